@@ -1,0 +1,52 @@
+# Two commands matter: `make demo` and `make test`. Both work straight after `git clone`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export PIP_CONSTRAINT = constraints.txt
+
+.PHONY: help demo test test-long lint benchmark clean
+
+help:
+	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
+	@echo "make test       install the extras, run linter, type checker and every test"
+	@echo "make test-long  the statistical studies and the large datasets"
+	@echo "make benchmark  speed, memory and quality beside other implementations"
+	@echo "make clean      remove .venv, demo/ and caches"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The package alone: enough for the program and the demo.
+$(VENV)/.installed: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# The extras and the tools of the developers. torch comes first and by its exact version: asking for a range
+# would fetch the newest release with several gigabytes of GPU libraries.
+$(VENV)/.installed-all: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet "torch==2.13.0"
+	$(BIN)/python -m pip install --quiet --editable ".[all,test]"
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/evidentia demo --output demo
+
+lint: $(VENV)/.installed-all
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+test: $(VENV)/.installed-all lint
+	$(BIN)/python -m pytest
+
+test-long: $(VENV)/.installed-all
+	$(BIN)/python -m pytest -m long
+
+benchmark: $(VENV)/.installed-all
+	$(BIN)/python -m pip install --quiet evclust==0.2.1 psutil
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

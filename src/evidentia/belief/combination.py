@@ -1,0 +1,250 @@
+"""Combination rules: several pieces of evidence about the same question become one.
+
+Every rule takes N sources at once, because some of them (Yager, Dubois-Prade, PCR6) are not associative. The sources
+are arrays of masses with their families of focal sets; `MassFunctions.combine` is the friendly door.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from evidentia.belief import transforms
+from evidentia.belief.focal_sets import FocalSets
+
+__all__ = ["RULES", "combine_masses"]
+
+_BLOCK_ROWS = 8192  # rows worked on at once, so that the columns in use stay in the processor's cache
+_MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
+
+Source = tuple[np.ndarray, FocalSets]
+
+
+def combine_masses(sources: Sequence[Source], rule: str) -> Source:
+    """Combine N >= 1 sources of n mass functions each (a source of length 1 is used for every row)."""
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, got {rule!r}")
+    if len({family.n_clusters for _, family in sources}) != 1:
+        raise ValueError("the mass functions to combine must have the same frame")
+    n = max(len(masses) for masses, _ in sources)
+    if any(len(masses) not in (1, n) for masses, _ in sources):
+        lengths = [len(masses) for masses, _ in sources]
+        raise ValueError(f"the sources must hold as many mass functions each (or one), got {lengths}")
+    spread = [(np.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources]
+    return RULES[rule](spread)
+
+
+# ---- joining focal sets pair by pair --------------------------------------------------------------------------------
+
+Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _joined(a: np.ndarray, rows_a: np.ndarray, b: np.ndarray, rows_b: np.ndarray, join: Join):
+    """Product of masses, summed over the pairs of rows that join to the same row."""
+    both = join(rows_a[:, None, :], rows_b[None, :, :]).reshape(-1, rows_a.shape[1])
+    rows, target = np.unique(both, axis=0, return_inverse=True)
+    target = target.reshape(len(rows_a), len(rows_b))
+    out = np.zeros((len(a), len(rows)), dtype=np.result_type(a, b))
+    for start in range(0, len(a), _BLOCK_ROWS):
+        stop = start + _BLOCK_ROWS
+        columns_a, columns_b = np.ascontiguousarray(a[start:stop].T), np.ascontiguousarray(b[start:stop].T)
+        total = np.zeros((len(rows), columns_a.shape[1]), dtype=out.dtype)
+        for i in range(len(rows_a)):
+            for j in range(len(rows_b)):
+                total[target[i, j]] += columns_a[i] * columns_b[j]
+        out[start:stop] = total.T
+    return out, rows
+
+
+def _by_pairs(sources: Sequence[Source], join: Join) -> Source:
+    masses, rows = sources[0][0], sources[0][1].membership
+    for other, family in sources[1:]:
+        masses, rows = _joined(masses, rows, other, family.membership, join)
+    return _ordered(np.array(masses), rows)
+
+
+def _ordered(masses: np.ndarray, rows: np.ndarray) -> Source:
+    """The same masses with the sets by cardinality, then lexicographically."""
+    family = FocalSets(rows)
+    ordered = family.sorted()
+    return masses[:, family.find(ordered.membership)], ordered
+
+
+def _dense(source: Source) -> np.ndarray:
+    masses, family = source
+    out = np.zeros((len(masses), 1 << family.n_clusters), dtype=masses.dtype)
+    out[:, family.codes] = masses
+    return out
+
+
+def _from_dense(dense: np.ndarray, c: int) -> Source:
+    family = FocalSets.full(c)
+    return np.clip(dense[:, family.codes], 0, None), family
+
+
+def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
+    c = sources[0][1].n_clusters
+    return c <= 12 and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
+
+
+# ---- the rules ------------------------------------------------------------------------------------------------------
+
+
+def _conjunctive(sources: Sequence[Source]) -> Source:
+    """Masses of conflicting sets go to the empty set; commonalities multiply."""
+    if _dense_is_cheaper(sources):
+        q = prod((transforms.mass_to_commonality(_dense(s)) for s in sources[1:]), start=_commonality(sources[0]))
+        return _from_dense(transforms.commonality_to_mass(q), sources[0][1].n_clusters)
+    return _by_pairs(sources, np.logical_and)
+
+
+def _commonality(source: Source) -> np.ndarray:
+    return transforms.mass_to_commonality(_dense(source))
+
+
+def _disjunctive(sources: Sequence[Source]) -> Source:
+    """Each product of masses goes to the union of the sets; implicabilities multiply."""
+    if _dense_is_cheaper(sources):
+        b = prod(
+            (transforms.mass_to_implicability(_dense(s)) for s in sources[1:]),
+            start=transforms.mass_to_implicability(_dense(sources[0])),
+        )
+        return _from_dense(transforms.implicability_to_mass(b), sources[0][1].n_clusters)
+    return _by_pairs(sources, np.logical_or)
+
+
+def _dempster(sources: Sequence[Source]) -> Source:
+    """Conjunctive rule, then the conflict is removed by rescaling (Dempster, 1967; Shafer, 1976)."""
+    masses, family = _conjunctive(sources)
+    return _without_empty(masses, family)
+
+
+def _without_empty(masses: np.ndarray, family: FocalSets) -> Source:
+    if family.empty_index is None:
+        return masses, family
+    kept = np.arange(len(family)) != family.empty_index
+    rest = masses[:, kept]
+    agreement = rest.sum(axis=1)
+    if np.any(agreement < 1e-300):
+        row = int(np.flatnonzero(agreement < 1e-300)[0])
+        raise ValueError(
+            f"Dempster's rule is undefined for totally conflicting mass functions (row {row}: conflict 1); "
+            "discount the sources or use rule='dubois_prade' or 'yager'"
+        )
+    if np.any(agreement < 1e-12):
+        warnings.warn("nearly total conflict in Dempster's rule: the result has few correct digits", stacklevel=5)
+    return rest / agreement[:, None], FocalSets(family.membership[kept])
+
+
+def _yager(sources: Sequence[Source]) -> Source:
+    """Conjunctive rule, then the conflict goes to the whole frame (Yager, 1987), once for all the sources."""
+    masses, family = _conjunctive(sources)
+    return move_empty_to_omega(masses, family)
+
+
+def move_empty_to_omega(masses: np.ndarray, family: FocalSets) -> Source:
+    """Give the mass of the empty set to the whole frame, and drop the empty set from the family."""
+    if family.empty_index is None:
+        return masses, family
+    wider = family.union(FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)]))
+    out = np.zeros((len(masses), len(wider)), dtype=masses.dtype)
+    out[:, wider.find(family.membership)] = masses
+    out[:, wider.omega_index] += out[:, wider.empty_index]
+    kept = np.arange(len(wider)) != wider.empty_index
+    return out[:, kept], FocalSets(wider.membership[kept])
+
+
+def _dubois_prade(sources: Sequence[Source]) -> Source:
+    """Agreeing sets are intersected, conflicting ones united (Dubois and Prade, 1988).
+
+    With more than two sources a conflicting tuple goes to the union of all its sets.
+    """
+    c = sources[0][1].n_clusters
+    masses, rows = sources[0][0], np.tile(sources[0][1].membership, 2)  # intersection and union so far
+
+    def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        both = a & b
+        either = a | b
+        return np.concatenate([both[..., :c], either[..., c:]], axis=-1)
+
+    for other, family in sources[1:]:
+        masses, rows = _joined(masses, rows, other, np.tile(family.membership, 2), join)
+    both, either = rows[:, :c], rows[:, c:]
+    final = np.where(both.any(axis=1, keepdims=True), both, either)
+    return _summed(masses, final)
+
+
+def _summed(masses: np.ndarray, rows: np.ndarray) -> Source:
+    unique, target = np.unique(rows, axis=0, return_inverse=True)
+    onto = np.zeros((len(rows), len(unique)), dtype=masses.dtype)
+    onto[np.arange(len(rows)), target.reshape(-1)] = 1
+    return _ordered(masses @ onto, unique)
+
+
+def _pcr6(sources: Sequence[Source]) -> Source:
+    """Conflict is given back to the sets that made it, in proportion to their masses (Martin and Osswald, 2006)."""
+    for masses, family in sources:
+        if family.empty_index is not None and np.any(masses[:, family.empty_index] > 0):
+            raise ValueError("rule='pcr6' needs mass functions without mass on the empty set; normalize them first")
+    families = [family for _, family in sources]
+    n_tuples = prod(len(family) for family in families)
+    if n_tuples > _MOST_TUPLES:
+        raise ValueError(f"rule='pcr6' would look at {n_tuples} tuples of focal sets, more than {_MOST_TUPLES}")
+    agreed, closed = _conjunctive(sources)
+    wider = reduce(FocalSets.union, families, closed)
+    out = np.zeros((len(agreed), len(wider)), dtype=agreed.dtype)
+    out[:, wider.find(closed.membership)] = agreed
+    if wider.empty_index is not None:
+        out[:, wider.empty_index] = 0
+    position = [wider.find(family.membership) for family in families]
+    for choice in product(*(range(len(family)) for family in families)):
+        if np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]).any():
+            continue
+        parts = [masses[:, k] for (masses, _), k in zip(sources, choice, strict=True)]
+        total = sum(parts)
+        share = np.divide(reduce(np.multiply, parts), total, out=np.zeros_like(out[:, 0]), where=total > 0)
+        for where, k, part in zip(position, choice, parts, strict=True):
+            out[:, where[k]] += part * share
+    if wider.empty_index is None:
+        return out, wider
+    kept = np.arange(len(wider)) != wider.empty_index
+    return out[:, kept], FocalSets(wider.membership[kept])
+
+
+def _average(sources: Sequence[Source]) -> Source:
+    """Arithmetic mean."""
+    wider = reduce(FocalSets.union, [family for _, family in sources])
+    out = np.zeros((len(sources[0][0]), len(wider)), dtype=np.result_type(*(m for m, _ in sources)))
+    for masses, family in sources:
+        out[:, wider.find(family.membership)] += masses
+    return out / len(sources), wider
+
+
+def _cautious(sources: Sequence[Source]) -> Source:
+    """Smallest conjunctive weights, for sources that are not distinct (Denoeux, 2008); needs m(whole frame) > 0."""
+    weights = reduce(np.minimum, (transforms.mass_to_conjunctive_weights(_dense(s)) for s in sources))
+    return _from_dense(transforms.conjunctive_weights_to_mass(weights), sources[0][1].n_clusters)
+
+
+def _bold(sources: Sequence[Source]) -> Source:
+    """Smallest disjunctive weights, the dual of the cautious rule (Denoeux, 2008); needs m(empty set) > 0."""
+    weights = reduce(np.minimum, (transforms.mass_to_disjunctive_weights(_dense(s)) for s in sources))
+    return _from_dense(transforms.disjunctive_weights_to_mass(weights), sources[0][1].n_clusters)
+
+
+RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
+    "dempster": _dempster,
+    "conjunctive": _conjunctive,
+    "disjunctive": _disjunctive,
+    "dubois_prade": _dubois_prade,
+    "yager": _yager,
+    "pcr6": _pcr6,
+    "average": _average,
+    "cautious": _cautious,
+    "bold": _bold,
+}

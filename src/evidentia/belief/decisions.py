@@ -1,0 +1,102 @@
+"""Choosing an act (a class, a rejection, a set of classes) under evidence.
+
+A loss matrix has a row for every class that may be true and a column for every act, like a confusion matrix. For a
+normalised mass function each act has a lower, an upper and a pignistic expected loss; the rules differ in which one
+they minimise (Denoeux, 2019, "Decision-making with belief functions: a review").
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from evidentia.belief.focal_sets import FocalSets
+
+__all__ = ["DECISION_RULES", "expected_losses", "choose_acts", "interval_dominance", "cautious_sets"]
+
+DECISION_RULES = ("maximax", "maximin", "hurwicz", "pignistic", "interval_dominance")
+
+
+def expected_losses(
+    masses: np.ndarray, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5
+) -> np.ndarray:
+    """(n, acts) expected losses of normalised mass functions under one rule.
+
+    If ``losses`` has one row more than the frame has classes, that row is an unknown class: it has no mass of its
+    own and belongs to the set that was the whole frame.
+    """
+    sets = family.membership
+    if losses.shape[0] == family.n_clusters + 1:
+        sets = np.column_stack([sets, sets.all(axis=1)])
+    if rule == "pignistic":
+        share = sets / np.maximum(sets.sum(axis=1), 1)[:, None]
+        return masses @ (share @ losses)
+    nonempty = sets.any(axis=1)
+    lowest = np.zeros((len(sets), losses.shape[1]))
+    highest = np.zeros_like(lowest)
+    for j in np.flatnonzero(nonempty):
+        lowest[j] = losses[sets[j]].min(axis=0)
+        highest[j] = losses[sets[j]].max(axis=0)
+    if rule == "maximax":
+        return masses @ lowest
+    if rule == "maximin":
+        return masses @ highest
+    if rule == "hurwicz":
+        return masses @ (optimism * lowest + (1 - optimism) * highest)
+    raise ValueError(f"rule must be one of {', '.join(map(repr, DECISION_RULES))}, got {rule!r}")
+
+
+def choose_acts(expected: np.ndarray, reject: float | None) -> np.ndarray:
+    """Act of smallest expected loss, the lowest index on ties; -1 where even that exceeds the loss of rejecting."""
+    act = expected.argmin(axis=1)
+    if reject is None:
+        return act
+    return np.where(expected.min(axis=1) > reject, -1, act)
+
+
+def interval_dominance(masses: np.ndarray, family: FocalSets, losses: np.ndarray | None = None) -> np.ndarray:
+    """(n, acts) true for the acts that no other act surely beats.
+
+    Act a is dominated when the upper loss of another is below the lower loss of a. With 0-1 losses the classes kept
+    are those whose plausibility reaches the largest belief of a class.
+    """
+    if losses is None:
+        losses = 1.0 - np.eye(family.n_clusters)
+    lower = expected_losses(masses, family, losses, "maximax")
+    upper = expected_losses(masses, family, losses, "maximin")
+    slack = 1e-12 if masses.dtype == np.float64 else 1e-6  # equal in exact arithmetic is not dominated
+    return lower <= upper.min(axis=1, keepdims=True) + slack
+
+
+@cache
+def _best_weight(size: int, tolerance: float) -> float:
+    """Largest weight g_1 of the maximum-entropy ordered weighted average of a given size and tolerance degree."""
+    if size == 1 or tolerance >= 1:
+        return 1.0
+    if tolerance <= 0.5:
+        return 1.0 / size
+    from scipy.optimize import brentq
+
+    t = (size - np.arange(1, size + 1)) / (size - 1)
+
+    def weights(x: float) -> np.ndarray:
+        g = np.exp(x * (t - 1))
+        return g / g.sum()
+
+    root = brentq(lambda x: weights(x) @ t - tolerance, 0.0, 1e4, xtol=1e-12)
+    return float(weights(root)[0])
+
+
+def cautious_sets(
+    masses: np.ndarray, family: FocalSets, tolerance: float, rule: str, optimism: float, candidates: FocalSets
+) -> np.ndarray:
+    """(n, c) Boolean sets of classes that minimise the expected loss of a partial assignment.
+
+    Choosing a set S that holds the truth is worth g_1(|S|), the first weight of the maximum-entropy ordered weighted
+    average of the 0-1 utilities with the given tolerance to imprecision (Ma and Denoeux, 2021): 1 for a singleton,
+    less for larger sets; a set that misses the truth is worth 0. Ties go to the smaller set, then the lower index.
+    """
+    worth = np.array([_best_weight(int(size), tolerance) for size in candidates.cardinality])
+    losses = 1.0 - worth[None, :] * candidates.membership.T
+    return candidates.membership[choose_acts(expected_losses(masses, family, losses, rule, optimism), None)]

@@ -1,0 +1,258 @@
+"""Which sets of clusters may carry mass."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+_LARGEST_POWER_SET = 20  # beyond, 2^c sets do not fit in memory with any useful number of objects
+
+
+class FocalSets:
+    """An ordered, immutable family of subsets of a frame of ``n_clusters`` elements.
+
+    A mass matrix has one column per set of the family. The named families (`simple`, `pairs`, `full`, ...) are
+    ordered by cardinality, then lexicographically, so that the empty set comes first and the whole frame last;
+    `from_sets` and the constructor keep the order given, because it is the order of somebody's columns.
+
+    Parameters
+    ----------
+    membership : array-like of shape (f, c)
+        One row per set, true where the cluster belongs to the set. Rows must differ.
+
+    Examples
+    --------
+    >>> from evidentia import FocalSets
+    >>> sets = FocalSets.pairs(3)
+    >>> len(sets), sets.names()
+    (8, ['∅', '{0}', '{1}', '{2}', '{0,1}', '{0,2}', '{1,2}', 'Ω'])
+    >>> sets.index({0, 2})
+    5
+    """
+
+    def __init__(self, membership: Any):
+        rows = np.asarray(membership)
+        if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
+            raise ValueError(f"membership must be a 2-D array with at least one set and one cluster, got {rows.shape}")
+        if rows.dtype != bool and not np.isin(rows, (0, 1)).all():
+            raise ValueError("membership must hold only true/false (or 1/0)")
+        rows = np.array(rows, dtype=bool, order="C")
+        if len(np.unique(rows, axis=0)) < len(rows):
+            raise ValueError("membership has the same set twice; the sets of a family must differ")
+        rows.flags.writeable = False
+        self._membership = rows
+
+    # ---- families -------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def simple(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+        """The empty set, the singletons and the whole frame."""
+        return cls.max_cardinality(n_clusters, 1, empty=empty, omega=omega)
+
+    @classmethod
+    def pairs(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+        """The empty set, the singletons, all pairs and the whole frame."""
+        return cls.max_cardinality(n_clusters, 2, empty=empty, omega=omega)
+
+    @classmethod
+    def full(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+        """All subsets of the frame."""
+        c = _check_n_clusters(n_clusters)
+        if c > _LARGEST_POWER_SET:
+            raise ValueError(
+                f"all subsets of {c} clusters are 2^{c} sets; use FocalSets.pairs or FocalSets.simple "
+                f"(FocalSets.full takes at most {_LARGEST_POWER_SET} clusters)"
+            )
+        largest = c if omega or c == 1 else c - 1
+        return cls.max_cardinality(c, largest, empty=empty, omega=omega)
+
+    @classmethod
+    def max_cardinality(cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+        """All subsets of at most ``size`` clusters, with or without the empty set and the whole frame."""
+        c = _check_n_clusters(n_clusters)
+        if not 1 <= size:
+            raise ValueError(f"size must be at least 1, got {size}")
+        sets = [s for k in range(1, min(size, c) + 1) for s in combinations(range(c), k)]
+        return cls._canonical(c, sets, empty=empty, omega=omega)
+
+    @classmethod
+    def with_pairs(
+        cls, n_clusters: int, pairs: Iterable[Sequence[int]], *, empty: bool = True, omega: bool = True
+    ) -> FocalSets:
+        """The empty set, the singletons, the given pairs and the whole frame."""
+        c = _check_n_clusters(n_clusters)
+        chosen = [tuple(sorted({int(k) for k in pair})) for pair in pairs]
+        for pair in chosen:
+            if len(pair) != 2:
+                raise ValueError(f"pairs must hold two different clusters each, got {pair}")
+        return cls._canonical(c, [(k,) for k in range(c)] + chosen, empty=empty, omega=omega)
+
+    @classmethod
+    def from_sets(cls, n_clusters: int, sets: Iterable[Iterable[int]]) -> FocalSets:
+        """The given sets, in the order given; a set is any iterable of cluster numbers 0..c-1."""
+        c = _check_n_clusters(n_clusters)
+        return cls(_membership_rows(c, [tuple(s) for s in sets]))
+
+    @classmethod
+    def _canonical(cls, c: int, sets: list[tuple[int, ...]], *, empty: bool, omega: bool) -> FocalSets:
+        unique = {frozenset(s) for s in sets}
+        if empty:
+            unique.add(frozenset())
+        if omega:
+            unique.add(frozenset(range(c)))
+        ordered = sorted((tuple(sorted(s)) for s in unique), key=lambda s: (len(s), s))
+        return cls(_membership_rows(c, ordered))
+
+    def sorted(self) -> FocalSets:
+        """The same sets by cardinality, then lexicographically."""
+        sets = list(self)
+        return FocalSets(self._membership[sorted(range(len(sets)), key=lambda i: (len(sets[i]), sets[i]))])
+
+    # ---- reading --------------------------------------------------------------------------------------------------
+
+    @property
+    def membership(self) -> np.ndarray:
+        """(f, c) Boolean matrix, read-only."""
+        return self._membership
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self._membership.shape[1])
+
+    @cached_property
+    def cardinality(self) -> np.ndarray:
+        """Number of clusters in each set."""
+        return _frozen(self._membership.sum(axis=1))
+
+    @cached_property
+    def conflict(self) -> np.ndarray:
+        """(f, f) matrix, 1 where two sets have no cluster in common (the empty set conflicts with all, itself too)."""
+        rows = self._membership.astype(float)
+        return _frozen((rows @ rows.T == 0).astype(float))
+
+    @cached_property
+    def jaccard(self) -> np.ndarray:
+        """(f, f) matrix |A n B| / |A u B|, with 1 for the empty set and itself."""
+        rows = self._membership.astype(float)
+        common = rows @ rows.T
+        union = self.cardinality[:, None] + self.cardinality[None, :] - common
+        return _frozen(np.divide(common, union, out=np.ones_like(common), where=union > 0))
+
+    @cached_property
+    def empty_index(self) -> int | None:
+        """Position of the empty set, None if the family does not have it."""
+        return self._position(self.cardinality == 0)
+
+    @cached_property
+    def omega_index(self) -> int | None:
+        """Position of the whole frame, None if the family does not have it."""
+        return self._position(self.cardinality == self.n_clusters)
+
+    @cached_property
+    def singleton_index(self) -> np.ndarray:
+        """Position of each singleton {k}, -1 where the family does not have it."""
+        where = np.full(self.n_clusters, -1)
+        singles = np.flatnonzero(self.cardinality == 1)
+        where[self._membership[singles].argmax(axis=1)] = singles
+        return _frozen(where)
+
+    @cached_property
+    def is_full(self) -> bool:
+        """Whether the family is the whole power set."""
+        return self.n_clusters <= 62 and len(self) == 2**self.n_clusters
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """Each set as the integer with bit k set when cluster k belongs to it (at most 62 clusters)."""
+        if self.n_clusters > 62:
+            raise ValueError(f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead")
+        return _frozen(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
+
+    @cached_property
+    def _lookup(self) -> dict[bytes, int]:
+        return {row.tobytes(): i for i, row in enumerate(self._membership)}
+
+    def _position(self, mask: np.ndarray) -> int | None:
+        hits = np.flatnonzero(mask)
+        return int(hits[0]) if len(hits) else None
+
+    def find(self, membership: np.ndarray) -> np.ndarray:
+        """Position of each row of a membership matrix in this family, -1 where it is absent."""
+        rows = np.ascontiguousarray(membership, dtype=bool)
+        return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
+
+    def index(self, clusters: Iterable[int]) -> int:
+        """Position of a set of clusters; ValueError if the family does not have it."""
+        where = int(self.find(_membership_rows(self.n_clusters, [tuple(clusters)]))[0])
+        if where < 0:
+            raise ValueError(f"the set {set(clusters) or '∅'} is not in this family of {len(self)} sets")
+        return where
+
+    def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
+        """Readable names of the sets, for tables."""
+        labels = [str(k) for k in (range(self.n_clusters) if cluster_names is None else cluster_names)]
+        if len(labels) != self.n_clusters:
+            raise ValueError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
+
+        def name(row: np.ndarray) -> str:
+            if not row.any():
+                return "∅"
+            if row.all() and len(row) > 1:
+                return "Ω"
+            return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}"
+
+        return [name(row) for row in self._membership]
+
+    def union(self, other: FocalSets) -> FocalSets:
+        """The sets of both families, by cardinality, then lexicographically."""
+        if other.n_clusters != self.n_clusters:
+            raise ValueError(f"the two families have {self.n_clusters} and {other.n_clusters} clusters")
+        if other == self:
+            return self
+        return FocalSets._canonical(self.n_clusters, list(self) + list(other), empty=False, omega=False)
+
+    def __len__(self) -> int:
+        return len(self._membership)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return (tuple(int(k) for k in np.flatnonzero(row)) for row in self._membership)
+
+    def __contains__(self, clusters: Iterable[int]) -> bool:
+        return int(self.find(_membership_rows(self.n_clusters, [tuple(clusters)]))[0]) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FocalSets) and np.array_equal(self._membership, other._membership)
+
+    def __hash__(self) -> int:
+        return hash((self._membership.shape, self._membership.tobytes()))
+
+    def __repr__(self) -> str:
+        shown = self.names()
+        if len(shown) > 12:
+            shown = shown[:8] + ["..."] + shown[-2:]
+        return f"FocalSets({self.n_clusters} clusters, {len(self)} sets: {', '.join(shown)})"
+
+
+def _check_n_clusters(n_clusters: Any) -> int:
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer) or n_clusters < 1:
+        raise ValueError(f"n_clusters must be an integer of at least 1, got {n_clusters!r}")
+    return int(n_clusters)
+
+
+def _membership_rows(c: int, sets: Sequence[tuple[int, ...]]) -> np.ndarray:
+    rows = np.zeros((len(sets), c), dtype=bool)
+    for i, clusters in enumerate(sets):
+        for k in clusters:
+            if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer) or not 0 <= k < c:
+                raise ValueError(f"a set must hold cluster numbers from 0 to {c - 1}, got {k!r} in {clusters}")
+            rows[i, k] = True
+    return rows
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,631 @@
+"""n mass functions on one frame, and everything the calculus does with them."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from evidentia.belief import decisions, measures, transforms
+from evidentia.belief.combination import combine_masses, move_empty_to_omega
+from evidentia.belief.focal_sets import FocalSets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MassFunctions"]
+
+_NEGATIVE_TOLERANCE = 1e-10
+_SUM_TOLERANCE = 1e-6
+
+
+class MassFunctions:
+    """n mass functions on one frame, a row each.
+
+    A mass function shares a unit of belief between *sets* of possible answers: mass on one answer is knowledge,
+    mass on several is ignorance between them, mass on the empty set says "none of these".
+
+    Parameters
+    ----------
+    masses : array-like of shape (n, f)
+        Nonnegative, rows summing to one. Rounding errors (above -1e-10, sums within 1e-6 of one) are repaired,
+        anything else is refused. float32 stays float32.
+    focal_sets : FocalSets
+        The sets of the columns.
+    index : sequence of length n, optional
+        Names of the rows, kept by `to_frame`.
+    frame : sequence of length c, optional
+        Names of the answers (clusters, classes); 0..c-1 by default.
+
+    Examples
+    --------
+    >>> from evidentia import MassFunctions
+    >>> m1 = MassFunctions.from_dict({("a",): 0.6, ("a", "b"): 0.4}, frame="abc")
+    >>> m2 = MassFunctions.from_dict({("b", "c"): 0.5, ("a", "b", "c"): 0.5}, frame="abc")
+    >>> m1
+    MassFunctions(1 mass function on {a,b,c})
+    {a}: 0.6  {a,b}: 0.4
+    >>> m1.conflict(m2)
+    array([0.3])
+    >>> m1.combine(m2, rule="dempster").contour.round(3)
+    array([[0.714, 0.571, 0.   ]])
+
+    References
+    ----------
+    G. Shafer (1976). A Mathematical Theory of Evidence. Princeton University Press.
+    """
+
+    def __init__(
+        self,
+        masses: Any,
+        focal_sets: FocalSets | None = None,
+        index: Sequence[Hashable] | None = None,
+        *,
+        frame: Sequence[Hashable] | None = None,
+    ):
+        if isinstance(masses, MassFunctions):
+            focal_sets = masses.focal_sets if focal_sets is None else focal_sets
+            index = masses.index if index is None else index
+            frame = masses.frame if frame is None else frame
+            masses = masses.masses
+        if not isinstance(focal_sets, FocalSets):
+            raise TypeError(f"focal_sets must be a FocalSets, got {type(focal_sets).__name__}")
+        self._set(_checked_masses(masses, len(focal_sets)), focal_sets, index, frame)
+
+    def _set(self, masses, focal_sets, index, frame) -> None:
+        self._masses = masses
+        self._masses.flags.writeable = False
+        self.focal_sets = focal_sets
+        self.index = None if index is None else _checked_index(index, len(masses))
+        names = tuple(range(focal_sets.n_clusters)) if frame is None else tuple(frame)
+        if len(names) != focal_sets.n_clusters or len(set(names)) != len(names):
+            raise ValueError(f"frame must hold {focal_sets.n_clusters} different names, got {names}")
+        self.frame = names
+
+    @classmethod
+    def _trusted(cls, masses: np.ndarray, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
+        """Without checks and copies, for masses that were computed here."""
+        self = cls.__new__(cls)
+        self._set(masses, focal_sets, index, frame, **more)
+        return self
+
+    def _like(self, masses: np.ndarray, focal_sets: FocalSets) -> MassFunctions:
+        return MassFunctions._trusted(masses, focal_sets, self.index, self.frame)
+
+    # ---- other ways to make them ----------------------------------------------------------------------------------
+
+    @classmethod
+    def from_dict(
+        cls,
+        masses: Mapping[Any, float] | Sequence[Mapping[Any, float]],
+        frame: Iterable[Hashable],
+        index: Sequence[Hashable] | None = None,
+    ) -> Self:
+        """From ``{set of names: mass}`` (or a list of such dictionaries).
+
+        A set is a tuple or frozenset of names of the frame, a single name, or ``()`` for the empty set.
+        """
+        names = tuple(frame)
+        rows = [masses] if isinstance(masses, Mapping) else list(masses)
+        if not rows:
+            raise ValueError("masses must hold at least one mass function")
+        sets = [{_as_set(key, names): value for key, value in row.items()} for row in rows]
+        for row, given in zip(sets, rows, strict=True):
+            if len(row) < len(given):
+                raise ValueError(f"masses names the same set twice: {list(given)}")
+        used = sorted({s for row in sets for s in row}, key=lambda s: (len(s), s))
+        family = FocalSets.from_sets(len(names), used)
+        return cls([[row.get(s, 0.0) for s in used] for row in sets], family, index, frame=names)
+
+    @classmethod
+    def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
+        """From unnormalised beliefs of the sets of the family (which must hold all focal sets and the whole frame)."""
+        values = np.atleast_2d(np.asarray(values, dtype=float))
+        if focal_sets.omega_index is None:
+            raise ValueError("focal_sets must hold the whole frame: m(∅) = 1 - bel(whole frame)")
+        empty = 1 - values[:, [focal_sets.omega_index]]
+        return cls.from_implicability(values + empty, focal_sets, **keywords)
+
+    @classmethod
+    def from_implicability(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
+        """From implicabilities b(A) = bel(A) + m(empty set) of the sets of the family."""
+        return cls._inverse(values, focal_sets, transforms.implicability_to_mass, _subset(focal_sets), **keywords)
+
+    @classmethod
+    def from_plausibility(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
+        """From unnormalised plausibilities of the sets of the family.
+
+        A restricted family must be closed enough for them to determine the masses (the full power set always is,
+        and so are singletons with the empty set); otherwise a ValueError says so.
+        """
+        values = np.atleast_2d(np.asarray(values, dtype=float))
+        if focal_sets.is_full:
+            return cls._inverse(values, focal_sets, transforms.plausibility_to_mass, None, **keywords)
+        meets = 1.0 - focal_sets.conflict
+        # the masses also sum to one
+        system = np.column_stack([meets, np.ones(len(focal_sets))])
+        if np.linalg.matrix_rank(system) < len(focal_sets):
+            raise ValueError("plausibilities of this family of sets do not determine the masses; use the full power set")
+        right = np.column_stack([values, np.ones(len(values))])
+        return cls(np.linalg.lstsq(system.T, right.T, rcond=None)[0].T, focal_sets, **keywords)
+
+    @classmethod
+    def from_commonality(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
+        """From commonalities of the sets of the family."""
+        return cls._inverse(values, focal_sets, transforms.commonality_to_mass, _subset(focal_sets).T, **keywords)
+
+    @classmethod
+    def _inverse(cls, values: Any, focal_sets: FocalSets, fast, triangular: np.ndarray | None, **keywords) -> Self:
+        """Fast Moebius transform on the full power set, a triangular system on restricted families."""
+        values = np.atleast_2d(np.asarray(values, dtype=float))
+        if values.shape[1] != len(focal_sets):
+            raise ValueError(f"values must have one column per set ({len(focal_sets)}), got {values.shape[1]}")
+        if focal_sets.is_full and focal_sets.n_clusters <= 20:
+            dense = np.empty_like(values)
+            dense[:, focal_sets.codes] = values
+            masses = fast(dense)[:, focal_sets.codes]
+        else:
+            # unit triangular once the sets are ordered by cardinality, hence always solvable
+            masses = np.linalg.solve(triangular.T.astype(float), values.T).T  # type: ignore[union-attr]
+        return cls(masses, focal_sets, **keywords)
+
+    @classmethod
+    def from_contour(cls, contour: Any, **keywords) -> Self:
+        """Consonant (nested) mass functions with the given plausibilities of the single answers, (n, c) in [0, 1]."""
+        contour = _probability_like(contour, "contour")
+        return cls._nested(*transforms.consonant_from_contour(contour), **keywords)
+
+    @classmethod
+    def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
+        """Least committed mass functions whose pignistic probabilities are given, (n, c) with rows summing to one."""
+        p = _probability_like(probabilities, "probabilities")
+        if np.any(np.abs(p.sum(axis=1) - 1) > _SUM_TOLERANCE):
+            raise ValueError("probabilities must sum to one in every row")
+        return cls._nested(*transforms.consonant_from_pignistic(p), **keywords)
+
+    @classmethod
+    def _nested(cls, order: np.ndarray, masses: np.ndarray, **keywords) -> Self:
+        """Masses of the first k answers of each row's order; only the sets that occur are kept."""
+        n, c = order.shape
+        rank = np.empty_like(order)
+        np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
+        rows = [np.zeros((n, c), dtype=bool)] + [rank < k for k in range(1, c + 1)]
+        stacked = np.concatenate([row[masses[:, k] > 0] for k, row in enumerate(rows)])
+        unique, target = _unique_rows(stacked)
+        out = np.zeros((n, len(unique)))
+        start = 0
+        for k in range(c + 1):
+            who = np.flatnonzero(masses[:, k] > 0)
+            out[who, target[start : start + len(who)]] = masses[who, k]
+            start += len(who)
+        family = FocalSets(unique)
+        ordered = family.sorted()
+        return cls(out[:, family.find(ordered.membership)], ordered, **keywords)
+
+    # ---- reading --------------------------------------------------------------------------------------------------
+
+    @property
+    def masses(self) -> np.ndarray:
+        """(n, f) masses, read-only."""
+        return self._masses
+
+    @property
+    def n_clusters(self) -> int:
+        return self.focal_sets.n_clusters
+
+    @cached_property
+    def empty(self) -> np.ndarray:
+        """Mass of the empty set in each row (zeros if the family does not have it)."""
+        where = self.focal_sets.empty_index
+        return np.zeros(len(self), dtype=self._masses.dtype) if where is None else self._masses[:, where]
+
+    def mass(self, sets: Any = None) -> np.ndarray:
+        """Masses of the given sets (0 for sets outside the family); of the family when None."""
+        rows, single = self._query(sets)
+        where = self.focal_sets.find(rows)
+        values = np.where(where >= 0, self._masses[:, where], 0)
+        return values[:, 0] if single else values
+
+    def belief(self, sets: Any = None, *, normalized: bool = False) -> np.ndarray:
+        """bel(A) = sum of m(B) over nonempty B inside A: what supports "the answer is in A".
+
+        ``sets``: one set (a tuple or frozenset of answers, by name or number: the result has shape (n,)), a list of
+        sets or a FocalSets (shape (n, s)), or None for the family. Names are those of `frame`.
+        """
+        return self._measure(lambda own, rows: _inside(own, rows) & own.any(axis=1)[:, None], sets, normalized)
+
+    def implicability(self, sets: Any = None) -> np.ndarray:
+        """b(A) = bel(A) + m(empty set)."""
+        return self._measure(_inside, sets, False)
+
+    def plausibility(self, sets: Any = None, *, normalized: bool = False) -> np.ndarray:
+        """pl(A) = sum of m(B) over B that meet A: what does not speak against A. Arguments as in `belief`."""
+        return self._measure(lambda own, rows: own.astype(float) @ rows.T > 0, sets, normalized)
+
+    def commonality(self, sets: Any = None) -> np.ndarray:
+        """q(A) = sum of m(B) over B that contain A. Arguments as in `belief`."""
+        return self._measure(lambda own, rows: _inside(rows, own).T, sets, False)
+
+    @cached_property
+    def contour(self) -> np.ndarray:
+        """(n, c) plausibilities of the single answers."""
+        return self._masses @ self.focal_sets.membership.astype(self._masses.dtype)
+
+    @cached_property
+    def singleton_belief(self) -> np.ndarray:
+        """(n, c) beliefs of the single answers, which are their masses."""
+        where = self.focal_sets.singleton_index
+        return np.where(where >= 0, self._masses[:, where], self._masses.dtype.type(0))
+
+    def pignistic(self, *, normalized: bool = True) -> np.ndarray:
+        """(n, c) probabilities: each mass is shared equally inside its set (Smets and Kennes, 1994).
+
+        Divided by 1 - m(empty set) unless ``normalized=False``; uniform where nothing is left to share.
+        """
+        share = self.focal_sets.membership / np.maximum(self.focal_sets.cardinality, 1)[:, None]
+        return self._per_answer(self._masses @ share.astype(self._masses.dtype), normalized)
+
+    def plausibility_transform(self) -> np.ndarray:
+        """(n, c) plausibilities of the answers rescaled to sum to one; uniform where all are zero."""
+        total = self.contour.sum(axis=1, keepdims=True)
+        uniform = np.full_like(self.contour, 1 / self.n_clusters)
+        return np.divide(self.contour, total, out=uniform, where=total > 0)
+
+    def conflict(self, other: MassFunctions | None = None) -> np.ndarray:
+        """Degree of conflict, row by row: sum of m1(A) m2(B) over disjoint A and B; with itself when None."""
+        other = self if other is None else other
+        self._check_frame(other)
+        disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
+        return np.einsum("if,if->i", self._masses @ disjoint.astype(self._masses.dtype), _rows_of(other, self))
+
+    def nonspecificity(self) -> np.ndarray:
+        """Sum of m(A) log2 |A|, the empty set counting as the whole frame: 0 (precise) to log2 c (knows nothing)."""
+        return measures.nonspecificity(self._masses, self.focal_sets)
+
+    def distance(self, other: MassFunctions, kind: str = "jousselme") -> np.ndarray:
+        """Distance to other mass functions, row by row: ``"jousselme"`` (a metric, at most 1) or ``"belief"``."""
+        if kind not in ("jousselme", "belief"):
+            raise ValueError(f"kind must be 'jousselme' or 'belief', got {kind!r}")
+        self._check_frame(other)
+        family = self.focal_sets.union(other.focal_sets)
+        difference = self.on(family).masses - _rows_of(other.on(family), self)
+        measure = measures.jousselme_distance if kind == "jousselme" else measures.belief_distance
+        return measure(difference, family)
+
+    def to_dense(self) -> np.ndarray:
+        """(n, 2^c) masses of all sets in binary order (bit k of the position tells whether answer k is in the set)."""
+        if self.n_clusters > 20:
+            raise ValueError(f"the power set of {self.n_clusters} answers is too large for a dense array")
+        out = np.zeros((len(self), 1 << self.n_clusters), dtype=self._masses.dtype)
+        out[:, self.focal_sets.codes] = self._masses
+        return out
+
+    # ---- operations -----------------------------------------------------------------------------------------------
+
+    def combine(self, *others: MassFunctions, rule: str = "dempster") -> MassFunctions:
+        """Combine with one or several other pieces of evidence, row by row.
+
+        ``rule``: ``"dempster"``, ``"conjunctive"``, ``"disjunctive"``, ``"dubois_prade"``, ``"yager"``, ``"pcr6"``,
+        ``"average"``, ``"cautious"`` or ``"bold"``. A single mass function combines with every row. Rules that are
+        not associative (Yager, Dubois-Prade, PCR6) treat all the sources at once.
+        """
+        for other in others:
+            self._check_frame(other)
+        masses, family = combine_masses([(m._masses, m.focal_sets) for m in (self, *others)], rule)
+        longest = max((self, *others), key=len)
+        return MassFunctions._trusted(masses, family, longest.index, self.frame)
+
+    def discount(self, rate: Any) -> MassFunctions:
+        """Keep a share 1 - rate of each mass and give the rest to the whole frame (rate: a number or one per row)."""
+        rate = np.asarray(rate, dtype=float)
+        if rate.ndim > 1 or (rate.ndim == 1 and len(rate) != len(self)):
+            raise ValueError(f"rate must be a number or one per row ({len(self)}), got shape {rate.shape}")
+        if not np.all((rate >= 0) & (rate <= 1)):
+            raise ValueError("rate must lie in [0, 1]")
+        wider = self.on(self.focal_sets.union(_whole(self.n_clusters)))
+        keep = np.broadcast_to(1 - rate, (len(self),)).astype(self._masses.dtype)
+        out = wider.masses * keep[:, None]
+        out[:, wider.focal_sets.omega_index] += 1 - keep
+        return self._like(out, wider.focal_sets)
+
+    def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
+        """Learn that the answer is in ``event``: each mass moves to the intersection; then Dempster normalisation."""
+        rows, single = self._query(event)
+        if not single:
+            raise ValueError(f"event must be one set of answers, got {event!r}")
+        certain = MassFunctions._trusted(np.ones((1, 1), dtype=self._masses.dtype), FocalSets(rows), None, self.frame)
+        return self.combine(certain, rule="dempster" if normalized else "conjunctive")
+
+    def normalize(self, method: str = "dempster") -> MassFunctions:
+        """Remove the mass of the empty set: rescale the rest (``"dempster"``) or give it to the frame (``"yager"``).
+
+        Under Dempster a row with all its mass on the empty set becomes vacuous, with a warning.
+        """
+        if method not in ("dempster", "yager"):
+            raise ValueError(f"method must be 'dempster' or 'yager', got {method!r}")
+        where = self.focal_sets.empty_index
+        if where is None:
+            return self
+        if method == "yager":
+            return self._like(*move_empty_to_omega(self._masses, self.focal_sets))
+        lost = self.empty >= 1
+        source: MassFunctions = self
+        if lost.any():
+            warnings.warn(f"{int(lost.sum())} mass functions had only the empty set and became vacuous", stacklevel=2)
+            source = self.on(self.focal_sets.union(_whole(self.n_clusters)))
+        kept = np.arange(len(source.focal_sets)) != source.focal_sets.empty_index
+        family = FocalSets(source.focal_sets.membership[kept])
+        masses = source.masses[:, kept]
+        total = masses.sum(axis=1, keepdims=True)
+        out = np.divide(masses, total, out=np.zeros_like(masses), where=total > 0)
+        if lost.any():
+            out[lost, family.omega_index] = 1
+        return self._like(out, family)
+
+    def on(self, focal_sets: FocalSets) -> MassFunctions:
+        """The same masses on another family, which must hold every set that carries mass."""
+        if focal_sets == self.focal_sets:
+            return self
+        if focal_sets.n_clusters != self.n_clusters:
+            raise ValueError(f"focal_sets has {focal_sets.n_clusters} clusters instead of {self.n_clusters}")
+        where = focal_sets.find(self.focal_sets.membership)
+        if np.any(self._masses[:, where < 0] > 0):
+            raise ValueError("focal_sets lacks a set that carries mass")
+        out = np.zeros((len(self), len(focal_sets)), dtype=self._masses.dtype)
+        out[:, where[where >= 0]] = self._masses[:, where >= 0]
+        return self._like(out, focal_sets)
+
+    def decide(
+        self,
+        rule: str = "pignistic",
+        *,
+        losses: Any = None,
+        reject: float | None = None,
+        optimism: float = 0.5,
+    ) -> np.ndarray:
+        """Choose an act for each row.
+
+        Parameters
+        ----------
+        rule : {"pignistic", "maximax", "maximin", "hurwicz", "interval_dominance"}
+            Which expected loss to minimise: pignistic, lower (optimistic), upper (pessimistic), or ``optimism``
+            times the lower plus the rest times the upper. With 0-1 losses these pick the answer of largest pignistic
+            probability, plausibility, belief. Interval dominance keeps every act that no other surely beats.
+        losses : array-like of shape (c, acts) or (c + 1, acts), optional
+            Loss of each act (column) when each answer (row) is true; 0-1 by default. A further row stands for an
+            unknown answer, which belongs to the set that was the whole frame.
+        reject : float, optional
+            Loss of not deciding.
+        optimism : float in [0, 1]
+            For ``rule="hurwicz"``.
+
+        Returns
+        -------
+        numpy.ndarray
+            (n,) number of the act, -1 for rejection; for interval dominance (n, acts) Boolean.
+
+        Notes
+        -----
+        The mass of the empty set is removed by Dempster normalisation first (a row that has nothing else counts as
+        knowing nothing).
+        """
+        if rule not in decisions.DECISION_RULES:
+            raise ValueError(f"rule must be one of {', '.join(map(repr, decisions.DECISION_RULES))}, got {rule!r}")
+        if not 0 <= optimism <= 1:
+            raise ValueError(f"optimism must lie in [0, 1], got {optimism}")
+        if reject is not None and not reject >= 0:
+            raise ValueError(f"reject is the loss of not deciding and must be at least 0, got {reject}")
+        table = 1.0 - np.eye(self.n_clusters) if losses is None else np.asarray(losses, dtype=float)
+        if table.ndim != 2 or table.shape[0] not in (self.n_clusters, self.n_clusters + 1) or table.shape[1] == 0:
+            raise ValueError(f"losses must have {self.n_clusters} rows (or one more), got shape {table.shape}")
+        if not np.isfinite(table).all():
+            raise ValueError("losses must be finite")
+        known = self._for_decision()
+        if rule == "interval_dominance":
+            if reject is not None:
+                raise ValueError("reject has no meaning for interval dominance, which already keeps several acts")
+            return decisions.interval_dominance(known.masses, known.focal_sets, table)
+        expected = decisions.expected_losses(known.masses, known.focal_sets, table, rule, optimism)
+        return decisions.choose_acts(expected, reject)
+
+    def decide_sets(
+        self, tolerance: float = 0.8, *, rule: str = "pignistic", optimism: float = 0.5, max_size: int | None = None
+    ) -> np.ndarray:
+        """Cautious decision: the best *set* of answers for each row, (n, c) Boolean.
+
+        ``tolerance`` in [0.5, 1] tells how acceptable imprecise but right answers are: at 0.5 a pair that holds the
+        truth is worth half a precise answer, at 1 as much. ``max_size`` limits the sets looked at to that many
+        answers, and the whole frame (2 when there are more than eight answers, otherwise no limit).
+        """
+        if not 0.5 <= tolerance <= 1:
+            raise ValueError(f"tolerance must lie in [0.5, 1], got {tolerance}")
+        if rule not in decisions.DECISION_RULES[:-1]:
+            raise ValueError(f"rule must be one of {', '.join(map(repr, decisions.DECISION_RULES[:-1]))}, got {rule!r}")
+        size = (2 if self.n_clusters > 8 else self.n_clusters) if max_size is None else max_size
+        candidates = FocalSets.max_cardinality(self.n_clusters, size, empty=False)
+        known = self._for_decision()
+        return decisions.cautious_sets(known.masses, known.focal_sets, tolerance, rule, optimism, candidates)
+
+    def _for_decision(self) -> MassFunctions:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.normalize("dempster")
+
+    # ---- showing --------------------------------------------------------------------------------------------------
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas table with a column for each set, and the index of the rows."""
+        import pandas as pd
+
+        return pd.DataFrame(self._masses, index=self.index, columns=self.focal_sets.names(self.frame))
+
+    def __len__(self) -> int:
+        return len(self._masses)
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Some of the mass functions: a number, a slice, a Boolean mask or an array of positions."""
+        if isinstance(rows, int | np.integer):
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"row {rows} of {len(self)} mass functions")
+            rows = [int(rows)]
+        index = None if self.index is None else np.asarray(self.index, dtype=object)[rows]
+        return self._selected(np.array(self._masses[rows]), index)
+
+    def _selected(self, masses: np.ndarray, index: Any) -> Self:
+        return type(self)._trusted(masses, self.focal_sets, index, self.frame)
+
+    def __repr__(self) -> str:
+        names = ",".join(map(str, self.frame)) if self.n_clusters <= 8 else f"{self.n_clusters} answers"
+        head = f"{type(self).__name__}({len(self)} mass function{'s' * (len(self) != 1)} on {{{names}}})"
+        lines = [self._row_text(i) for i in range(min(len(self), 5))]
+        if len(self) > 5:
+            lines.append(f"... {len(self) - 5} more")
+        return "\n".join([head, *lines])
+
+    def _row_text(self, i: int) -> str:
+        sets = self.focal_sets.names(self.frame)
+        row = self._masses[i]
+        largest = [j for j in np.argsort(-row, kind="stable")[:6] if row[j] >= 5e-4]
+        text = "  ".join(f"{sets[j]}: {float(row[j]):.3g}" for j in sorted(largest))
+        return text if self.index is None else f"{self.index[i]}: {text}"
+
+    def _repr_html_(self) -> str:
+        sets = self.focal_sets.names(self.frame)
+        shown = min(len(self), 20)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["", *sets])
+        names = range(shown) if self.index is None else self.index[:shown]
+        body = "".join(
+            f"<tr><th>{html.escape(str(name))}</th>" + "".join(_html_cell(float(v)) for v in row) + "</tr>"
+            for name, row in zip(names, self._masses[:shown], strict=True)
+        )
+        more = f"<p>{len(self) - shown} more rows</p>" if len(self) > shown else ""
+        title = html.escape(repr(self).splitlines()[0])
+        return f"<div><p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+
+    # ---- inside ---------------------------------------------------------------------------------------------------
+
+    def _query(self, sets: Any) -> tuple[np.ndarray, bool]:
+        """Membership rows of the sets asked for, and whether it was a single set."""
+        if sets is None:
+            return self.focal_sets.membership, False
+        if isinstance(sets, FocalSets):
+            if sets.n_clusters != self.n_clusters:
+                raise ValueError(f"sets has {sets.n_clusters} clusters instead of {self.n_clusters}")
+            return sets.membership, False
+        if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
+            if sets.shape[1] != self.n_clusters:
+                raise ValueError(f"sets must have {self.n_clusters} columns, got {sets.shape[1]}")
+            return sets, False
+        single = not isinstance(sets, list)
+        rows = np.zeros((1 if single else len(sets), self.n_clusters), dtype=bool)
+        for i, clusters in enumerate([sets] if single else sets):
+            rows[i, list(_as_set(clusters, self.frame))] = True
+        return rows, single
+
+    def _measure(self, relation, sets: Any, normalized: bool) -> np.ndarray:
+        rows, single = self._query(sets)
+        values = self._masses @ relation(self.focal_sets.membership, rows).astype(self._masses.dtype)
+        if normalized:
+            rest = 1 - self.empty[:, None]
+            values = np.divide(values, rest, out=np.zeros_like(values), where=rest > 0)
+        return values[:, 0] if single else values
+
+    def _per_answer(self, values: np.ndarray, normalized: bool) -> np.ndarray:
+        if not normalized:
+            return values
+        total = values.sum(axis=1, keepdims=True)  # 1 - m(empty set), to the last digit
+        return np.divide(values, total, out=np.full_like(values, 1 / self.n_clusters), where=total > 0)
+
+    def _check_frame(self, other: Any) -> None:
+        if not isinstance(other, MassFunctions):
+            raise TypeError(f"other must be MassFunctions, got {type(other).__name__}")
+        if other.frame != self.frame:
+            raise ValueError(f"the frames differ: {self.frame} and {other.frame}")
+
+
+def _rows_of(other: MassFunctions, like: MassFunctions) -> np.ndarray:
+    if len(other) not in (1, len(like)):
+        raise ValueError(f"other must hold {len(like)} mass functions (or one), got {len(other)}")
+    return np.broadcast_to(other.masses, (len(like), other.masses.shape[1]))
+
+
+def _whole(c: int) -> FocalSets:
+    return FocalSets(np.ones((1, c), dtype=bool))
+
+
+def _inside(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
+    """(a, b) true where row a of ``inner`` is a subset of row b of ``outer``."""
+    return inner.astype(float) @ (~outer).T == 0
+
+
+def _subset(family: FocalSets) -> np.ndarray:
+    return _inside(family.membership, family.membership)
+
+
+def _unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Different rows of a Boolean matrix and, for each row, which of them it is."""
+    c = rows.shape[1]
+    if c > 62:
+        unique, target = np.unique(rows, axis=0, return_inverse=True)
+        return unique, target.reshape(-1)
+    codes, target = np.unique(rows @ (np.int64(1) << np.arange(c, dtype=np.int64)), return_inverse=True)
+    return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)
+
+
+def _as_set(clusters: Any, frame: tuple[Hashable, ...]) -> tuple[int, ...]:
+    """Positions in the frame of a set given by names or numbers."""
+    where = {name: k for k, name in enumerate(frame)}
+    members = list(clusters) if isinstance(clusters, tuple | list | set | frozenset | range) else [clusters]
+    if len(members) == 1 and isinstance(members[0], str) and members[0] not in where:
+        members = list(members[0]) if all(letter in where for letter in members[0]) else members
+    found = []
+    for member in members:
+        if member not in where:
+            raise ValueError(f"{member!r} is not in the frame {frame}")
+        found.append(where[member])
+    return tuple(sorted(set(found)))
+
+
+def _checked_masses(masses: Any, f: int) -> np.ndarray:
+    values = np.asarray(masses)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(float)
+    if values.ndim == 1:
+        values = values[None, :]
+    if values.ndim != 2 or values.shape[1] != f:
+        raise ValueError(f"masses must have shape (n, {f}), one column per focal set, got {values.shape}")
+    total = values.sum(axis=1)
+    if not np.isfinite(total).all():
+        raise ValueError("masses must be finite; they hold NaN or infinite values")
+    single = values.dtype == np.float32
+    if values.size and values.min() < -(1e-6 if single else _NEGATIVE_TOLERANCE):
+        row = int(np.flatnonzero((values < 0).any(axis=1))[0])
+        raise ValueError(f"masses must not be negative, got {values[row].min():.3g} in row {row}")
+    if np.any(np.abs(total - 1) > (1e-5 if single else _SUM_TOLERANCE)):
+        row = int(np.argmax(np.abs(total - 1)))
+        raise ValueError(f"masses must sum to one in every row; row {row} sums to {total[row]:.6g}")
+    values = np.maximum(values, 0)
+    return values / values.sum(axis=1, keepdims=True)
+
+
+def _checked_index(index: Any, n: int) -> Any:
+    if len(index) != n:
+        raise ValueError(f"index must hold one name per row ({n}), got {len(index)}")
+    return index
+
+
+def _probability_like(values: Any, name: str) -> np.ndarray:
+    values = np.atleast_2d(np.asarray(values, dtype=float))
+    if values.ndim != 2 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
+        raise ValueError(f"{name} must be a table (n, c) of values in [0, 1]")
+    return np.clip(values, 0, 1)
+
+
+def _html_cell(value: float) -> str:
+    # darker for larger masses, so that a table reads like a picture
+    shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"' if value >= 5e-3 else ""
+    return f"<td{shade}>{value:.3f}</td>" if value >= 5e-4 else "<td></td>"

@@ -1,0 +1,64 @@
+"""Masses from hard, fuzzy and rough partitions (possibilistic ones: `MassFunctions.from_contour`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evidentia.belief import FocalSets
+
+__all__ = ["masses_from_hard", "masses_from_fuzzy", "masses_from_rough"]
+
+
+def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
+    """Certain masses; objects labelled ``noise`` get the empty set. Also returns the names of the clusters."""
+    values = np.asarray(labels)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(f"labels must be a nonempty sequence, got shape {values.shape}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("labels must not hold NaN or infinite values")
+    is_noise = np.asarray(values == noise, dtype=bool) & np.ones(len(values), dtype=bool)
+    names, code = np.unique(values[~is_noise], return_inverse=True)
+    if len(names) == 0:
+        raise ValueError("labels must hold at least one object that belongs to a cluster")
+    family = FocalSets.simple(len(names), empty=bool(is_noise.any()), omega=False)
+    masses = np.zeros((len(values), len(family)))
+    masses[np.flatnonzero(~is_noise), family.singleton_index[code]] = 1
+    if is_noise.any():
+        masses[is_noise, family.empty_index] = 1
+    return masses, family, names.tolist()
+
+
+def masses_from_fuzzy(memberships: Any) -> tuple[np.ndarray, FocalSets]:
+    """Memberships become masses of the singletons, what is missing to one the mass of the empty set."""
+    u = np.asarray(memberships, dtype=float)
+    if u.ndim != 2 or u.size == 0:
+        raise ValueError(f"memberships must be a nonempty table (n, c), got shape {u.shape}")
+    missing = 1 - u.sum(axis=1)
+    if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
+        raise ValueError("memberships must be nonnegative with rows summing to at most one (else: from_possibilistic)")
+    family = FocalSets.simple(u.shape[1], omega=False)
+    return np.column_stack([np.clip(missing, 0, None), u]), family
+
+
+def masses_from_rough(upper: Any, lower: Any = None) -> tuple[np.ndarray, FocalSets]:
+    """All mass on the set of clusters whose upper approximation holds the object."""
+    up = np.asarray(upper)
+    if up.ndim != 2 or up.size == 0 or not np.isin(up, (0, 1)).all():
+        raise ValueError("upper must be a nonempty Boolean table (n, c)")
+    up = up.astype(bool)
+    if lower is not None:
+        low = np.asarray(lower).astype(bool)
+        if low.shape != up.shape:
+            raise ValueError(f"lower must have the shape of upper {up.shape}, got {low.shape}")
+        wrong = (low & (up.sum(axis=1) != 1)[:, None]) | (low & ~up)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong.any(axis=1))[0])
+            raise ValueError(f"object {row} is in a lower approximation but not in exactly that upper approximation")
+    rows, which = np.unique(up, axis=0, return_inverse=True)
+    family = FocalSets(rows)
+    ordered = family.sorted()
+    masses = np.zeros((len(up), len(ordered)))
+    masses[np.arange(len(up)), ordered.find(rows)[which.reshape(-1)]] = 1
+    return masses, ordered

@@ -1,0 +1,224 @@
+"""The result of every clustering: a mass function over sets of clusters for each object."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from evidentia.belief import FocalSets, MassFunctions
+from evidentia.partition import convert
+from evidentia.partition.relational import RelationalPartition
+
+if TYPE_CHECKING:
+    from evidentia.partition.summary import PartitionSummary
+
+__all__ = ["CredalPartition", "as_credal_partition"]
+
+
+class CredalPartition(MassFunctions):
+    """A credal (evidential) partition of n objects into c clusters.
+
+    Mass on {k} says that the object belongs to cluster k, mass on {k, l} that it belongs to one of the two and the
+    data cannot say which, mass on the empty set that it belongs to none of the clusters (an outlier).
+
+    Parameters
+    ----------
+    masses : array-like of shape (n, f), or MassFunctions
+    focal_sets : FocalSets
+    index : sequence of length n, optional
+        Names of the objects.
+    frame : sequence of length c, optional
+        Names of the clusters.
+    metadata : mapping, optional
+        How it was made: method, parameters, objective, iterations, convergence, seed. Estimators fill it in.
+
+    Examples
+    --------
+    >>> from evidentia import CredalPartition, FocalSets
+    >>> sure, torn, outlier = [0, 1, 0, 0], [0, 0.1, 0.1, 0.8], [0.9, 0.1, 0, 0]
+    >>> cp = CredalPartition([sure, torn, outlier], FocalSets.full(2))
+    >>> cp.labels, cp.ambiguous, cp.outliers
+    (array([0, 0, 0]), array([1]), array([2]))
+    >>> cp.lower(0), cp.upper(0)
+    (array([0]), array([0, 1]))
+
+    References
+    ----------
+    T. Denoeux and M.-H. Masson (2004). EVCLUS: evidential clustering of proximity data. IEEE Trans. SMC B 34.
+    """
+
+    def __init__(
+        self,
+        masses: Any,
+        focal_sets: FocalSets | None = None,
+        index: Sequence[Hashable] | None = None,
+        *,
+        frame: Sequence[Hashable] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ):
+        super().__init__(masses, focal_sets, index, frame=frame)
+        self.metadata = dict(metadata or {})
+
+    def _set(self, masses, focal_sets, index, frame, metadata=None) -> None:
+        super()._set(masses, focal_sets, index, frame)
+        self.metadata = dict(metadata or {})
+
+    def _selected(self, masses: np.ndarray, index: Any) -> Self:
+        return type(self)._trusted(masses, self.focal_sets, index, self.frame, metadata=self.metadata)
+
+    # ---- other ways to make one -----------------------------------------------------------------------------------
+
+    @classmethod
+    def from_hard(cls, labels: Any, *, noise: Any = -1, index: Sequence[Hashable] | None = None) -> Self:
+        """From labels of any kind; ``noise`` (-1, as in scikit-learn) marks objects that belong to no cluster."""
+        masses, family, names = convert.masses_from_hard(labels, noise)
+        return cls(masses, family, index, frame=names)
+
+    @classmethod
+    def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
+        """From a fuzzy partition (n, c), rows summing to at most one; what is missing goes to the empty set."""
+        return cls(*convert.masses_from_fuzzy(memberships), **keywords)
+
+    @classmethod
+    def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
+        """From degrees of possibility (n, c) in [0, 1]: nested masses whose plausibilities they are."""
+        return cls.from_contour(possibilities, **keywords)
+
+    @classmethod
+    def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
+        """From a rough partition: (n, c) Boolean upper (and, to check, lower) approximations.
+
+        An object in no upper approximation is an outlier.
+        """
+        return cls(*convert.masses_from_rough(upper, lower), **keywords)
+
+    # ---- hard and soft summaries ----------------------------------------------------------------------------------
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """Cluster of largest plausibility, 0..c-1; ties go to the lowest number."""
+        return self.hard()
+
+    def hard(self, criterion: str = "plausibility") -> np.ndarray:
+        """Cluster of largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
+        if criterion == "plausibility":
+            return self.contour.argmax(axis=1)
+        if criterion == "belief":
+            return self.singleton_belief.argmax(axis=1)
+        if criterion == "pignistic":
+            return self.pignistic(normalized=False).argmax(axis=1)
+        raise ValueError(f"criterion must be 'plausibility', 'belief' or 'pignistic', got {criterion!r}")
+
+    @cached_property
+    def labels_with_outliers(self) -> np.ndarray:
+        """`labels`, with -1 for outliers as scikit-learn marks noise."""
+        labels = self.labels.copy()
+        labels[self.outliers] = -1
+        return labels
+
+    def fuzzy(self, method: str = "plausibility") -> np.ndarray:
+        """(n, c) memberships summing to one: normalised plausibilities, or ``method="pignistic"``."""
+        if method == "plausibility":
+            return self.plausibility_transform()
+        if method == "pignistic":
+            return self.pignistic()
+        raise ValueError(f"method must be 'plausibility' or 'pignistic', got {method!r}")
+
+    def possibilistic(self, *, normalized: bool = False) -> np.ndarray:
+        """(n, c) plausibilities of the clusters; divided by 1 - m(empty set) if normalised."""
+        return self.plausibility(FocalSets.simple(self.n_clusters, empty=False, omega=False), normalized=normalized)
+
+    # ---- rough summary --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def best_set(self) -> np.ndarray:
+        """Position in `focal_sets` of the set of largest mass; ties go to the smaller set, then the lower position."""
+        order = np.argsort(self.focal_sets.cardinality, kind="stable")
+        return order[self.masses[:, order].argmax(axis=1)]
+
+    def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
+        """(n, c) Boolean: the clusters each object is assigned to.
+
+        ``"max_mass"``: the set of largest mass (nothing for outliers). ``"interval_dominance"``: the clusters at
+        least as plausible as the most believed one is believed; never empty, so with ``keep_outliers=False`` the
+        objects whose largest mass is on the empty set are taken out.
+        """
+        if rule == "max_mass":
+            return self.focal_sets.membership[self.best_set]
+        if rule == "interval_dominance":
+            chosen = self.contour >= self.singleton_belief.max(axis=1, keepdims=True)
+            if not keep_outliers:
+                chosen[self.outliers] = False
+            return chosen
+        raise ValueError(f"rule must be 'max_mass' or 'interval_dominance', got {rule!r}")
+
+    def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
+        """Objects that certainly belong to the cluster (positions)."""
+        chosen = self.assignment(rule, keep_outliers=keep_outliers)
+        return np.flatnonzero(chosen[:, self._cluster(cluster)] & (chosen.sum(axis=1) == 1))
+
+    def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
+        """Objects that possibly belong to the cluster (positions)."""
+        return np.flatnonzero(self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)])
+
+    @cached_property
+    def outliers(self) -> np.ndarray:
+        """Objects whose largest mass is on the empty set (positions)."""
+        return np.flatnonzero(self.focal_sets.cardinality[self.best_set] == 0)
+
+    @cached_property
+    def ambiguous(self) -> np.ndarray:
+        """Objects whose largest mass is on a set of two clusters or more (positions)."""
+        return np.flatnonzero(self.focal_sets.cardinality[self.best_set] > 1)
+
+    # ---- pairs and quality ----------------------------------------------------------------------------------------
+
+    def relational(self, pairs: Any = None) -> RelationalPartition:
+        """Masses on {empty, same, different, unknown} for the given pairs of objects, or lazily for all."""
+        return RelationalPartition(self, pairs)
+
+    def nonspecificity_index(self) -> float:
+        """N*: mean nonspecificity over log2 c, 0 (precise) to 1 (nothing known); 0 for a single cluster.
+
+        Compare it between partitions made with the same kind of focal sets only.
+        """
+        if self.n_clusters == 1 or len(self) == 0:
+            return 0.0
+        mean = self.nonspecificity().mean(dtype=float) / np.log2(self.n_clusters)
+        return float(np.clip(mean, 0, 1))
+
+    def summary(self) -> PartitionSummary:
+        """Clusters, certain, ambiguous and outlying objects, as a table a person reads."""
+        from evidentia.partition.summary import PartitionSummary
+
+        return PartitionSummary.of(self)
+
+    # ---- showing --------------------------------------------------------------------------------------------------
+
+    def plot(self, X: Any, *, ax: Any = None, **keywords):
+        """Draw the partition over the attributes ``X`` (see `evidentia.plot.CredalPartitionDisplay`)."""
+        from evidentia.plot import CredalPartitionDisplay  # a view of this value, imported when looked at
+
+        return CredalPartitionDisplay.from_partition(self, X, ax=ax, **keywords)
+
+    def __repr__(self) -> str:
+        text = super().__repr__()
+        c = self.n_clusters
+        return text.replace(text.splitlines()[0], f"CredalPartition({len(self)} objects, {c} clusters)", 1)
+
+    def _cluster(self, cluster: Any) -> int:
+        if not isinstance(cluster, int | np.integer) or not 0 <= cluster < self.n_clusters:
+            raise ValueError(f"cluster must be a number from 0 to {self.n_clusters - 1}, got {cluster!r}")
+        return int(cluster)
+
+
+def as_credal_partition(partition: Any) -> CredalPartition:
+    """A credal partition as it is, or one made from hard labels."""
+    if isinstance(partition, CredalPartition):
+        return partition
+    if isinstance(partition, MassFunctions):
+        return CredalPartition(partition)
+    return CredalPartition.from_hard(partition)

@@ -1,0 +1,50 @@
+"""Which pairs of clusters deserve to be focal sets: those of mutually nearest clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evidentia.partition.credal_partition import CredalPartition
+
+__all__ = ["cluster_similarity", "mutual_neighbors", "nearest_pairs"]
+
+
+def cluster_similarity(partition: CredalPartition) -> np.ndarray:
+    """(c, c) sum over the objects of the product of the normalised plausibilities of two clusters.
+
+    Objects that belong nowhere (mass of the empty set above 1 - 1e-6) do not count.
+    """
+    known = partition.empty <= 1 - 1e-6
+    plausible = partition.contour[known].astype(float) / (1 - partition.empty[known].astype(float))[:, None]
+    return plausible.T @ plausible
+
+
+def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
+    """Pairs (j, l), j < l, each among the ``n_neighbors`` most similar of the other; ties go to the lower number."""
+    similarity = np.array(similarity, dtype=float)
+    c = len(similarity)
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}")
+    np.fill_diagonal(similarity, -np.inf)  # a cluster is not its own neighbour
+    near = np.zeros((c, c), dtype=bool)
+    order = np.argsort(-similarity, axis=1, kind="stable")[:, : min(n_neighbors, c - 1)]
+    np.put_along_axis(near, order, True, axis=1)
+    return [(int(j), int(k)) for j, k in np.argwhere(np.triu(near & near.T, 1))]
+
+
+def nearest_pairs(partition: CredalPartition, n_neighbors: int = 1) -> list[tuple[int, int]]:
+    """Pairs of mutually nearest clusters of a partition made with single clusters.
+
+    The second step of the two-step strategy adds them as focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
+
+    Examples
+    --------
+    >>> from evidentia import CredalPartition
+    >>> from evidentia.partition import nearest_pairs
+    >>> cp = CredalPartition.from_fuzzy([[0.5, 0.5, 0], [0.6, 0.4, 0], [0, 0.2, 0.8]])
+    >>> nearest_pairs(cp)
+    [(0, 1)]
+    """
+    return mutual_neighbors(cluster_similarity(partition), n_neighbors)

@@ -1,0 +1,112 @@
+"""What a person wants to know about a partition, as text, table and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evidentia.partition.credal_partition import CredalPartition
+
+__all__ = ["PartitionSummary"]
+
+_NAMED_OUTLIERS = 8
+
+
+@dataclass(frozen=True)
+class PartitionSummary:
+    """Counts of certain, ambiguous and outlying objects. ``str()`` gives the table a person reads.
+
+    Attributes
+    ----------
+    n_objects : int
+    names : list of str
+        Names of the clusters.
+    certain, possible : (c,) arrays
+        Objects in the lower and in the upper approximation of each cluster.
+    typical : list
+        For each cluster the object with the largest mass on it alone (its index if it has one), None if there is none.
+    ambiguous : list of (set of clusters, number of objects)
+        Most frequent first.
+    outliers : list
+        Index (or position) of every outlier.
+    nonspecificity : float
+    """
+
+    n_objects: int
+    names: list[str]
+    certain: np.ndarray
+    possible: np.ndarray
+    typical: list[Any]
+    ambiguous: list[tuple[tuple[int, ...], int]]
+    outliers: list[Any]
+    nonspecificity: float
+
+    @classmethod
+    def of(cls, partition: CredalPartition) -> PartitionSummary:
+        """Summarise a partition by its sets of largest mass."""
+        size = partition.focal_sets.cardinality
+        count = np.bincount(partition.best_set, minlength=len(size))
+        sets = list(partition.focal_sets)
+        certain = np.zeros(partition.n_clusters, dtype=int)
+        possible = np.zeros(partition.n_clusters, dtype=int)
+        for clusters, number in zip(sets, count, strict=True):
+            possible[list(clusters)] += number
+            if len(clusters) == 1:
+                certain[clusters[0]] = number
+        between = [(sets[j], int(count[j])) for j in range(len(sets)) if size[j] > 1 and count[j]]
+        between.sort(key=lambda item: (-item[1], item[0]))
+
+        def name(i: int) -> Any:
+            return int(i) if partition.index is None else partition.index[i]
+
+        own = partition.singleton_belief
+        typical = [name(own[:, k].argmax()) if certain[k] else None for k in range(partition.n_clusters)]
+        return cls(
+            n_objects=len(partition),
+            names=[str(k) for k in partition.frame],
+            certain=certain,
+            possible=possible,
+            typical=typical,
+            ambiguous=between,
+            outliers=[name(i) for i in partition.outliers],
+            nonspecificity=partition.nonspecificity_index(),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each cluster: certain, possible, typical object."""
+        import pandas as pd
+
+        table = {"certain": self.certain, "possible": self.possible, "typical": self.typical}
+        return pd.DataFrame(table, index=pd.Index(self.names, name="cluster"))
+
+    def describe_set(self, clusters: tuple[int, ...]) -> str:
+        """``clusters 1 and 2`` / ``clusters 1, 2 and 3`` / ``all clusters``."""
+        names = [self.names[k] for k in clusters]
+        if len(names) == len(self.names) > 2:
+            return f"all {len(names)} clusters"
+        return f"clusters {', '.join(names[:-1])} and {names[-1]}"
+
+    def __str__(self) -> str:
+        width = max(len("ambiguous"), *(len(f"cluster {name}") for name in self.names))
+        lines = [f"{'':{width}}  certain  possible  typical object"]
+        rows = zip(self.names, self.certain, self.possible, self.typical, strict=True)
+        for name, certain, possible, typical in rows:
+            shown = "-" if typical is None else str(typical)
+            lines.append(f"{f'cluster {name}':{width}}  {certain:7d}  {possible:8d}  {shown}")
+        torn = sum(number for _, number in self.ambiguous)
+        parts = [f"{n} between {self.describe_set(s)}" for s, n in self.ambiguous[:6]]
+        if len(self.ambiguous) > 6:
+            parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
+        lines.append(f"{'ambiguous':{width}}  {torn:7d}  {'; '.join(parts)}".rstrip())
+        named = ", ".join(str(i) for i in self.outliers[:_NAMED_OUTLIERS])
+        more = f" and {len(self.outliers) - _NAMED_OUTLIERS} more" if len(self.outliers) > _NAMED_OUTLIERS else ""
+        lines.append(f"{'outliers':{width}}  {len(self.outliers):7d}  {named}{more}".rstrip())
+        lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
+        return "\n".join(lines)
+
+    __repr__ = __str__

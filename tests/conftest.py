@@ -1,0 +1,74 @@
+"""Fixtures shared by all tests."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def _shared_folder() -> Path:
+    return Path(os.environ.get("EVIDENTIA_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference results and datasets beside the checkout; tests that need it skip without it."""
+    folder = _shared_folder()
+    if not (folder / "reference").is_dir():
+        pytest.skip(f"reference data not found in {folder} (set EVIDENTIA_SHARED)")
+    return folder
+
+
+class ReferenceCase:
+    """Inputs and outputs of one run of an established R package, with its own tolerances."""
+
+    def __init__(self, folder: Path, name: str):
+        self.name = name
+        self.about = json.loads((folder / f"{name}.json").read_text())
+        self.parameters = self.about["hyper_parameters"]
+        with np.load(folder / f"{name}.npz", allow_pickle=False) as arrays:
+            self._arrays = {key: arrays[key] for key in arrays.files}
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        return self._arrays[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._arrays
+
+    def keys(self):
+        return self._arrays.keys()
+
+    def assert_equal(self, key: str, value, *, where=slice(None), rtol=None, atol=None) -> None:
+        """Compare with the stored array at the tolerance the case asks for (or a stated one)."""
+        stated = self.about["tolerance"].get(key, self.about["tolerance"]["default"])
+        np.testing.assert_allclose(
+            np.asarray(value, float)[where],
+            np.asarray(self[key], float)[where],
+            rtol=stated["rtol"] if rtol is None else rtol,
+            atol=stated["atol"] if atol is None else atol,
+            err_msg=f"{self.name}: {key}",
+        )
+
+
+@pytest.fixture(scope="session")
+def reference(shared):
+    """Open a reference case by name."""
+    return lambda name: ReferenceCase(shared / "reference", name)
+
+
+@pytest.fixture(scope="session")
+def shared_data(shared):
+    """Read a real dataset by name: (attributes or dissimilarities, labels or None)."""
+
+    def read(name, standardise=False):
+        with np.load(shared / "data" / f"{name}.npz", allow_pickle=False) as z:
+            X = z["D"] if "D" in z else z["X"].astype(float)
+            y = z["y"] if "y" in z else None
+        if standardise:
+            scale = X.std(0)
+            X = (X - X.mean(0)) / np.where(scale > 0, scale, 1)
+        return X, y
+
+    return read

@@ -1,0 +1,536 @@
+"""Generated, bundled and fetched datasets."""
+
+import inspect
+import subprocess
+import sys
+from urllib.error import URLError
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.datasets
+from scipy import stats
+from sklearn.utils import Bunch
+
+import evidentia.datasets as ed
+from evidentia.datasets.catalogue import CATALOGUE
+from evidentia.datasets.generators import FOURCLASS_CENTRES, GAUSSIAN_MIXTURES, bananas_from_draws
+
+GENERATORS = [ed.make_fourclass, ed.make_bananas, ed.make_circles, ed.make_gaussian_mixture]
+NAMED_FETCHERS = [
+    name.removeprefix("fetch_")
+    for name in ed.__all__
+    if name.startswith("fetch_") and name.removeprefix("fetch_") in CATALOGUE
+]
+
+
+# --- generators -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+def test_same_seed_same_data_and_another_seed_other_data(make):
+    X, y = make(n_samples=101, random_state=3)
+    again_X, again_y = make(n_samples=101, random_state=3)
+    other_X, _ = make(n_samples=101, random_state=4)
+    assert X.shape == (101, 2)
+    assert y.shape == (101,)
+    assert X.dtype == np.float64
+    assert np.issubdtype(y.dtype, np.integer)
+    assert X.tobytes() == again_X.tobytes()
+    assert y.tobytes() == again_y.tobytes()
+    assert not np.array_equal(X, other_X)
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+def test_a_random_state_object_advances(make):
+    rng = np.random.RandomState(0)
+    first, _ = make(n_samples=20, random_state=rng)
+    second, _ = make(n_samples=20, random_state=rng)
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+@pytest.mark.parametrize(
+    ("n_samples", "error"), [(-1, ValueError), (0, ValueError), (2.5, TypeError), (True, TypeError)]
+)
+def test_bad_n_samples_is_named(make, n_samples, error):
+    with pytest.raises(error, match=rf"n_samples must be .*{n_samples}"):
+        make(n_samples=n_samples)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"), [({"radius": 0}, "radius"), ({"noise": -1}, "noise"), ({"noise": np.inf}, "noise")]
+)
+def test_bad_shape_of_bananas_is_named(arguments, name):
+    with pytest.raises(ValueError, match=f"{name} must be finite"):
+        ed.make_bananas(**arguments)
+    with pytest.raises(TypeError, match=f"{name} must be a number"):
+        ed.make_bananas(**{name: "wide"})
+
+
+@pytest.mark.parametrize("mixture", [0, 7, "1", None, True, 1.0])
+def test_unknown_mixture_is_named(mixture):
+    with pytest.raises(ValueError, match="mixture must be 1, 2 or 3"):
+        ed.make_gaussian_mixture(mixture)
+
+
+def test_class_sizes_share_the_remainder():
+    assert np.bincount(ed.make_fourclass(403, random_state=0)[1]).tolist() == [101, 101, 101, 100]
+    assert np.bincount(ed.make_bananas(11, random_state=0)[1]).tolist() == [6, 5]
+    assert np.bincount(ed.make_circles(500, random_state=0)[1]).tolist() == [200, 300]
+    assert len(ed.make_circles(1, random_state=0)[0]) == 1
+
+
+def test_fourclass_is_a_bivariate_t_with_five_degrees_of_freedom():
+    X, y = ed.make_fourclass(40_000, random_state=0)
+    centred = X - FOURCLASS_CENTRES[y]
+    for k in range(4):
+        assert np.abs(np.median(centred[y == k], axis=0)).max() < 0.06
+    for direction in ([1, 0], [0, 1], [0.6, 0.8]):
+        assert stats.kstest(centred @ direction, stats.t(5).cdf).pvalue > 1e-3
+    # Squared norm over 2 is F(2, 5) only if both coordinates share their denominator.
+    assert stats.kstest((centred**2).sum(axis=1) / 2, stats.f(2, 5).cdf).pvalue > 1e-3
+
+
+def test_fourclass_agrees_with_the_published_sample(shared_data):
+    published, labels = shared_data("fourclass")
+    X, y = ed.make_fourclass(40_000, random_state=0)
+    for k in range(4):
+        ours, theirs = X[y == k], published[labels == k]
+        # Standard error of a median of 100 t(5) values is about 0.13.
+        assert np.abs(np.median(ours, axis=0) - np.median(theirs, axis=0)).max() < 0.5
+        spread = np.subtract(*np.percentile(theirs, [75, 25], axis=0)) / np.subtract(
+            *np.percentile(ours, [75, 25], axis=0)
+        )
+        assert np.all((spread > 0.6) & (spread < 1.6))
+    pooled = (X - FOURCLASS_CENTRES[y]).ravel()
+    assert stats.ks_2samp(pooled, (published - FOURCLASS_CENTRES[labels]).ravel()).pvalue > 0.01
+
+
+def test_bananas_agree_with_the_reference_for_its_draws(reference):
+    case = reference("bananas_generator")
+    X, y = bananas_from_draws(
+        (case["u1"], case["u2"]), (case["e1"], case["e2"]), case.parameters["r"], case.parameters["s"]
+    )
+    case.assert_equal("x", X)
+    np.testing.assert_array_equal(y, case["y"])
+
+
+def test_noiseless_bananas_lie_on_their_arcs():
+    X, y = ed.make_bananas(1000, radius=2.0, noise=0.0, random_state=0)
+    centre = np.where(y[:, None] == 0, [0.0, 0.0], [-1.5, -1.5])
+    np.testing.assert_allclose(np.linalg.norm(X - centre, axis=1), 2.0)
+    # sin and cos of (0.125 .. 1.375) pi, and of (-0.875 .. 0.375) pi: neither arc closes.
+    angle = np.arctan2(X[:, 0] - centre[:, 0], X[:, 1] - centre[:, 1]) / np.pi
+    first = np.mod(angle[y == 0], 2)
+    assert first.min() >= 0.125 - 1e-12
+    assert first.max() <= 1.375 + 1e-12
+    assert angle[y == 1].min() >= -0.875 - 1e-12
+    assert angle[y == 1].max() <= 0.375 + 1e-12
+
+
+def test_circles_are_a_disc_and_a_ring():
+    X, y = ed.make_circles(50_000, random_state=0)
+    disc, ring = X[y == 0], X[y == 1]
+    np.testing.assert_allclose(np.cov(disc.T), 0.25 * np.eye(2), atol=0.01)
+    radius = np.linalg.norm(ring, axis=1)
+    assert stats.kstest(radius, stats.norm(3, 0.3).cdf).pvalue > 1e-3
+    angle = np.arctan2(ring[:, 1], ring[:, 0])
+    assert stats.kstest(angle, stats.uniform(-np.pi, 2 * np.pi).cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("mixture", [1, 2, 3])
+def test_mixture_moments_and_posterior(mixture):
+    sample = ed.make_gaussian_mixture(mixture, 30_000, as_bunch=True, random_state=1)
+    X, y = sample.data, sample.target
+    np.testing.assert_allclose(np.bincount(y) / len(y), sample.weights, atol=0.01)
+    for k in range(3):
+        np.testing.assert_allclose(X[y == k].mean(axis=0), sample.means[k], atol=0.06)
+        np.testing.assert_allclose(np.cov(X[y == k].T), sample.covariances[k], atol=0.09)
+
+    density = np.column_stack(
+        [stats.multivariate_normal(m, S).pdf(X) for m, S in zip(sample.means, sample.covariances, strict=True)]
+    )
+    expected = density * sample.weights / (density @ sample.weights)[:, None]
+    np.testing.assert_allclose(sample.posterior, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sample.posterior.sum(axis=1), 1, rtol=1e-12)
+    # Calibrated: the mean posterior of a component is its frequency, near or far from 1/3.
+    sure = sample.posterior[:, 0] > 0.8
+    assert abs((y[sure] == 0).mean() - sample.posterior[sure, 0].mean()) < 0.02
+
+
+def test_mixture_parameters_are_those_of_the_paper():
+    correlated = [[1, 0.5], [0.5, 1]]
+    for mixture, (means, covariances) in {
+        1: ([[0, 0], [0, 3], [3, 0]], [np.eye(2)] * 3),
+        2: ([[0, 0], [0, 2.5], [2.5, 0]], [correlated] * 3),
+        3: ([[0, 0], [0, 3], [3, 0]], [correlated, [[1.5, -0.75], [-0.75, 1.5]], np.eye(2)]),
+    }.items():
+        sample = ed.make_gaussian_mixture(mixture, 5, as_bunch=True, random_state=0)
+        np.testing.assert_array_equal(sample.means, means)
+        np.testing.assert_array_equal(sample.covariances, covariances)
+        np.testing.assert_allclose(sample.weights, 1 / 3)
+
+
+def test_mixture_bunch_holds_the_same_sample_and_its_own_parameters():
+    X, y = ed.make_gaussian_mixture(2, 50, random_state=5)
+    sample = ed.make_gaussian_mixture(2, 50, as_bunch=True, random_state=5)
+    np.testing.assert_array_equal(sample.data, X)
+    np.testing.assert_array_equal(sample.target, y)
+    sample.means[:] = 99  # a user may write in the Bunch without changing the next draw
+    assert GAUSSIAN_MIXTURES[2][0].max() == 2.5
+
+
+# --- bundled ----------------------------------------------------------------------------------------------------------
+
+
+def test_butterfly(shared_data):
+    butterfly = ed.load_butterfly()
+    np.testing.assert_array_equal(butterfly.data, shared_data("butterfly")[0])
+    assert butterfly.target is None
+    assert butterfly.feature_names == ["x1", "x2"]
+    X, y = ed.load_butterfly(return_X_y=True)
+    assert X.shape == (12, 2)
+    assert y is None
+    butterfly.data[:] = 0
+    assert ed.load_butterfly().data[0, 0] == -5
+
+
+def test_example_is_always_the_same_and_ready_for_pandas():
+    example = ed.load_example(as_frame=True)
+    assert isinstance(example.data, pd.DataFrame)
+    assert example.frame.columns.tolist() == ["x1", "x2", "target"]
+    assert example.frame.shape == (400, 3)
+    np.testing.assert_array_equal(ed.load_example().data, example.data)
+    centres = example.frame.groupby("target").median()
+    np.testing.assert_allclose(centres, FOURCLASS_CENTRES, atol=0.6)
+    nearest = np.linalg.norm(ed.load_example().data[:, None] - FOURCLASS_CENTRES, axis=2).min(axis=1)
+    assert (nearest > 4).any(), "the example should show an outlier"
+
+
+@pytest.mark.parametrize(("name", "shape"), [("iris", (150, 4)), ("wine", (178, 13)), ("digits", (1797, 64))])
+def test_doors_to_scikit_learn(name, shape):
+    load = getattr(ed, f"load_{name}")
+    original = getattr(sklearn.datasets, f"load_{name}")()
+    assert load().data.shape == shape
+    np.testing.assert_array_equal(load().data, original.data)
+    X, y = load(return_X_y=True, as_frame=True)
+    assert isinstance(X, pd.DataFrame)
+    np.testing.assert_array_equal(y, original.target)
+
+
+# --- the catalogue ----------------------------------------------------------------------------------------------------
+
+
+def test_catalogue_is_consistent():
+    assert len(CATALOGUE) == len(ed.dataset_names()) > 30
+    for record in CATALOGUE.values():
+        assert record.title
+        assert record.citation.endswith(".")
+        if record.class_names is not None:
+            assert len(set(record.class_names)) == record.n_classes
+        if record.openml is not None and record.openml.labels is not None:
+            assert len(set(record.openml.labels)) == record.n_classes
+        for made in record.preparations.values():
+            known = set(record.class_names or ())
+            assert all(set(originals) <= known for _, originals in made.classes or ())
+    ids = [record.openml.data_id for record in CATALOGUE.values() if record.openml]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", NAMED_FETCHERS)
+def test_named_fetchers_document_themselves(name):
+    fetch = getattr(ed, f"fetch_{name}")
+    assert fetch.__name__ == f"fetch_{name}"
+    assert "version" in inspect.signature(fetch).parameters
+    for version in CATALOGUE[name].versions:
+        assert f'"{version}"' in fetch.__doc__
+    assert "References\n" in fetch.__doc__
+
+
+def test_named_fetchers_are_found():
+    assert len(NAMED_FETCHERS) == 18
+
+
+# --- local copies -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def local(shared, monkeypatch):
+    """The folder of local copies, and no way to the network."""
+    monkeypatch.setenv("EVIDENTIA_SHARED", str(shared))
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: pytest.fail("should not download"))
+    return shared
+
+
+@pytest.mark.parametrize("name", list(CATALOGUE))
+def test_every_local_copy_is_what_the_catalogue_says(local, name):
+    record = CATALOGUE[name]
+    found = ed.fetch_dataset(name)
+    assert isinstance(found, Bunch)
+    matrix = found.dissimilarities if record.dissimilarities else found.data
+    assert len(matrix) == record.n_samples
+    assert found.DESCR.startswith(record.title)
+    assert record.citation in found.DESCR
+    assert found.source == str(local / "data" / record.file_name)
+    if record.n_classes:
+        assert np.array_equal(np.unique(found.target), np.arange(record.n_classes))
+        assert len(found.target_names) == record.n_classes
+        if record.class_names is not None:
+            assert found.target_names.tolist() == list(record.class_names)
+    else:
+        assert found.target is None
+    if not record.dissimilarities:
+        assert found.data.shape == (record.n_samples, record.n_features)
+        assert len(found.feature_names) == record.n_features
+    for version, made in record.preparations.items():
+        X, y = ed.fetch_dataset(name, version=version, return_X_y=True)
+        assert (*X.shape, len(np.unique(y))) == made.shape
+        assert len(y) == len(X)
+
+
+def test_named_fetchers_fetch_what_they_say(local):
+    np.testing.assert_array_equal(ed.fetch_seeds().data, ed.fetch_dataset("seeds").data)
+    assert ed.fetch_s_set(3).DESCR.startswith("S3:")
+    assert ed.fetch_leaves("texture").data.shape == (1599, 64)
+    assert ed.fetch_gvhd("control", return_X_y=True)[1] is None
+    assert ed.fetch_gvhd().data.shape == (9083, 4)
+    assert ed.fetch_vowel().train.sum() == 528
+    assert len(np.unique(ed.fetch_mice_protein(version="complete").mouse)) == 72
+
+
+def test_ecoli_of_the_paper(local):
+    original = ed.fetch_ecoli()
+    prepared = ed.fetch_ecoli(version="paper", as_frame=True)
+    assert prepared.target_names.tolist() == ["cp", "im", "pp"]
+    assert np.bincount(prepared.target).tolist() == [143, 112, 52]
+    assert prepared.data.columns.tolist() == ["mcg", "gvh", "aac", "alm1", "alm2"]
+    kept = original.target < 4
+    np.testing.assert_array_equal(prepared.data, original.data[kept][:, [0, 1, 4, 5, 6]])
+    np.testing.assert_array_equal(prepared.target, np.where(original.target == 3, 1, original.target)[kept])
+    assert "307 objects" in prepared.DESCR
+
+
+def test_other_preparations(local):
+    assert ed.fetch_segment(version="paper").feature_names[0] == "short-line-density-5"
+    letters = ed.fetch_letter(version="paper")
+    assert letters.target_names.tolist() == ["I", "J", "L"]
+    assert np.bincount(letters.target).tolist() == [755, 747, 761]
+    assert np.bincount(ed.fetch_glass(version="k-cevclus").target).tolist() == [163, 51]
+    assert np.bincount(ed.fetch_glass(version="four-classes").target).tolist() == [70, 76, 17, 22]
+    for version in ("complete", "trisomic"):
+        assert not np.isnan(ed.fetch_mice_protein(version=version).data).any()
+
+
+def test_dry_bean_draws_the_same_objects_for_the_same_seed(local):
+    X, y = ed.fetch_dry_bean(version="paper", return_X_y=True)
+    again, _ = ed.fetch_dry_bean(version="paper", return_X_y=True, random_state=0)
+    other, _ = ed.fetch_dry_bean(version="paper", return_X_y=True, random_state=1)
+    np.testing.assert_array_equal(X, again)
+    assert not np.array_equal(X, other)
+    assert np.bincount(y).tolist() == [200] * 7
+    full_X, full_y = ed.fetch_dry_bean(return_X_y=True)
+    whole = {(*row, label) for row, label in zip(full_X, full_y, strict=True)}
+    assert all((*row, label) in whole for row, label in zip(X, y, strict=True))
+
+
+def test_protein_is_a_matrix_of_dissimilarities(local):
+    protein = ed.fetch_protein()
+    assert protein.data is None
+    assert protein.dissimilarities.shape == (213, 213)
+    np.testing.assert_array_equal(protein.dissimilarities, protein.dissimilarities.T)
+    D, y = ed.fetch_protein(return_X_y=True)
+    np.testing.assert_array_equal(D, protein.dissimilarities)
+    assert np.bincount(y).tolist() == [72, 72, 39, 30]
+    with pytest.raises(ValueError, match="as_frame must be False for dataset 'protein'"):
+        ed.fetch_protein(as_frame=True)
+
+
+def test_frames(local):
+    heart = ed.fetch_heart(as_frame=True)
+    assert heart.frame.shape == (270, 14)
+    assert heart.data.columns[0] == "age"
+    X, y = ed.fetch_heart(return_X_y=True, as_frame=True)
+    assert isinstance(y, pd.Series)
+    pd.testing.assert_frame_equal(X, heart.data)
+
+
+# --- bad arguments and bad files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ed.fetch_ecoli(version="best"), "version of dataset 'ecoli' must be one of 'original', 'paper'"),
+        (lambda: ed.fetch_seeds(version="paper"), "version of dataset 'seeds' must be one of 'original'; got 'paper'"),
+        (lambda: ed.fetch_dataset("nothing"), "name must be one of ecoli"),
+        (lambda: ed.fetch_dataset(3), "name must be one of ecoli"),
+        (lambda: ed.fetch_s_set(5), "number must be 1, 2, 3 or 4, got 5"),
+        (lambda: ed.fetch_leaves("colour"), "attributes must be 'shape', 'margin' or 'texture', got 'colour'"),
+        (lambda: ed.fetch_gvhd("both"), "sample must be 'positive' or 'control', got 'both'"),
+    ],
+)
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of local copies to write in."""
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("EVIDENTIA_SHARED", str(tmp_path))
+    return tmp_path / "data"
+
+
+def test_a_local_copy_of_another_size_is_refused(folder):
+    np.savez(folder / "seeds.npz", X=np.zeros((209, 7)), y=np.arange(209) % 3)
+    with pytest.raises(ValueError, match=r"'seeds' from .*seeds.npz is not the expected one: it has 209 objects.*210"):
+        ed.fetch_seeds()
+    np.savez(folder / "seeds.npz", X=np.zeros((210, 7)), y=np.arange(209) % 3)
+    with pytest.raises(ValueError, match="210 objects and 209 labels"):
+        ed.fetch_seeds()
+    np.savez(folder / "protein.npz", D=np.zeros((213, 212)), y=np.arange(213) % 4)
+    with pytest.raises(ValueError, match=r"'protein'.* is not the expected one"):
+        ed.fetch_protein()
+
+
+def test_a_damaged_or_dangerous_local_copy_is_refused(folder):
+    (folder / "seeds.npz").write_bytes(b"PK\x03\x04 not a zip")
+    with pytest.raises(ValueError, match=r"seeds.npz is not a readable .npz file"):
+        ed.fetch_seeds()
+    np.savez(folder / "seeds.npz", X=np.array([{"pickled": "object"}], dtype=object))
+    with pytest.raises(ValueError, match=r"seeds.npz is not a readable .npz file"):
+        ed.fetch_seeds()
+    np.savez(folder / "seeds.npz", y=np.zeros(210))
+    with pytest.raises(ValueError, match="must hold arrays X"):
+        ed.fetch_seeds()
+
+
+# --- OpenML -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def openml(monkeypatch):
+    """Answer instead of OpenML: set ``answer`` to a Bunch or to an exception."""
+
+    signature = inspect.signature(sklearn.datasets.fetch_openml)
+
+    class Server:
+        answer = None
+        asked = None
+
+        def __call__(self, **arguments):
+            signature.bind(**arguments)  # scikit-learn must know the arguments
+            self.asked = arguments
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer
+
+    server = Server()
+    monkeypatch.delenv("EVIDENTIA_SHARED", raising=False)
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", server)
+    return server
+
+
+@pytest.mark.parametrize("error", [URLError("no route"), TimeoutError("slow"), ValueError("withdrawn")])
+def test_no_network_gives_one_clear_error(openml, error, monkeypatch, tmp_path):
+    openml.answer = error
+    with pytest.raises(OSError, match="'ecoli' is not available") as caught:
+        ed.fetch_ecoli()
+    assert isinstance(caught.value, ed.DatasetNotAvailableError)
+    message = str(caught.value)
+    for part in ("EVIDENTIA_SHARED is not set", "OpenML (data_id 39)", str(error), "data/ecoli.npz"):
+        assert part in message
+    monkeypatch.setenv("EVIDENTIA_SHARED", str(tmp_path))
+    with pytest.raises(ed.DatasetNotAvailableError, match=r"there is no file .*ecoli\.npz"):
+        ed.fetch_ecoli()
+
+
+@pytest.mark.parametrize("name", [name for name, record in CATALOGUE.items() if record.openml is None])
+def test_sets_without_a_download_say_so(openml, name):
+    openml.answer = AssertionError("should not be asked")
+    with pytest.raises(ed.DatasetNotAvailableError, match=r"local copy only.*EVIDENTIA_SHARED is not set") as caught:
+        ed.fetch_dataset(name)
+    assert f"data/{CATALOGUE[name].file_name}" in str(caught.value)
+
+
+def _answer(labels, n_features, **columns):
+    data = pd.DataFrame(np.arange(len(labels) * n_features, dtype=float).reshape(len(labels), n_features))
+    data.columns = [f"V{j + 1}" for j in range(n_features)]
+    for name, values in columns.items():
+        data[name] = values
+    return Bunch(data=data, target=pd.Series(labels, name="class").astype("category"))
+
+
+def test_openml_answer_is_given_the_catalogue_order(openml, tmp_path):
+    labels = np.repeat(["3", "1", "2"], 70)
+    openml.answer = _answer(labels, 7)
+    seeds = ed.fetch_seeds(data_home=tmp_path)
+    assert openml.asked["data_id"] == 1499
+    assert openml.asked["data_home"] == tmp_path
+    assert seeds.data.shape == (210, 7)
+    assert seeds.data.dtype == float
+    assert seeds.target_names[seeds.target].tolist() == ["Canadian"] * 70 + ["Kama"] * 70 + ["Rosa"] * 70
+    assert seeds.feature_names[0] == "V1"
+    assert seeds.source == "OpenML (data_id 1499)"
+
+
+def test_openml_quotes_numbers_and_nominal_columns(openml):
+    glass = CATALOGUE["glass"]
+    labels = np.repeat([f"'{label}'" for label in glass.openml.labels], [70, 76, 17, 13, 9, 29])
+    openml.answer = _answer(labels, 9)
+    assert np.bincount(ed.fetch_glass().target).tolist() == [70, 76, 17, 13, 9, 29]
+
+    codes = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0, 7.0], [1533, 703, 1358, 626, 707, 1508])
+    openml.answer = _answer(codes, 36)
+    satellite = ed.fetch_satellite()
+    assert np.bincount(satellite.target).tolist() == [703, 626, 1358, 1533, 707, 1508]
+    assert satellite.target_names[satellite.target[0]] == "red soil"
+
+    openml.answer = _answer(np.repeat(CATALOGUE["vowel"].class_names, 90), 10, Sex=pd.Categorical(["Male"] * 990))
+    assert ed.fetch_vowel().data.shape == (990, 10)
+
+    openml.answer = _answer(np.repeat([str(k) for k in range(1, 101)], 16), 64)
+    assert ed.fetch_leaves("shape").target_names.tolist() == [str(k) for k in range(1, 101)]
+
+
+def test_openml_answer_of_another_size_or_with_other_classes_is_refused(openml):
+    openml.answer = _answer(np.repeat(["1", "2", "3"], 70), 6)
+    with pytest.raises(
+        ValueError, match=r"'seeds' from OpenML \(data_id 1499\) is not the expected one: .*6 attributes"
+    ):
+        ed.fetch_seeds()
+    openml.answer = _answer(np.repeat(["1", "2", "x"], 70), 7)
+    with pytest.raises(ValueError, match=r"'seeds' from OpenML .* unexpected classes \['x'\]"):
+        ed.fetch_seeds()
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("satellite", {"red soil": 1533, "cotton crop": 703, "very damp grey soil": 1508}),
+        ("shuttle", {"Rad.Flow": 45586, "High": 8903, "Bypass": 3267}),
+    ],
+)
+def test_order_of_local_classes_is_that_of_the_openml_labels(local, name, codes):
+    found = ed.fetch_dataset(name)
+    sizes = dict(zip(found.target_names.tolist(), np.bincount(found.target).tolist(), strict=True))
+    assert codes.items() <= sizes.items()
+
+
+# --- import -----------------------------------------------------------------------------------------------------------
+
+
+def test_import_is_light():
+    code = (
+        "import sys, evidentia.datasets; "
+        "print(sorted({'sklearn', 'pandas', 'matplotlib', 'numba', 'torch'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_every_public_name_exists_and_is_documented():
+    for name in ed.__all__:
+        assert getattr(ed, name).__doc__, name
