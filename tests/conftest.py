@@ -37,10 +37,11 @@ class ReferenceCase:
     def __contains__(self, key: str) -> bool:
         return key in self._arrays
 
-    def keys(self):
-        return self._arrays.keys()
+    @property
+    def names(self) -> list[str]:
+        return list(self._arrays)
 
-    def assert_equal(self, key: str, value, *, where=slice(None), rtol=None, atol=None) -> None:
+    def assert_equal(self, key: str, value, *, where=..., rtol=None, atol=None) -> None:
         """Compare with the stored array at the tolerance the case asks for (or a stated one)."""
         stated = self.about["tolerance"].get(key, self.about["tolerance"]["default"])
         np.testing.assert_allclose(
@@ -65,7 +66,7 @@ def shared_data(shared):
     def read(name, standardise=False):
         with np.load(shared / "data" / f"{name}.npz", allow_pickle=False) as z:
             X = z["D"] if "D" in z else z["X"].astype(float)
-            y = z["y"] if "y" in z else None
+            y = z.get("y")
         if standardise:
             scale = X.std(0)
             X = (X - X.mean(0)) / np.where(scale > 0, scale, 1)

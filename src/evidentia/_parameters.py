@@ -42,9 +42,10 @@ def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, 
         words += f" and {'below' if open_high else 'at most'} {high:g}"
 
     def test(v: Any) -> bool:
-        if not isinstance(v, Real) or isinstance(v, bool | np.bool_) or not np.isfinite(v):
+        if not isinstance(v, Real) or isinstance(v, bool | np.bool_) or not np.isfinite(float(v)):
             return False
-        return (v > low if open_low else v >= low) and (v < high if open_high else v <= high)
+        number = float(v)
+        return (number > low if open_low else number >= low) and (number < high if open_high else number <= high)
 
     return Rule(words, test)
 

@@ -74,7 +74,7 @@ class FocalSets:
     def max_cardinality(cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
         """All subsets of at most ``size`` clusters, with or without the empty set and the whole frame."""
         c = _check_n_clusters(n_clusters)
-        if not 1 <= size:
+        if not size >= 1:
             raise ValueError(f"size must be at least 1, got {size}")
         sets = [s for k in range(1, min(size, c) + 1) for s in combinations(range(c), k)]
         return cls._canonical(c, sets, empty=empty, omega=omega)

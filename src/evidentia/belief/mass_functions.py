@@ -149,7 +149,9 @@ class MassFunctions:
         # the masses also sum to one
         system = np.column_stack([meets, np.ones(len(focal_sets))])
         if np.linalg.matrix_rank(system) < len(focal_sets):
-            raise ValueError("plausibilities of this family of sets do not determine the masses; use the full power set")
+            raise ValueError(
+                "plausibilities of this family of sets do not determine the masses; use the full power set"
+            )
         right = np.column_stack([values, np.ones(len(values))])
         return cls(np.linalg.lstsq(system.T, right.T, rcond=None)[0].T, focal_sets, **keywords)
 

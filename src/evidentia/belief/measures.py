@@ -19,7 +19,7 @@ def nonspecificity(masses: np.ndarray, family: FocalSets) -> np.ndarray:
 
 
 def jousselme_distance(difference: np.ndarray, family: FocalSets) -> np.ndarray:
-    """sqrt(d' J d / 2) for differences d of mass functions, J the Jaccard index of the sets (Jousselme et al., 2001)."""
+    """sqrt(d' J d / 2), d the difference of mass functions, J the Jaccard index of sets (Jousselme et al., 2001)."""
     jaccard = family.jaccard.astype(difference.dtype)
     squared = np.empty(len(difference), dtype=difference.dtype)
     for start in range(0, len(difference), _BLOCK_ROWS):

@@ -123,12 +123,17 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     # ---- restarts -------------------------------------------------------------------------------------------------
 
     def _best_of(self, starts: Iterable[Any], total: int, run: Callable[[Any], Run]) -> Run:
-        """Run from every start and keep the smallest objective, the earliest on ties."""
+        """Run from every start and keep the smallest objective, the earliest on ties.
+
+        Objectives closer than the tolerance are tied: several starts often end at the same place up to rounding,
+        and which of them wins (and so the numbering of the clusters) must not hang on the last digits.
+        """
+        margin = max(self.tol, 1e-9)
         best: Run | None = None
         with self._progress(total, "starts") as advance:
             for start in starts:
                 candidate = run(start)
-                if best is None or candidate.objective < best.objective:
+                if best is None or candidate.objective < best.objective - margin * abs(best.objective):
                     best = candidate
                 advance(f"objective {best.objective:.6g}")
         assert best is not None
@@ -171,7 +176,11 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     def _metadata(self) -> dict[str, Any]:
         return {
             "method": type(self).__name__,
-            "parameters": {k: v for k, v in self.get_params(deep=False).items() if np.ndim(v) == 0},
+            "parameters": {
+                name: value
+                for name, value in self.get_params(deep=False).items()
+                if value is None or isinstance(value, bool | int | float | str)
+            },
             "objective": self.objective_,
             "n_iter": self.n_iter_,
             "converged": self.converged_,

@@ -20,19 +20,31 @@ from evidentia.optimize.blocks import row_blocks
 _REORDER = {"reassoc", "contract"}
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)
 def _set_costs(x, barycentres, costs):
-    """Squared Euclidean distances of one object to the barycentres, stored (p, g) so that the inner loop is long."""
-    costs[:] = 0
-    for d in range(barycentres.shape[0]):
+    """Squared Euclidean distances of one object to the barycentres.
+
+    They are stored (p, g), so that the inner loop is long; four attributes at a time spare loads and stores.
+    """
+    p, g = barycentres.shape
+    for j in range(g):
+        costs[j] = 0
+    whole = p - p % 4
+    for d in range(0, whole, 4):
+        row0, row1, row2, row3 = barycentres[d], barycentres[d + 1], barycentres[d + 2], barycentres[d + 3]
+        x0, x1, x2, x3 = x[d], x[d + 1], x[d + 2], x[d + 3]
+        for j in range(g):
+            gap0, gap1, gap2, gap3 = x0 - row0[j], x1 - row1[j], x2 - row2[j], x3 - row3[j]
+            costs[j] += gap0 * gap0 + gap1 * gap1 + gap2 * gap2 + gap3 * gap3
+    for d in range(whole, p):
         row = barycentres[d]
         value = x[d]
-        for j in range(costs.shape[0]):
+        for j in range(g):
             gap = value - row[j]
             costs[j] += gap * gap
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)
 def _set_costs_adaptive(x, barycentres, metrics, gaps, costs):
     """Squared distances in the metric of each set; ``metrics`` is (p, p, g), ``gaps`` (p, g) scratch."""
     costs[:] = 0
@@ -54,7 +66,7 @@ def _set_costs_adaptive(x, barycentres, metrics, gaps, costs):
         costs[j] = max(costs[j], 0)
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)
 def masses_of_row(costs, factor, size, delta2, beta, zero, masses):
     """Minimise sum_j factor_j m_j^beta costs_j + delta2 m_0^beta over the simplex (Masson and Denoeux, 2008, eq. 17).
 
@@ -63,90 +75,113 @@ def masses_of_row(costs, factor, size, delta2, beta, zero, masses):
     smallest sets among those.
     """
     g = costs.shape[0]
-    smallest = delta2
-    least = costs[0]
+    n_zero = 0
+    for j in range(g):
+        n_zero += costs[j] <= zero
+    if n_zero > 0:
+        return 0.0, _masses_on_prototype(costs, size, zero, masses)
+    if beta == 2:
+        total = 1 / delta2
+        empty = total
+        for j in range(g):
+            masses[j] = 1 / (factor[j] * costs[j])
+        for j in range(g):
+            total += masses[j]
+        scale = 1 / total
+        for j in range(g):
+            masses[j] *= scale
+        return empty * scale, scale
+    smallest = delta2  # powers are taken of ratios, which cannot overflow
     for j in range(g):
         smallest = min(smallest, factor[j] * costs[j])
-        least = min(least, costs[j])
-    if least <= zero:
-        few = size.max()
-        for j in range(g):
-            if costs[j] <= zero:
-                few = min(few, size[j])
-        count = 0
-        for j in range(g):
-            if costs[j] <= zero and size[j] == few:
-                count += 1
-        for j in range(g):
-            masses[j] = 1 / count if costs[j] <= zero and size[j] == few else 0
-        return 0.0, 0.0
     power = 1 / (beta - 1)
-    total = 0.0
-    if power == 1:
-        for j in range(g):
-            masses[j] = smallest / (factor[j] * costs[j])
-        for j in range(g):
-            total += masses[j]
-        empty = smallest / delta2
-    else:
-        for j in range(g):
-            masses[j] = np.exp(power * np.log(smallest / (factor[j] * costs[j])))
-        for j in range(g):
-            total += masses[j]
-        empty = (smallest / delta2) ** power
-    total += empty
+    total = (smallest / delta2) ** power
+    empty = total
+    for j in range(g):
+        masses[j] = (smallest / (factor[j] * costs[j])) ** power
+    for j in range(g):
+        total += masses[j]
     scale = 1 / total
     for j in range(g):
         masses[j] *= scale
     return empty * scale, smallest * total ** (1 - beta)
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDER)
+@njit(cache=True, nogil=True, error_model="numpy")
+def _masses_on_prototype(costs, size, zero, masses):
+    """Equal masses for the smallest sets among those at no distance."""
+    few = size.max()
+    for j in range(costs.shape[0]):
+        if costs[j] <= zero:
+            few = min(few, size[j])
+    count = 0
+    for j in range(costs.shape[0]):
+        chosen = costs[j] <= zero and size[j] == few
+        masses[j] = chosen
+        count += chosen
+    for j in range(costs.shape[0]):
+        masses[j] /= count
+    return 0.0
+
+
+_TILE = 4  # rows whose contributions are added to the sums together
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)
 def _accumulate(X, weights, start, stop, barycentres, metrics, factor, size, delta2, beta, zero):
     """Objective and sums over rows start..stop: of m^beta, of m^beta x, and (adaptive metric) of m^beta x x'."""
     p, g = barycentres.shape
     adaptive = metrics.shape[0] > 0
     costs = np.empty(g, X.dtype)
-    masses = np.empty(g, X.dtype)
+    tile = np.zeros((_TILE, g), X.dtype)
     gaps = np.empty((p, g), X.dtype)
     total = np.zeros(g)
     first = np.zeros((p, g))
     second = np.zeros((p if adaptive else 0, p if adaptive else 0, g))
     objective = 0.0
-    for i in range(start, stop):
-        weight = weights[i] if weights.shape[0] > 0 else 1.0
-        if weight == 0:
-            continue
-        if adaptive:
-            _set_costs_adaptive(X[i], barycentres, metrics, gaps, costs)
-        else:
-            _set_costs(X[i], barycentres, costs)
-        _, value = masses_of_row(costs, factor, size, delta2, beta, zero, masses)
-        objective += weight * value
-        if beta == 2:
-            for j in range(g):
-                masses[j] = weight * masses[j] * masses[j]
-        else:
-            for j in range(g):
-                masses[j] = weight * masses[j] ** beta
+    for begin in range(start, stop, _TILE):
+        last = min(begin + _TILE, stop) - 1
+        for r in range(_TILE):
+            masses = tile[r]
+            i = begin + r
+            weight = 0.0 if i > last else (weights[i] if weights.shape[0] > 0 else 1.0)
+            if weight == 0:
+                masses[:] = 0
+                continue
+            if adaptive:
+                _set_costs_adaptive(X[i], barycentres, metrics, gaps, costs)
+            else:
+                _set_costs(X[i], barycentres, costs)
+            _, value = masses_of_row(costs, factor, size, delta2, beta, zero, masses)
+            objective += weight * value
+            if beta == 2:
+                for j in range(g):
+                    masses[j] = weight * masses[j] * masses[j]
+            else:
+                for j in range(g):
+                    masses[j] = weight * masses[j] ** beta
+        # rows beyond the last have no mass: any row of X will do for them
+        x0, x1, x2, x3 = X[begin], X[min(begin + 1, last)], X[min(begin + 2, last)], X[min(begin + 3, last)]
+        m0, m1, m2, m3 = tile[0], tile[1], tile[2], tile[3]
         for j in range(g):
-            total[j] += masses[j]
+            total[j] += m0[j] + m1[j] + m2[j] + m3[j]
         for d in range(p):
-            value = X[i, d]
-            row = first[d]
-            for j in range(g):
-                row[j] += value * masses[j]
-        if adaptive:
-            for d in range(p):
+            _add_products(first[d], x0[d], m0, x1[d], m1, x2[d], m2, x3[d], m3)
+            if adaptive:
                 for e in range(d + 1):
-                    value = X[i, d] * X[i, e]
-                    row = second[d, e]
-                    for j in range(g):
-                        row[j] += value * masses[j]
+                    _add_products(
+                        second[d, e], x0[d] * x0[e], m0, x1[d] * x1[e], m1, x2[d] * x2[e], m2, x3[d] * x3[e], m3
+                    )
     return objective, total, first, second
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)
+def _add_products(row, a0, m0, a1, m1, a2, m2, a3, m3):
+    for j in range(row.shape[0]):
+        row[j] += a0 * m0[j] + a1 * m1[j] + a2 * m2[j] + a3 * m3[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _write_masses(X, start, stop, barycentres, metrics, factor, size, delta2, beta, zero, columns, empty_column, out):
     """Masses of rows start..stop into the columns of the family."""
     p, g = barycentres.shape

@@ -161,8 +161,8 @@ class ECM(EvidentialClusterer):
         weights = np.empty(0)
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
-            if not weights.sum() > 0:
-                raise ValueError("sample_weight must hold at least one positive weight")
+            if not weights.any():
+                raise ValueError("sample_weight must hold at least one non-zero weight")
         rng = check_random_state(self.random_state)
         centre = self._centre(data, weights)
         with block_map(self.n_jobs) as apply:
@@ -198,8 +198,9 @@ class _Solver:
         self.sample, self.sample_weights = _starts.representative_sample(data, weights, rng)
         _starts.check_enough_objects(data, self.sample, estimator.n_clusters)
         self.zero = 1e-12 * _starts.mean_squared_deviation(data, weights)
-        self.delta = estimator.delta
-        if self.delta == "auto":
+        if estimator.delta != "auto":
+            self.delta = float(estimator.delta)
+        else:
             scale = _starts.within_cluster_scale(self.sample, self.sample_weights, estimator.n_clusters, rng)
             # with as many clusters as different objects nothing is far from a centre, and any distance will do
             self.delta = float(np.sqrt(_DELTA_FACTOR * scale)) or 1.0

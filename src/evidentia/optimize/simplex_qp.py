@@ -5,84 +5,134 @@ The row problem of EVCLUS, and of every method that fits one mass function at a 
     minimise  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
 
 with a small positive semidefinite H, often singular. The minimiser usually has very few nonzeros, and a good
-guess of them is at hand (the previous row, or the best vertex), which is what an active set turns into speed.
+guess of them is at hand (the previous masses, or the best vertex), which is what an active set turns into speed.
 
 How it works. The *passive set* P holds the indices allowed to be positive. On the face they span, one index r is
-eliminated (x_r = 1 - the others), which leaves the unconstrained problem with Hessian
-H_ij - H_ir - H_jr + H_rr; adding a constant to H, or to g, changes nothing, as it should on the simplex. Its LDL'
-factorisation gives the Newton step. If the step leaves the simplex it is cut (or bent) at the boundary and the
-indices that reach zero leave P; if not, the index off P that promises the largest decrease enters, and when none
-does the point is the minimiser. Rows of the factorisation computed before a change of P stay valid, so an index
-that enters costs O(|P|^2).
+eliminated (x_r = 1 - the others), which leaves an unconstrained problem with Hessian H_ij - H_ir - H_jr + H_rr;
+adding a constant to H, or to g, changes nothing, as it should on the simplex. Its LDL' factorisation gives the
+Newton step. If the step leaves the simplex it is cut, or bent, at the boundary, and the indices that reach zero
+leave P; if not, the index off P that promises the largest decrease enters; when none does, the point is the
+minimiser. Row j of the factorisation depends on the first j indices of P only, so the rows shared with the last
+factorisation are kept: an index that enters costs O(|P|^2), and rows of a batch that end alike share the work.
 
-Singular Hessians need no special case. A pivot lost in rounding is replaced by a tiny positive one, which turns
-the Newton step into a proximal one: the step gets very long along directions of zero curvature, and the line
-search takes it to the boundary. At the minimiser the step vanishes, so the replacement does not bias the result.
+Singular Hessians. When a pivot is lost in rounding, a tiny ridge is added to the diagonal, which turns the Newton
+step into a proximal one: very long along directions of zero curvature, so that it reaches the boundary, and zero
+at a minimiser, so that repeating it leaves no trace of the ridge in the result.
+
+Kernels are compiled by numba at the first call, take C-contiguous arrays (H in float64) and do not check their
+arguments; `solve_simplex_qp`, `solve_simplex_qp_batch` and `solve_diagonal` are the doors that do.
 """
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numba import njit
+from numpy.typing import ArrayLike
 
-# Rows of the float64 scratch array; the block of H on the passive set (upper triangle) and the factorisation
+from evidentia.optimize.blocks import block_map, row_blocks
+
+# Rows of the float64 scratch array. The block of H on the passive set (upper triangle) and its factorisation
 # (strict lower triangle) lie below them.
 _GRADIENT, _LINEAR, _MASS, _STEP, _SLOPE, _PIVOT, _SHIFT, _TRIAL, _BLOCK = range(9)
+# Rows of the int64 scratch array: the passive set, and the indices whose rows of the factorisation are stored.
+_PASSIVE, _STORED = 0, 1
 
-_FLAT = 1e-6  # a pivot below this fraction of the two diagonal elements it comes from is taken for rounding error
-_RIDGE = 1e-12  # added to the diagonal, relative to the same two elements, when a pivot is lost
-_STATIONARY = 1e-13  # relative size of a gradient difference on P that counts as zero
-_ENTER = 1e-12  # relative size of a negative reduced gradient that lets an index enter P
+_FLAT = 1e-6  # a pivot below this fraction of the diagonal elements it comes from calls for the ridge
+_RIDGE = 1e-12  # the ridge, relative to the same elements
+_STATIONARY = 1e-13  # relative difference of gradients on the passive set that counts as none
+_ENTER = 1e-12  # relative size of the negative reduced gradient that lets an index enter
 _NEGLIGIBLE = 2e-16  # a mass this small that is shrinking has reached zero
+_CROWD = 6  # a start with more nonzeros than this must beat the best vertex to be worth its factorisation
+_TINY = 1e-200  # a diagonal element below this is zero
 
 
-@njit(cache=True, nogil=True)
-def _extend_factor(H, m, valid, ridge, work, passive):
-    """Factorise the reduced Hessian of the passive set, rows `valid` to m - 1 (those before are up to date).
+@njit(cache=True, nogil=True, error_model="numpy")
+def _hold(H, work, index):
+    """Keep three arrays alive up to here.
 
-    Returns False at the first pivot that is lost in rounding, if there is no ridge to keep it up.
+    Numba releases an array where it is last used. If that place depends on the branch taken, it cannot leave out
+    the (atomic) reference counts, which cost more than the arithmetic of these functions.
     """
-    for j in range(valid, m):
-        row = H[passive[j]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _factorise(H, m, known, ridge, work, index):
+    """LDL' factorisation of the reduced Hessian on the passive set, reusing the stored rows that still fit.
+
+    Returns the number of valid rows: m, or 0 if a pivot was lost and there is no ridge to keep it up.
+    """
+    j = 0
+    while j < known and j < m and index[_STORED, j] == index[_PASSIVE, j]:
+        j += 1
+    lost = False
+    while j < m and not lost:
+        p = index[_PASSIVE, j]
         for i in range(j + 1):
-            work[_BLOCK + i, j] = row[passive[i]]
-        if j == 0:
-            continue
-        corner = work[_BLOCK, 0]
-        edge = work[_BLOCK, j] - corner
-        for i in range(1, j):
-            u = work[_BLOCK + i, j] - work[_BLOCK, i] - edge
-            for k in range(1, i):
-                u -= work[_BLOCK + j, k] * work[_BLOCK + i, k]
-            work[_BLOCK + j, i] = u
-        scale = work[_BLOCK + j, j] + corner
-        shift = ridge * scale
-        pivot = work[_BLOCK + j, j] - work[_BLOCK, j] - edge + shift
-        for i in range(1, j):
-            u = work[_BLOCK + j, i]
-            low = u * work[_PIVOT, i]
-            pivot -= low * u
-            work[_BLOCK + j, i] = low
-        if not pivot > _FLAT * scale:
+            work[_BLOCK + i, j] = H[p, index[_PASSIVE, i]]
+        if j > 0:
+            corner = work[_BLOCK, 0]
+            edge = work[_BLOCK, j] - corner
+            scale = work[_BLOCK + j, j] + corner
+            shift = ridge * scale
+            pivot = work[_BLOCK + j, j] - work[_BLOCK, j] - edge + shift
+            for i in range(1, j):
+                u = work[_BLOCK + i, j] - work[_BLOCK, i] - edge
+                for k in range(1, i):
+                    u -= work[_BLOCK + j, k] * work[_BLOCK + i, k]
+                work[_BLOCK + j, i] = u
+            for i in range(1, j):
+                u = work[_BLOCK + j, i]
+                work[_BLOCK + j, i] = u * work[_PIVOT, i]
+                pivot -= u * work[_BLOCK + j, i]
             if ridge == 0.0:
-                return False
-            if not pivot > 0.0:
-                shift = scale if scale > 0.0 else 1.0
+                lost = not pivot > _FLAT * scale
+            elif not pivot > 0.0:
+                if scale > 0.0:  # H is not positive semidefinite: a short step does no harm
+                    shift = scale
+                else:  # H vanishes here: a long one
+                    for q in range(H.shape[0]):
+                        shift = max(shift, _RIDGE * H[q, q])
+                    shift = shift if shift > 0.0 else 1.0
                 pivot = shift
-        work[_PIVOT, j] = 1.0 / pivot
-        work[_SHIFT, j] = shift
-    return True
+            work[_PIVOT, j] = 1.0 / pivot if pivot > 0.0 else 0.0
+            work[_SHIFT, j] = shift
+        if not lost:
+            index[_STORED, j] = p
+            j += 1
+    _hold(H, work, index)
+    return 0 if lost else j
 
 
-@njit(cache=True, nogil=True)
-def _newton_step(m, work, passive):
-    """Newton step on the face of the passive set.
-
-    Returns its slope (0 when the point is stationary on the face) and its curvature.
-    """
-    scale = 0.0
+@njit(cache=True, nogil=True, error_model="numpy")
+def _lead(H, m, known, work, index):
+    """Make the index with the least H_pp the eliminated one, if that saves digits. Returns the valid rows left."""
+    least = 0
+    smallest = np.inf
     for i in range(m):
-        s = work[_LINEAR, passive[i]]
+        h = H[index[_PASSIVE, i], index[_PASSIVE, i]]
+        if h < smallest:
+            smallest = h
+            least = i
+    if least > 0 and (known == 0 or smallest < 0.1 * H[index[_PASSIVE, 0], index[_PASSIVE, 0]]):
+        p = index[_PASSIVE, 0]
+        x = work[_MASS, 0]
+        index[_PASSIVE, 0] = index[_PASSIVE, least]
+        work[_MASS, 0] = work[_MASS, least]
+        index[_PASSIVE, least] = p
+        work[_MASS, least] = x
+        known = 0
+    _hold(H, work, index)
+    return known
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _newton_step(m, work, index):
+    """Newton step on the face of the passive set: its slope (0 if the point is stationary there) and curvature."""
+    total = 0.0
+    for i in range(m):
+        s = work[_LINEAR, index[_PASSIVE, i]]
         size = abs(s) + work[_BLOCK + i, i]
         for j in range(i):
             s += work[_BLOCK + j, i] * work[_MASS, j]
@@ -90,119 +140,103 @@ def _newton_step(m, work, passive):
             s += work[_BLOCK + i, j] * work[_MASS, j]
         work[_SLOPE, i] = s
         work[_TRIAL, i] = size + abs(s)
-        scale += work[_MASS, i] * work[_TRIAL, i]
-    scale += work[_TRIAL, 0]
-    stationary = True
+        total += work[_MASS, i] * work[_TRIAL, i]
+    total += work[_TRIAL, 0]
+    moving = False
     for i in range(1, m):
-        if abs(work[_SLOPE, i] - work[_SLOPE, 0]) > _STATIONARY * (scale + work[_TRIAL, i]):
-            stationary = False
-    if stationary:
-        return 0.0, 0.0
-    reference = work[_SLOPE, 0]
-    for i in range(1, m):
-        s = reference - work[_SLOPE, i]
-        for k in range(1, i):
-            s -= work[_BLOCK + i, k] * work[_STEP, k]
-        work[_STEP, i] = s
-    total = 0.0
+        moving |= abs(work[_SLOPE, i] - work[_SLOPE, 0]) > _STATIONARY * (total + work[_TRIAL, i])
     slope = 0.0
     shifted = 0.0
-    for i in range(m - 1, 0, -1):
-        d = work[_STEP, i] * work[_PIVOT, i]
-        for k in range(i + 1, m):
-            d -= work[_BLOCK + k, i] * work[_STEP, k]
-        work[_STEP, i] = d
-        total += d
-        slope += (work[_SLOPE, i] - reference) * d
-        shifted += work[_SHIFT, i] * d * d
-    work[_STEP, 0] = -total
+    if moving:
+        total = 0.0
+        for i in range(1, m):
+            s = work[_SLOPE, 0] - work[_SLOPE, i]
+            for k in range(1, i):
+                s -= work[_BLOCK + i, k] * work[_STEP, k]
+            work[_STEP, i] = s
+        for i in range(m - 1, 0, -1):
+            d = work[_STEP, i] * work[_PIVOT, i]
+            for k in range(i + 1, m):
+                d -= work[_BLOCK + k, i] * work[_STEP, k]
+            work[_STEP, i] = d
+            total += d
+            slope += (work[_SLOPE, i] - work[_SLOPE, 0]) * d
+            shifted += work[_SHIFT, i] * d * d
+        work[_STEP, 0] = -total
+    _hold(work, work, index)
     return slope, -slope - shifted
 
 
-@njit(cache=True, nogil=True)
-def _bent_step(m, length, work):
-    """Change of the objective if the step of this length is projected (negatives to zero, rescaled), in `_TRIAL`."""
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bend(m, work):
+    """Project the full step (negatives to zero, rescaled) into `_TRIAL`. Returns the change of the objective."""
     total = 0.0
     for i in range(m):
-        y = max(0.0, work[_MASS, i] + length * work[_STEP, i])
-        work[_TRIAL, i] = y
-        total += y
+        work[_TRIAL, i] = max(0.0, work[_MASS, i] + work[_STEP, i])
+        total += work[_TRIAL, i]
     change = 0.0
     for i in range(m):
         work[_TRIAL, i] /= total
         e = work[_TRIAL, i] - work[_MASS, i]
-        half = 0.5 * work[_BLOCK + i, i] * e
+        s = work[_SLOPE, i] + 0.5 * work[_BLOCK + i, i] * e
         for j in range(i):
-            half += work[_BLOCK + j, i] * (work[_TRIAL, j] - work[_MASS, j])
-        change += e * (work[_SLOPE, i] + half)
+            s += work[_BLOCK + j, i] * (work[_TRIAL, j] - work[_MASS, j])
+        change += e * s
     return change
 
 
-@njit(cache=True, nogil=True)
-def _move(m, slope, curvature, work, passive):
-    """Take the step on the face as far as the simplex allows and drop the indices that reach zero.
-
-    Returns the new size of the passive set and how many leading rows of the factorisation are still valid.
-    """
-    length = 1.0 if curvature > -1e-14 * slope else np.inf
+@njit(cache=True, nogil=True, error_model="numpy")
+def _move(m, slope, curvature, work, index):
+    """Take the step as far as the simplex allows, drop the indices that reach zero. Returns how many are left."""
+    length = 1.0 if curvature > -1e-14 * slope else np.inf  # no curvature but the ridge: down to the boundary
     limit = np.inf
     for i in range(m):
-        d = work[_STEP, i]
-        if d < 0.0 and work[_MASS, i] < -limit * d:
-            limit = work[_MASS, i] / -d
+        if work[_STEP, i] < 0.0:
+            limit = min(limit, work[_MASS, i] / -work[_STEP, i])
     bent = False
     if limit < length:
-        cut = limit * (slope + 0.5 * limit * curvature)
-        if m > 2 and length < np.inf:
-            bent = _bent_step(m, length, work) < cut
+        if m > 2 and length == 1.0:
+            bent = _bend(m, work) < limit * (slope + 0.5 * limit * curvature)
         length = limit
     kept = 0
-    valid = m
     total = 0.0
     for i in range(m):
         d = work[_STEP, i]
-        if bent:
-            y = work[_TRIAL, i]
-        else:
-            y = work[_MASS, i] + length * d
+        y = work[_TRIAL, i] if bent else work[_MASS, i] + length * d
         if y > _NEGLIGIBLE or (y > 0.0 and d >= 0.0):
             work[_MASS, kept] = y
-            passive[kept] = passive[i]
-            kept += 1
+            index[_PASSIVE, kept] = index[_PASSIVE, i]
             total += y
-        elif valid == m:
-            valid = i
+            kept += 1
     if total != 1.0:
         for i in range(kept):
             work[_MASS, i] /= total
-    return kept, min(valid, kept)
+    _hold(work, work, index)
+    return kept
 
 
-@njit(cache=True, nogil=True)
-def _entering(H, m, work, passive):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _entering(H, m, work, index):
     """Index off the passive set that promises the largest decrease along its edge, or -1 if none does."""
     f = H.shape[0]
-    p = passive[0]
-    row = H[p]
-    x = work[_MASS, 0]
     for q in range(f):
-        work[_GRADIENT, q] = work[_LINEAR, q] + x * row[q]
-    for i in range(1, m):
-        row = H[passive[i]]
+        work[_GRADIENT, q] = work[_LINEAR, q]
+    for i in range(m):
+        p = index[_PASSIVE, i]
         x = work[_MASS, i]
         for q in range(f):
-            work[_GRADIENT, q] += x * row[q]
+            work[_GRADIENT, q] += x * H[p, q]
     mean = 0.0
     linear = 0.0
     scale = 0.0
     for i in range(m):
-        p = passive[i]
+        p = index[_PASSIVE, i]
         x = work[_MASS, i]
         mean += x * work[_GRADIENT, p]
         linear += x * work[_LINEAR, p]
         scale += x * (abs(work[_LINEAR, p]) + abs(work[_GRADIENT, p]) + H[p, p])
     for i in range(m):
-        work[_GRADIENT, passive[i]] = mean
+        work[_GRADIENT, index[_PASSIVE, i]] = np.inf
     best = -1
     best_gain = 0.0
     for q in range(f):
@@ -211,104 +245,448 @@ def _entering(H, m, work, passive):
             h = H[q, q]
             if r < -_ENTER * (abs(work[_LINEAR, q]) + abs(work[_GRADIENT, q]) + h + scale):
                 curvature = h - 2.0 * (work[_GRADIENT, q] - work[_LINEAR, q]) + mean - linear
-                gain = -0.5 * r * r / curvature if curvature > -r else r + 0.5 * curvature
-                if gain < best_gain:
+                gain = 0.5 * r * r / curvature if curvature > -r else -r - 0.5 * curvature
+                if gain > best_gain:
                     best_gain = gain
                     best = q
+    _hold(H, work, index)
     return best
 
 
-@njit(cache=True, nogil=True)
-def _lead(H, m, valid, work, passive):
-    """Put the index with the least H_pp first (it is the one eliminated) if it is much smaller than the leader's."""
-    least = 0
-    for i in range(1, m):
-        if H[passive[i], passive[i]] < H[passive[least], passive[least]]:
-            least = i
-    if least > 0 and (valid == 0 or H[passive[least], passive[least]] < 0.1 * H[passive[0], passive[0]]):
-        passive[0], passive[least] = passive[least], passive[0]
-        work[_MASS, 0], work[_MASS, least] = work[_MASS, least], work[_MASS, 0]
-        return 0
-    return valid
-
-
-@njit(cache=True, nogil=True)
-def _minimise(H, m, work, passive, max_iter):
-    """Active set on the compact point (`passive`, masses in `work`); returns the size of the final passive set."""
-    valid = 0
+@njit(cache=True, nogil=True, error_model="numpy")
+def _minimise(H, m, known, max_iter, work, index):
+    """Active set from the point held in `index` and `work`; returns its final size, valid rows, iterations used."""
     ridge = 0.0
-    refinements = 0
+    refined = 0
     entered = -1
-    for iteration in range(max_iter):
+    iteration = 0
+    done = False
+    while iteration < max_iter and not done:
+        iteration += 1
+        before = m
+        settled = True
         if m > 1:
             if ridge > 0.0:
-                valid = _lead(H, m, valid, work, passive)
-            if not _extend_factor(H, m, valid, ridge, work, passive):
+                known = _lead(H, m, known, work, index)
+            known = _factorise(H, m, known, ridge, work, index)
+            if known == 0:
                 ridge = _RIDGE
-                _lead(H, m, 0, work, passive)
-                _extend_factor(H, m, 0, ridge, work, passive)
-            slope, curvature = _newton_step(m, work, passive)
-            valid = m
+                known = _lead(H, m, known, work, index)
+                known = _factorise(H, m, known, ridge, work, index)
+            slope, curvature = _newton_step(m, work, index)
             if -np.inf < slope < 0.0:
-                before = m
-                m, valid = _move(m, slope, curvature, work, passive)
-                if m < before:
-                    if entered >= 0 and passive[m - 1] != entered and passive[0] != entered:
-                        return m, -iteration
-                    entered = -1
-                    continue
-                if ridge > 0.0 and refinements < 3:
-                    refinements += 1
-                    continue
-        refinements = 0
-        q = _entering(H, m, work, passive)
-        if q < 0:
-            return m, iteration
-        passive[m] = q
-        work[_MASS, m] = 0.0
-        m += 1
-        entered = q
-    return m, max_iter
+                m = _move(m, slope, curvature, work, index)
+                refined += 1
+                settled = m == before and (ridge == 0.0 or refined > 3)
+        if settled:
+            entered = _entering(H, m, work, index)
+            refined = 0
+            if entered < 0:
+                done = True
+            else:
+                index[_PASSIVE, m] = entered
+                work[_MASS, m] = 0.0
+                m += 1
+        elif m < before:
+            # The index that entered moves away from zero, but for rounding: nothing more can be gained.
+            done = entered >= 0 and index[_PASSIVE, m - 1] != entered and index[_PASSIVE, 0] != entered
+            entered = -1
+    if ridge > 0.0:
+        known = 0
+    _hold(H, work, index)
+    return m, known, iteration
 
 
-@njit(cache=True, nogil=True)
-def _load(H, G, X, b, work, passive):
-    """Compact form of the starting point: its positive entries, rescaled; the best vertex if there are none."""
+@njit(cache=True, nogil=True, error_model="numpy")
+def _start(H, work, index):
+    """Compact form of the point in `_GRADIENT`: its positive entries, rescaled, or the best vertex. Returns its size.
+
+    The vertex is taken if there are no positive entries, or if there are many and it is better.
+    """
+    f = H.shape[0]
     m = 0
     total = 0.0
-    for q in range(X.shape[1]):  # no branch: where the nonzeros lie cannot be predicted
-        work[_LINEAR, q] = G[b, q]
-        y = X[b, q] if X[b, q] > 0.0 else 0.0
-        passive[m] = q
+    for q in range(f):  # no branch: where the nonzeros lie cannot be predicted
+        y = work[_GRADIENT, q]
+        y = y if y > 0.0 else 0.0
+        index[_PASSIVE, m] = q
         work[_MASS, m] = y
         total += y
         m += y > 0.0
-    if m == 0:
-        best = 0
-        for q in range(1, X.shape[1]):
-            if 0.5 * H[q, q] + work[_LINEAR, q] < 0.5 * H[best, best] + work[_LINEAR, best]:
-                best = q
-        passive[0] = best
-        work[_MASS, 0] = 1.0
-        return 1
-    if abs(total - 1.0) > 1e-15:
+    if m > 0 and abs(total - 1.0) > 1e-15:
         for i in range(m):
             work[_MASS, i] /= total
+    if m == 0 or m > _CROWD:
+        value = 0.0 if m > 0 else np.inf
+        for i in range(m):
+            p = index[_PASSIVE, i]
+            s = 0.0
+            for j in range(m):
+                s += H[p, index[_PASSIVE, j]] * work[_MASS, j]
+            value += work[_MASS, i] * (work[_LINEAR, p] + 0.5 * s)
+        vertex = -1
+        for q in range(f):
+            if work[_LINEAR, q] + 0.5 * H[q, q] < value:
+                value = work[_LINEAR, q] + 0.5 * H[q, q]
+                vertex = q
+        if vertex >= 0 or m == 0:
+            index[_PASSIVE, 0] = max(vertex, 0)
+            work[_MASS, 0] = 1.0
+            m = 1
+    _hold(H, work, index)
     return m
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def simplex_qp_workspace(f):
+    """Scratch arrays for `simplex_qp` with f variables: float64 of shape (f + 8, f) and int64 of shape (2, f).
+
+    Made once and used again for any number of problems of that size, one thread at a time. Callable from Python
+    and from numba kernels.
+
+    Examples
+    --------
+    >>> from evidentia.optimize.simplex_qp import simplex_qp_workspace
+    >>> [scratch.shape for scratch in simplex_qp_workspace(3)]
+    [(11, 3), (2, 3)]
+    """
+    return np.empty((f + _BLOCK, f)), np.empty((2, f), np.int64)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def simplex_qp(H, g, x, max_iter, work, index):
+    """Minimise 1/2 x'Hx + g'x on the simplex, in place: the kernel behind `solve_simplex_qp`.
+
+    Allocates nothing and releases the GIL. For numba kernels and hot loops: arguments are not checked.
+
+    Parameters
+    ----------
+    H : (f, f) float64, C-contiguous, symmetric positive semidefinite
+    g : (f,) float64
+    x : (f,) float64
+        On entry the starting point: negative entries count as zero and the rest is rescaled; all zeros asks for
+        a cold start from the best vertex. On exit the minimiser.
+    max_iter : int
+        Cap on the iterations (10 f is ample). At the cap the point is feasible and not worse than the start.
+    work, index : arrays
+        Scratch from `simplex_qp_workspace`; contents do not matter.
+
+    Returns
+    -------
+    int
+        Iterations used: 1 when the start had the right nonzeros, and `max_iter` when the cap was reached.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evidentia.optimize.simplex_qp import simplex_qp, simplex_qp_workspace
+    >>> work, index = simplex_qp_workspace(3)
+    >>> x = np.zeros(3)
+    >>> _ = simplex_qp(np.eye(3), np.array([0.0, -0.5, 1.0]), x, 30, work, index)
+    >>> x
+    array([0.25, 0.75, 0.  ])
+    """
+    for q in range(H.shape[0]):
+        work[_LINEAR, q] = g[q]
+        work[_GRADIENT, q] = x[q]
+    m = _start(H, work, index)
+    m, _, iterations = _minimise(H, m, 0, max_iter, work, index)
+    for q in range(H.shape[0]):
+        x[q] = 0.0
+    for i in range(m):
+        x[index[_PASSIVE, i]] = work[_MASS, i]
+    _hold(H, work, index)
+    return iterations
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def simplex_qp_batch(H, G, X, start, stop):
+    """Rows start to stop - 1 of a batch of problems that share their Hessian: the kernel of `solve_simplex_qp_batch`.
+
+    Row b of X is overwritten by the minimiser of 1/2 x'Hx + G[b]'x, started from what it holds (zeros: from the best
+    vertex). A row's result depends on nothing but H and that row, so blocks of rows may go to different threads
+    (the GIL is released). Arguments are not checked.
+
+    Parameters
+    ----------
+    H : (f, f) float64, C-contiguous, symmetric positive semidefinite
+    G, X : (n, f) float64 or float32
+        Stored as they are; the arithmetic is in float64.
+    start, stop : int
+
+    Returns
+    -------
+    int
+        The number of rows that met the cap of 10 f iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evidentia.optimize.simplex_qp import simplex_qp_batch
+    >>> X = np.zeros((2, 2))
+    >>> simplex_qp_batch(np.eye(2), np.array([[0.0, 0.5], [2.0, 0.0]]), X, 0, 2)
+    0
+    >>> X
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
     f = H.shape[0]
-    work = np.empty((f + _BLOCK, f))
-    passive = np.empty(f, np.int64)
-    total = 0
+    work, index = simplex_qp_workspace(f)
+    max_iter = 10 * f + 10
+    known = 0
+    capped = 0
     for b in range(start, stop):
-        m = _load(H, G, X, b, work, passive)
-        m, it = _minimise(H, m, work, passive, 10 * f)
+        for q in range(f):
+            work[_LINEAR, q] = G[b, q]
+            work[_GRADIENT, q] = X[b, q]
+        m = _start(H, work, index)
+        m, known, iterations = _minimise(H, m, known, max_iter, work, index)
+        capped += iterations == max_iter
         for q in range(f):
             X[b, q] = 0.0
         for i in range(m):
-            X[b, passive[i]] = work[_MASS, i]
-        total += abs(it)
-    return total
+            X[b, index[_PASSIVE, i]] = work[_MASS, i]
+    return capped
+
+
+def solve_simplex_qp(
+    H: ArrayLike, g: ArrayLike, x0: ArrayLike | None = None, *, max_iter: int | None = None
+) -> np.ndarray:
+    """Minimise 1/2 x'Hx + g'x over the probability simplex.
+
+    Exact up to rounding, for any positive semidefinite H. If there are several minimisers, one of them is returned.
+
+    Parameters
+    ----------
+    H : array-like of shape (f, f)
+        Symmetric positive semidefinite matrix, singular or not.
+    g : array-like of shape (f,)
+        Linear term.
+    x0 : array-like of shape (f,), optional
+        Starting point on the simplex. A start with the right nonzeros saves most of the work; by default the best
+        vertex is taken.
+    max_iter : int, optional
+        Cap on the iterations, 10 f + 10 by default. Meeting it raises a `ConvergenceWarning`; the point returned is
+        then feasible and not worse than the start.
+
+    Returns
+    -------
+    ndarray of shape (f,)
+        The minimiser: nonnegative, sums to one.
+
+    References
+    ----------
+    .. [1] J. Nocedal and S. J. Wright, "Numerical Optimization", 2nd ed., Springer, 2006, section 16.5.
+    .. [2] T. Denœux, S. Sriboonchitta and O. Kanjanatarakul, "Evidential clustering of large dissimilarity data",
+       Knowledge-Based Systems 106, 2016 (rows of a credal partition as such problems).
+
+    Examples
+    --------
+    >>> from evidentia.optimize import solve_simplex_qp
+    >>> solve_simplex_qp([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]], [0.0, -1.0, 3.0])
+    array([0.25, 0.75, 0.  ])
+    """
+    hessian = _check_hessian(H)
+    f = len(hessian)
+    linear = _check_array(g, "g", (f,), np.float64)
+    x = np.zeros(f) if x0 is None else _check_masses(x0, "x0", (f,), np.float64)
+    if max_iter is None:
+        max_iter = 10 * f + 10
+    elif max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter}")
+    if simplex_qp(hessian, linear, x, max_iter, *simplex_qp_workspace(f)) == max_iter:
+        _warn_capped(1, 1)
+    return x
+
+
+def solve_simplex_qp_batch(
+    H: ArrayLike, G: ArrayLike, X0: ArrayLike | None = None, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """Minimise 1/2 x'Hx + g'x over the probability simplex for every row g of G, with one Hessian for all.
+
+    Parameters
+    ----------
+    H : array-like of shape (f, f)
+        Symmetric positive semidefinite matrix, singular or not.
+    G : array-like of shape (n, f)
+        One linear term a row.
+    X0 : array-like of shape (n, f), optional
+        Starting points on the simplex, one a row; by default each row starts from its best vertex.
+    n_jobs : int, optional
+        Threads to split the rows over, one a processor by default. The result does not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n, f)
+        The minimisers: float32 if G is, else float64.
+
+    Examples
+    --------
+    >>> from evidentia.optimize import solve_simplex_qp_batch
+    >>> solve_simplex_qp_batch([[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.5], [2.0, 0.0]])
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    hessian = _check_hessian(H)
+    dtype = np.float32 if getattr(G, "dtype", None) == np.float32 else np.float64
+    linear = _check_array(G, "G", (None, len(hessian)), dtype)
+    X = np.zeros_like(linear) if X0 is None else _check_masses(X0, "X0", linear.shape, dtype)
+    n = len(linear)
+    with block_map(n_jobs) as apply:
+        capped = sum(apply(simplex_qp_batch, [(hessian, linear, X, a, b) for a, b in row_blocks(n)]))
+    if capped:
+        _warn_capped(capped, n)
+    return X
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sift(heap, root, size, g):
+    """Restore the heap (least g on top, lowest index first among equals) below `root`."""
+    item = heap[root]
+    child = 2 * root + 1
+    while child < size:
+        p = heap[child]
+        if child + 1 < size:
+            q = heap[child + 1]
+            if g[q] < g[p] or (g[q] == g[p] and q < p):
+                child += 1
+                p = q
+        if g[item] < g[p] or (g[item] == g[p] and item < p):
+            break
+        heap[root] = p
+        root = child
+        child = 2 * root + 1
+    heap[root] = item
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def diagonal_simplex_qp(h, g, x, heap):
+    """Write the minimiser of sum h_q x_q^2 + g_q x_q on the simplex into x: the kernel of `solve_diagonal`.
+
+    `heap` is int64 scratch of the same length. Arguments are not checked. With multiplier t the minimiser is
+    x_q = max(0, (t - g_q) / (2 h_q)); indices are taken by increasing g_q as long as t stays above g_q.
+    """
+    f = h.shape[0]
+    for q in range(f):
+        heap[q] = q
+        x[q] = 0.0
+    for root in range(f // 2 - 1, -1, -1):
+        _sift(heap, root, f, g)
+    least = g[heap[0]]  # measured from here t loses no digits
+    size = f
+    weight = 0.0
+    total = 1.0
+    widest = heap[0]  # takes what the others leave: its own formula is the one that rounding hurts most
+    threshold = 0.0
+    while size > 0:
+        q = heap[0]
+        c = g[q] - least
+        if weight > 0.0 and total <= c * weight:
+            break
+        size -= 1
+        heap[0] = heap[size]
+        heap[size] = q
+        _sift(heap, 0, size, g)
+        if not h[q] > _TINY:  # linear in x_q: t cannot rise above g_q, and x_q takes the rest
+            widest = q
+            threshold = c
+            break
+        weight += 0.5 / h[q]
+        total += 0.5 / h[q] * c
+        threshold = total / weight
+        if h[q] < h[widest]:
+            widest = q
+    rest = 1.0
+    for i in range(size, f):
+        q = heap[i]
+        if q != widest:
+            x[q] = max(0.0, (threshold - (g[q] - least)) * (0.5 / h[q]))
+            rest -= x[q]
+    x[widest] = max(0.0, rest)
+
+
+def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
+    """Minimise sum_q h_q x_q^2 + g_q x_q over the probability simplex, exactly.
+
+    The mass step of constrained evidential c-means, one object at a time.
+
+    Parameters
+    ----------
+    h : array-like of shape (f,)
+        Nonnegative coefficients of the squares. Where some are zero and the minimiser is not unique, the lowest
+        index takes the mass.
+    g : array-like of shape (f,)
+        Linear term.
+
+    Returns
+    -------
+    ndarray of shape (f,)
+        The minimiser: nonnegative, sums to one.
+
+    References
+    ----------
+    .. [1] V. Antoine, B. Quost, M.-H. Masson and T. Denœux, "CECM: Constrained evidential C-means algorithm",
+       Computational Statistics & Data Analysis 56(4), 2012.
+
+    Examples
+    --------
+    >>> from evidentia.optimize import solve_diagonal
+    >>> solve_diagonal([1.0, 1.0, 1.0], [0.0, -1.0, 3.0])
+    array([0.25, 0.75, 0.  ])
+    """
+    squares = _check_array(h, "h", (None,), np.float64)
+    if len(squares) == 0 or squares.min() < 0:
+        raise ValueError(f"h must hold at least one number and none below zero, got {squares}")
+    linear = _check_array(g, "g", squares.shape, np.float64)
+    x = np.empty(len(squares))
+    diagonal_simplex_qp(squares, linear, x, np.empty(len(squares), np.int64))
+    return x
+
+
+def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
+    """A finite C-contiguous array of the given shape (None: any length) and type, or an error that says what is not."""
+    array: np.ndarray = np.asarray(values, dtype=dtype, order="C")
+    if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("n" if want is None else str(want) for want in shape)
+        raise ValueError(f"{name} must have shape ({wanted}{',' * (len(shape) == 1)}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    return array
+
+
+def _check_hessian(H: ArrayLike) -> np.ndarray:
+    """A square, symmetric, positive semidefinite float64 matrix; differences within rounding are averaged out."""
+    hessian = _check_array(H, "H", (None, None), np.float64)
+    if len(hessian) == 0 or hessian.shape[0] != hessian.shape[1]:
+        raise ValueError(f"H must be a square matrix, got shape {hessian.shape}")
+    tolerance = 1e-6 * np.abs(hessian).max()  # H may come from single precision
+    asymmetry = np.abs(hessian - hessian.T).max()
+    if asymmetry > tolerance:
+        raise ValueError(f"H must be symmetric, got entries that differ by {asymmetry:.3g} from their mirror image")
+    hessian = 0.5 * (hessian + hessian.T)
+    smallest = np.linalg.eigvalsh(hessian)[0]
+    if smallest < -tolerance:
+        raise ValueError(f"H must be positive semidefinite, got an eigenvalue of {smallest:.3g}")
+    return hessian
+
+
+def _check_masses(x: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
+    """A copy of a point, or of rows of points, on the simplex (within single precision)."""
+    masses = _check_array(x, name, shape, dtype).copy()
+    sums = masses.sum(-1, dtype=np.float64)
+    if masses.size and (masses.min() < -1e-6 or np.abs(sums - 1).max() > 1e-5):
+        raise ValueError(
+            f"{name} must lie on the simplex, without negative entries and summing to 1: "
+            f"got {masses.min():.3g} as its smallest entry and sums from {sums.min():.6g} to {sums.max():.6g}"
+        )
+    return masses
+
+
+def _warn_capped(capped: int, n: int) -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"{capped} of {n} quadratic programs met the cap on iterations; their points are feasible, maybe not optimal",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

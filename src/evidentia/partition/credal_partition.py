@@ -143,13 +143,15 @@ class CredalPartition(MassFunctions):
         """(n, c) Boolean: the clusters each object is assigned to.
 
         ``"max_mass"``: the set of largest mass (nothing for outliers). ``"interval_dominance"``: the clusters at
-        least as plausible as the most believed one is believed; never empty, so with ``keep_outliers=False`` the
-        objects whose largest mass is on the empty set are taken out.
+        least as plausible as the most believed one is believed, less the impossible ones; never empty, so with
+        ``keep_outliers=False`` the objects whose largest mass is on the empty set are taken out.
         """
         if rule == "max_mass":
             return self.focal_sets.membership[self.best_set]
         if rule == "interval_dominance":
             chosen = self.contour >= self.singleton_belief.max(axis=1, keepdims=True)
+            # clusters that are impossible go, unless all are (an outlier, which nothing distinguishes)
+            chosen &= (self.contour > 0) | ~(self.contour > 0).any(axis=1, keepdims=True)
             if not keep_outliers:
                 chosen[self.outliers] = False
             return chosen

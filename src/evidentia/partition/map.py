@@ -78,7 +78,7 @@ def map_of_partitions(
             )
             d[i, j] = d[j, i] = max(0.0, 1 - index)
     xy = _classical_scaling(d)
-    if method == "smacof" and len(d) > 2:
+    if method == "smacof" and len(d) > 2 and d.any():
         from sklearn.manifold import smacof
 
         # metric scaling from the classical picture: one deterministic start

@@ -22,19 +22,16 @@ _PAIRS_AT_ONCE = 1 << 18  # pairs worked on at once
 RELATIONS = ("empty", "same", "different", "unknown")
 
 
-def pair_forms(family: FocalSets, other: FocalSets | None = None) -> np.ndarray:
-    """(4, f, f') matrices O with m_ij = m_i' O m_j: masses of empty, same, different and unknown.
+def pair_forms(family: FocalSets) -> np.ndarray:
+    """(4, f, f) matrices O with m_ij = m_i' O m_j: masses of empty, same, different and unknown.
 
     E marks the empty set on either side, S the same singleton on both, C disjoint sets; the four forms are
     E, S, C - E and 1 - C - S.
     """
-    a, b = family.membership, (family if other is None else other).membership
-    nothing_a, nothing_b = ~a.any(axis=1), ~b.any(axis=1)
-    empty = (nothing_a[:, None] | nothing_b[None, :]).astype(float)
-    common = a.astype(float) @ b.T
-    disjoint = (common == 0).astype(float)
-    same = ((a.sum(axis=1) == 1)[:, None] & (b.sum(axis=1) == 1)[None, :] & (common == 1)).astype(float)
-    return np.stack([empty, same, disjoint - empty, 1 - disjoint - same])
+    nothing = (family.cardinality == 0).astype(float)
+    empty = np.maximum(nothing[:, None], nothing[None, :])
+    same = np.diag((family.cardinality == 1).astype(float))
+    return np.stack([empty, same, family.conflict - empty, 1 - family.conflict - same])
 
 
 class RelationalPartition:
@@ -144,7 +141,7 @@ class RelationalPartition:
         import pandas as pd
 
         pairs = self.pairs
-        return pd.DataFrame(self.masses, columns=list(RELATIONS), index=pd.MultiIndex.from_arrays(pairs.T))
+        return pd.DataFrame(self.masses, columns=list(RELATIONS), index=pd.MultiIndex.from_arrays(list(pairs.T)))
 
     def __repr__(self) -> str:
         which = "all pairs" if self._pairs is None else "chosen pairs"

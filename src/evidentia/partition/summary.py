@@ -65,7 +65,7 @@ class PartitionSummary:
             return int(i) if partition.index is None else partition.index[i]
 
         own = partition.singleton_belief
-        typical = [name(own[:, k].argmax()) if certain[k] else None for k in range(partition.n_clusters)]
+        typical = [name(int(own[:, k].argmax())) if certain[k] else None for k in range(partition.n_clusters)]
         return cls(
             n_objects=len(partition),
             names=[str(k) for k in partition.frame],

@@ -1,0 +1,164 @@
+"""``evidentia cluster``: from a table to a credal partition."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evidentia.cli.attributes import Attributes, choose_attributes, split_names
+from evidentia.cli.errors import UserError, readable_warnings, user_errors
+from evidentia.cli.methods import METHODS, WholeNumber, build_estimator, parse_parameters
+from evidentia.cli.output import Screen, all_or_none, check_outputs, headline
+from evidentia.cli.pictures import check_picture, draw_partition
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["cluster"]
+
+_UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
+
+
+@click.command(short_help="Cluster the rows of a table.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-c", "--clusters", type=WholeNumber(1), required=True, metavar="N", help="Number of clusters.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Where to write the partition: .csv, .tsv, .parquet or .npz. [default: FILE.partition.csv]",
+)
+@click.option("--plot", type=click.Path(path_type=Path), metavar="PATH", help="Also draw it: .png, .svg or .pdf.")
+@click.option("--method", type=click.Choice(sorted(METHODS)), default="ecm", show_default=True)
+@click.option("--columns", multiple=True, metavar="A,B,...", help="The columns to use. [default: all numeric ones]")
+@click.option("--exclude", multiple=True, metavar="A,B,...", help="Columns not to use.")
+@click.option("--index", metavar="COLUMN", help="The column that names the rows.")
+@click.option("--header/--no-header", default=None, help="Whether a text file names its columns. [default: look]")
+@click.option("--drop-missing", is_flag=True, help="Leave out rows with missing values.")
+@click.option("--scale/--no-scale", default=True, show_default=True, help="Standardise the columns.")
+@click.option("--seed", type=WholeNumber(0, 2**32 - 1), default=0, show_default=True, help="Same seed, same result.")
+@click.option(
+    "--focal-sets",
+    type=click.Choice(["auto", "simple", "pairs", "full", "selected"]),
+    help="Which sets of clusters may be told apart. [default: auto]",
+)
+@click.option("--n-init", type=WholeNumber(1), metavar="N", help="Starts; the best is kept.")
+@click.option("--max-iter", type=WholeNumber(1), metavar="N", help="Iterations at most.")
+@click.option("--jobs", type=WholeNumber(), metavar="N", help="Threads. [default: all processors]")
+@click.option("-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the method, as delta=5.")
+@click.option("-q", "--quiet", is_flag=True, help="Show nothing but warnings and errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Also show the columns used and the iterations.")
+def cluster(file: Path, **options: Any) -> None:
+    """Cluster the rows of FILE, say how certain each is, and write the masses.
+
+    FILE is a table: CSV, TSV, Parquet, Feather or a NumPy array. Its numeric columns are standardised and clustered.
+    The result tells for each row which cluster it belongs to, between which clusters the data cannot decide, or that
+    it is an outlier.
+
+    \b
+    evidentia cluster flowers.csv -c 3 --index name --plot flowers.png
+    evidentia cluster flowers.csv -c 3 --columns length,width -p delta=5 -p metric=adaptive
+    """
+    screen = Screen(quiet=options["quiet"])
+    output = options["output"] or _default_output(file)
+    outputs = [output] if options["plot"] is None else [output, options["plot"]]
+    _check_kinds(output, options["plot"])
+    estimator = _estimator(options)
+    table = _read(file, options["index"], options["header"], screen)
+    check_outputs(outputs, [file])
+    attributes = choose_attributes(
+        table,
+        columns=split_names(options["columns"]),
+        exclude=split_names(options["exclude"]),
+        scale=options["scale"],
+        drop_missing=options["drop_missing"],
+        note=screen.note,
+    )
+    if options["clusters"] > len(attributes.table):
+        raise UserError(f"-c {options['clusters']}: more clusters than rows, the table has {len(attributes.table)}")
+    if options["verbose"]:
+        screen.note(f"clustering by {', '.join(attributes.table.columns)}")
+    with readable_warnings():
+        started = time.perf_counter()
+        with user_errors():
+            estimator.fit(attributes.standardised)
+        seconds = time.perf_counter() - started
+        head = headline(
+            type(estimator).__name__,
+            estimator,
+            attributes.table.shape[1],
+            scaled=attributes.is_scaled,
+            objective=METHODS[options["method"]].objective,
+            seconds=seconds,
+        )
+        _write(outputs, estimator, attributes, f"{type(estimator).__name__}, {file.name}")
+    if options["verbose"]:
+        ended = "converged" if estimator.converged_ else "stopped"
+        screen.note(f"{ended} after {estimator.n_iter_} iterations")
+    screen.partition(head, estimator.credal_partition_)
+    screen.result(f"wrote {', '.join(map(str, outputs))}", style="green")
+
+
+def _default_output(file: Path) -> Path:
+    """``data.partition.csv`` beside ``data.csv`` (and ``data.csv.gz``)."""
+    stem = Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
+    return file.with_name(f"{stem}.partition.csv")
+
+
+def _check_kinds(output: Path, plot: Path | None) -> None:
+    from evidentia.io.partitions import PARTITION_KINDS
+
+    if output.suffix.lower() not in PARTITION_KINDS:
+        kinds = ", ".join(PARTITION_KINDS)
+        raise UserError(f"--output: the extension must be one of {kinds}, got {output.suffix or 'none'}")
+    if output.suffix.lower() == ".parquet":
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise UserError("--output: .parquet files need pyarrow (pip install 'evidentia[parquet]')") from error
+    if plot is not None:
+        check_picture(plot)
+
+
+def _estimator(options: dict[str, Any]) -> Any:
+    settings = {
+        "n_clusters": options["clusters"],
+        "focal_sets": options["focal_sets"],
+        "n_init": options["n_init"],
+        "max_iter": options["max_iter"],
+        "random_state": options["seed"],
+        "n_jobs": options["jobs"],
+        "verbose": int(sys.stderr.isatty() and not options["quiet"]),  # a progress bar is for people
+    }
+    return build_estimator(options["method"], settings, parse_parameters(options["parameters"]))
+
+
+def _read(file: Path, index: str | None, header: bool | None, screen: Screen) -> pd.DataFrame:
+    from evidentia.io import read_table
+
+    with user_errors():
+        table = read_table(file, header=header)
+        if index is None and len(table.columns) and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique:
+            index = _UNNAMED
+            screen.note("the first column has no heading: it is taken as the names of the rows")
+        if index is not None:
+            table = read_table(file, header=header, index_col=index)
+    if table.attrs.get("header") is False and header is None:
+        screen.note(f"the file has no header line: its columns are called {table.columns[0]}, ...")
+    if index == _UNNAMED:
+        table.index.name = None
+    return table
+
+
+def _write(outputs: list[Path], estimator: Any, attributes: Attributes, title: str) -> None:
+    from evidentia.io import write_partition
+
+    with all_or_none(outputs) as temporaries:
+        write_partition(estimator.credal_partition_, temporaries[0])
+        if len(temporaries) > 1:
+            draw_partition(estimator, attributes, temporaries[1], title)

@@ -1,0 +1,223 @@
+"""Read a table from the usual kinds of file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evidentia.io.delimited import Dialect, open_text, sniff
+from evidentia.io.set_names import plain_value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["read_table", "file_kind", "natural_index", "exact_floats", "failure_in_words", "missing_pyarrow"]
+
+_KINDS = {
+    ".csv": "text",
+    ".tsv": "text",
+    ".txt": "text",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".npy": "npy",
+}
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    index_col: str | None = None,
+    header: bool | None = None,
+) -> pd.DataFrame:
+    """Read a table; the extension tells the kind of file.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``: the delimiter, a decimal comma and a missing header line are
+        recognised), ``.parquet``, ``.feather``, or ``.npy`` (a numeric array of two dimensions).
+    columns : sequence of str, optional
+        The columns to keep, in this order; all by default. Columns without a name are called ``x1``, ``x2``, ...
+    index_col : str, optional
+        The column that names the rows. Text stays as it is written (``007`` does not become 7).
+    header : bool, optional
+        Whether the first line of a text file names the columns. By default it does unless it is all numbers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Column names are text. ``attrs["header"]`` is False when a text file had no header line.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It is not a table of the kind its extension says, or lacks a column asked for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from evidentia.io import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "flowers.csv"
+    ...     _ = path.write_text("name;length;width\\nrose;1,5;2\\ntulip;3,25;4\\n")
+    ...     read_table(path, index_col="name").to_dict("index")
+    {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
+    """
+    path = Path(path)
+    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
+        pass
+    kind = file_kind(path, _KINDS)
+    with failure_in_words(path):
+        if kind == "text":
+            table = _read_text(path, index_col, header)
+        elif kind == "npy":
+            table = _read_npy(path)
+        else:
+            table = _read_columnar(path, kind)
+    if not table.columns.map(lambda name: isinstance(name, str)).all():
+        table.columns = table.columns.map(str)
+    return _selected(table, columns, index_col, path)
+
+
+def file_kind(path: Path, kinds: dict[str, str]) -> str:
+    """The kind of a file by its extension; a ValueError names the known ones."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    zipped = bool(suffixes) and suffixes[-1] == ".gz"
+    kind = kinds.get(suffixes[-2 if zipped and len(suffixes) > 1 else -1]) if suffixes else None
+    if kind is None or (zipped and kind != "text"):
+        got = "".join(suffixes) if zipped else path.suffix
+        raise ValueError(f"{path.name}: the extension must be one of {', '.join(kinds)}, got {got or 'none'}")
+    return kind
+
+
+@contextmanager
+def failure_in_words(path: Path) -> Iterator[None]:
+    """Turn what readers raise on damaged files into a ValueError of one line that names the file."""
+    try:
+        yield
+    except ImportError as error:
+        raise missing_pyarrow(path) from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"cannot read {path.name}: this is not UTF-8 text") from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # the file system failed, not the content
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"cannot read {path.name}: {words}") from error
+
+
+def missing_pyarrow(path: Path) -> ImportError:
+    return ImportError(f"{path.name}: files of this kind need pyarrow (pip install 'evidentia[parquet]')")
+
+
+def natural_index(values: Sequence[str]) -> Any:
+    """Names of rows as integers or floats if all are written exactly as Python writes those, else as text."""
+    found = [plain_value(value) for value in values]
+    for kind, array in ((int, np.int64), (float, np.float64)):
+        if found and all(type(value) is kind for value in found):
+            try:
+                return np.array(found, dtype=array)
+            except OverflowError:
+                break
+    return list(values)
+
+
+def exact_floats() -> dict[str, Any]:
+    """Arguments that make ``pandas.read_csv`` read back the very floats that were written."""
+    import pandas as pd
+
+    major, minor = (int(part) for part in pd.__version__.split(".")[:2])
+    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}  # from 3.1 on it always does
+
+
+def _read_text(path: Path, index_col: str | None, header: bool | None) -> pd.DataFrame:
+    import pandas as pd
+
+    dialect = sniff(path, header)
+
+    def read(**more: Any) -> pd.DataFrame:
+        with open_text(path) as file:
+            found = pd.read_csv(
+                file,
+                sep=dialect.delimiter,
+                decimal=dialect.decimal,
+                header=0 if dialect.has_header else None,
+                index_col=False if dialect.trailing else None,
+                skipinitialspace=True,
+                low_memory=False,
+                **more,
+            )
+        if dialect.has_header:
+            found.columns = found.columns.astype(str).str.strip()
+        else:
+            found.columns = pd.Index([f"x{j + 1}" for j in range(found.shape[1])])
+        return found
+
+    table = read(**exact_floats())
+    _check_width(table, dialect)
+    if index_col in table.columns:
+        # names of rows as they are written: pandas would turn 007 into 7 and NA into nothing
+        table[index_col] = read(dtype=str, keep_default_na=False)[index_col]
+    table.attrs["header"] = dialect.has_header
+    return table
+
+
+def _check_width(table: pd.DataFrame, dialect: Dialect) -> None:
+    """pandas takes further cells as levels of an index; only one, the name of the row, is meant."""
+    if table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names and len(table)):
+        raise ValueError(f"some lines have more than the {len(dialect.first_line)} cells of the first line")
+
+
+def _read_npy(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    array = np.load(path, allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise ValueError("this is an archive of several arrays, not one .npy array")
+    if array.ndim != 2 or array.dtype.kind not in "iuf":
+        raise ValueError(f"the array must be numeric with two dimensions, got {array.dtype} of shape {array.shape}")
+    return pd.DataFrame(array, columns=[f"x{j + 1}" for j in range(array.shape[1])])
+
+
+def _read_columnar(path: Path, kind: str) -> pd.DataFrame:
+    import pandas as pd
+
+    table = pd.read_parquet(path) if kind == "parquet" else pd.read_feather(path)
+    table.attrs = {}
+    return table
+
+
+def _selected(table: pd.DataFrame, columns: Sequence[str] | None, index_col: str | None, path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    attrs = dict(table.attrs)
+    if index_col is not None:
+        _check_known([index_col], table, "index_col", path)
+        names = table.pop(index_col)
+        values: Any = list(names) if names.dtype.kind not in "iufMm" else names.to_numpy()
+        if all(isinstance(value, str) for value in values):
+            values = natural_index(values)
+        table.index = pd.Index(values, name=index_col)
+    if columns is not None:
+        _check_known(columns, table, "columns", path)
+        table = table[list(columns)]
+    table.attrs.update(attrs)
+    return table
+
+
+def _check_known(names: Sequence[str], table: pd.DataFrame, argument: str, path: Path) -> None:
+    unknown = [name for name in names if name not in table.columns]
+    if unknown:
+        known = ", ".join(table.columns[:20]) + (", ..." if table.shape[1] > 20 else "")
+        raise ValueError(f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {known}")

@@ -1,0 +1,11 @@
+"""Pictures of partitions and models: Matplotlib displays that hand over their data.
+
+Each display has class methods that compute (``from_partition``, ``from_estimator``, ...) and a method ``plot`` that
+draws; what it drew is kept in public attributes, so that the same data can be drawn another way.
+"""
+
+from evidentia.plot.convergence import ConvergenceDisplay
+from evidentia.plot.credal_partition import CredalPartitionDisplay
+from evidentia.plot.partition_map import PartitionMapDisplay
+
+__all__ = ["CredalPartitionDisplay", "ConvergenceDisplay", "PartitionMapDisplay"]

@@ -1,0 +1,33 @@
+"""Where a display draws: the axes given, or those of a new figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["axes_to_draw_on", "quiet_frame", "INK", "GREY"]
+
+INK = "#222222"
+GREY = "#8A8A8A"
+
+
+def axes_to_draw_on(ax: Any, figsize: tuple[float, float]) -> Any:
+    """The axes given, or the axes of a new figure that makes room for a legend outside them.
+
+    pyplot is imported only for a new figure: drawing on given axes leaves its state alone.
+    """
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=figsize, layout="constrained")[1]
+
+
+def quiet_frame(ax: Any) -> None:
+    """Leave the ink to the data: no upper and right border, grey ticks."""
+    for side in ("top", "right"):
+        if side in ax.spines:
+            ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        if side in ax.spines:
+            ax.spines[side].set_color(GREY)
+    ax.tick_params(color=GREY, labelcolor="#444444", labelsize="small")

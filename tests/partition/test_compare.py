@@ -1,0 +1,196 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import rand_score
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.partition import (
+    consistency_index,
+    credal_rand_index,
+    dominates,
+    map_of_partitions,
+    non_dominated,
+    nonspecificity_of_pairs,
+)
+from tests.strategies import partitions
+
+
+def read(case, name):
+    return CredalPartition(case[f"{name}_mass"], FocalSets(case[f"{name}_F"]))
+
+
+def test_pairs_and_indices_agree_with_the_reference(reference):
+    case = reference("pairwise_credal_ri")
+    parts = [read(case, name) for name in case.parameters["partitions"]]
+    for name, cp in zip(case.parameters["partitions"], parts, strict=True):
+        masses = cp.relational().masses
+        case.assert_equal(f"{name}_Me", masses[:, 0])
+        case.assert_equal(f"{name}_M1", masses[:, 1])
+        case.assert_equal(f"{name}_M0", masses[:, 2])
+        case.assert_equal(f"{name}_nonspecificity", nonspecificity_of_pairs(cp))
+    for key, index in (
+        ("credal_RI_j", credal_rand_index),
+        ("credal_RI_b", lambda a, b: credal_rand_index(a, b, distance="belief")),
+        ("credal_RI_c", consistency_index),
+    ):
+        case.assert_equal(key, [[index(a, b) for b in parts] for a in parts])
+
+
+def test_pairwise_masses_by_hand():
+    family = FocalSets.full(2)
+    cp = CredalPartition([[0.3, 0.6, 0.1, 0], [0, 0.7, 0.1, 0.2], [0, 0.1, 0.6, 0.3]], family)
+    expected = [[0.30, 0.43, 0.13, 0.14], [0.30, 0.12, 0.37, 0.21], [0, 0.13, 0.43, 0.44]]
+    np.testing.assert_allclose(cp.relational().masses, expected, atol=1e-12)
+
+
+@given(partitions(n=9), st.integers(1, 9))
+def test_relational_by_a_double_loop_and_in_any_blocks(cp, rows):
+    sets = [set(s) for s in cp.focal_sets]
+    expected = []
+    for i in range(len(cp)):
+        for j in range(i + 1, len(cp)):
+            m = np.zeros(4)
+            for a, x in zip(sets, cp.masses[i], strict=True):
+                for b, y in zip(sets, cp.masses[j], strict=True):
+                    if not a or not b:
+                        m[0] += x * y
+                    elif not a & b:
+                        m[2] += x * y
+                    elif len(a) == len(b) == 1:
+                        m[1] += x * y
+                    else:
+                        m[3] += x * y
+            expected.append(m)
+    relational = cp.relational()
+    np.testing.assert_allclose(relational.masses, expected, atol=1e-12)
+    np.testing.assert_allclose(cp.relational(relational.pairs).masses, expected, atol=1e-12)
+    np.testing.assert_allclose(relational.totals(), np.sum(expected, axis=0), atol=1e-10)
+    dense = relational.to_dense()
+    np.testing.assert_allclose(dense[:, *relational.pairs.T].T, expected, atol=1e-12)
+    seen = np.zeros((len(cp), len(cp)), dtype=int)
+    for who, block in relational.blocks(rows):
+        for i, line in zip(who, block, strict=True):
+            np.testing.assert_allclose(line[i - who[0] + 1 :], dense[:, i, i + 1 :].T, atol=1e-12)
+            seen[i, i + 1 :] += 1
+    assert (seen == np.triu(np.ones_like(seen), 1)).all()
+
+
+@settings(deadline=None)
+@given(partitions(n=8), st.integers(0, 1000), st.sampled_from(["jousselme", "belief"]))
+def test_credal_rand_index_properties(a, seed, distance):
+    rng = np.random.default_rng(seed)
+    b = a[rng.permutation(len(a))]
+    c = a[rng.permutation(len(a))]
+
+    def similarity(x, y):
+        return credal_rand_index(x, y, distance=distance)
+
+    assert similarity(a, a) == pytest.approx(1)
+    assert 0 <= similarity(a, b) <= 1 + 1e-12
+    assert similarity(a, b) == pytest.approx(similarity(b, a))
+    assert 1 - similarity(a, c) <= 1 - similarity(a, b) + 1 - similarity(b, c) + 1e-9
+    renamed = CredalPartition(a.masses, FocalSets(a.focal_sets.membership[:, rng.permutation(a.n_clusters)]))
+    assert similarity(renamed, b) == pytest.approx(similarity(a, b))
+    assert consistency_index(renamed, b) == pytest.approx(consistency_index(a, b))
+    assert nonspecificity_of_pairs(renamed) == pytest.approx(nonspecificity_of_pairs(a))
+
+
+@settings(deadline=None)
+@given(partitions(n=7), partitions(n=7))
+def test_consistency_by_looking_at_every_pair(a, b):
+    m, k = a.relational().masses, b.relational().masses
+    conflict = m[:, 0] + k[:, 0] - m[:, 0] * k[:, 0] + m[:, 1] * k[:, 2] + m[:, 2] * k[:, 1]
+    assert consistency_index(a, b) == pytest.approx(1 - conflict.mean())
+    assert consistency_index(a, b) == pytest.approx(consistency_index(b, a))
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=30), st.integers(0, 1000))
+def test_hard_partitions_give_the_rand_index(labels, seed):
+    other = np.random.default_rng(seed).integers(0, 3, len(labels))
+    expected = rand_score(labels, other)
+    assert credal_rand_index(labels, other) == pytest.approx(expected)
+    assert credal_rand_index(labels, other, distance="belief") == pytest.approx(expected)
+    assert consistency_index(labels, other) == pytest.approx(expected)
+    assert nonspecificity_of_pairs(labels) == 0
+
+
+def test_vacuous_partition_is_consistent_with_everything():
+    vacuous = CredalPartition(np.ones((5, 1)), FocalSets([[True] * 3]))
+    assert consistency_index(vacuous, [0, 0, 1, 2, 1]) == pytest.approx(1)
+    assert nonspecificity_of_pairs(vacuous) == 1
+
+
+def test_dominance():
+    truth = [0, 0, 1, 1]
+    vacuous = CredalPartition(np.ones((4, 1)), FocalSets([[True] * 2]))
+    wrong = [0, 1, 0, 1]
+    assert dominates(truth, vacuous, truth, strict=True)
+    assert dominates(truth, truth, truth)
+    assert not dominates(truth, truth, truth, strict=True)
+    assert not dominates(vacuous, wrong, truth)  # more consistent but less precise
+    assert not dominates(wrong, vacuous, truth)
+    assert non_dominated([truth, vacuous, wrong], truth) == [0]
+    assert non_dominated([vacuous, wrong], truth) == [0, 1]
+
+
+def test_sampled_pairs_report_their_error():
+    rng = np.random.default_rng(0)
+    family = FocalSets.pairs(3)
+    a, b = (CredalPartition(rng.dirichlet(np.ones(len(family)), 300), family) for _ in range(2))
+    exact = credal_rand_index(a, b)
+    assert exact.standard_error == 0
+    assert exact.n_pairs == 300 * 299 // 2
+    misses = 0
+    for seed in range(20):
+        sampled = credal_rand_index(a, b, n_pairs=2000, random_state=seed)
+        assert sampled.n_pairs == 2000
+        misses += abs(sampled - exact) > 2.6 * sampled.standard_error
+    assert misses <= 2  # 1 % a time if the standard error is right
+    assert "sampled pairs" in repr(sampled)
+    assert credal_rand_index(a, b, n_pairs=2000, random_state=7) == credal_rand_index(
+        a, b, n_pairs=2000, random_state=7
+    )
+
+
+def test_large_partitions_do_not_need_all_pairs():
+    rng = np.random.default_rng(0)
+    family = FocalSets.simple(4)
+    a = CredalPartition(rng.dirichlet(np.ones(len(family)), 100_000).astype(np.float32), family)
+    assert credal_rand_index(a, a, n_pairs=10_000, random_state=0) == pytest.approx(1)
+    small = consistency_index(a[:2000], a[:2000])
+    assert consistency_index(a, a) == pytest.approx(small, abs=0.01)
+    assert nonspecificity_of_pairs(a) == pytest.approx(nonspecificity_of_pairs(a[:2000]), abs=0.01)
+    assert len(a.relational()) == 100_000 * 99_999 // 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: credal_rand_index([0, 1], [0, 1, 1]), "same objects, got 2 and 3"),
+        (lambda: credal_rand_index([0, 1], [0, 1], distance="x"), "distance must be"),
+        (lambda: credal_rand_index([0, 1], [0, 1], n_pairs=0), "n_pairs must be"),
+        (lambda: nonspecificity_of_pairs([0]), "at least two objects"),
+        (lambda: map_of_partitions([[0, 1]]), "at least two partitions"),
+        (lambda: map_of_partitions([[0, 1], [0, 1]], method="x"), "method must be"),
+        (lambda: map_of_partitions([[0, 1], [0, 1]], names=["a"]), "2 names"),
+    ],
+)
+def test_clear_errors(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("method", ["smacof", "classical"])
+def test_map_of_partitions_keeps_distances(method):
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 3, 60)
+    noisy = truth.copy()
+    noisy[:10] = rng.integers(0, 3, 10)
+    far = rng.integers(0, 3, 60)
+    result = map_of_partitions([truth, (truth + 1) % 3, noisy, far], names=list("abcd"), method=method)
+    shown = np.linalg.norm(result.coordinates[:, None] - result.coordinates[None], axis=2)
+    assert result.dissimilarity[0, 1] == pytest.approx(0)  # renamed clusters
+    assert shown[0, 1] == pytest.approx(0, abs=1e-3)
+    np.testing.assert_allclose(shown, result.dissimilarity, atol=0.05)
+    assert result.stress < 0.1

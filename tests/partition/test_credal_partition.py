@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from hypothesis import given
+
+from evidentia import CredalPartition, FocalSets, MassFunctions
+from evidentia.partition import nearest_pairs
+from evidentia.partition.nearest_pairs import cluster_similarity, mutual_neighbors
+from tests.strategies import partitions
+
+
+@pytest.mark.parametrize("name", ["extractmass_full_c3", "extractmass_noempty_c4", "extractmass_pairs_c4"])
+def test_everything_derived_agrees_with_the_reference(reference, name):
+    case = reference(name)
+    cp = CredalPartition(case["mass_in"], FocalSets(case["F_in"]))
+    case.assert_equal("N", cp.nonspecificity_index())
+    case.assert_equal("conf", cp.empty)
+    case.assert_equal("pl", cp.contour)
+    case.assert_equal("pl_n", cp.possibilistic(normalized=True))
+    case.assert_equal("bel", cp.singleton_belief)
+    case.assert_equal("p", cp.fuzzy())
+    case.assert_equal("betp", cp.pignistic(normalized=False))
+    case.assert_equal("betp_n", cp.fuzzy("pignistic"))
+    clear = case["Y_tied"] == 0
+    case.assert_equal("y_pl", cp.labels, where=case["y_pl_tied"] == 0)
+    case.assert_equal("y_bel", cp.hard("belief"), where=case["y_bel_tied"] == 0)
+    case.assert_equal("Y", cp.assignment(), where=clear)
+    case.assert_equal("Ynd", cp.assignment("interval_dominance"), where=case["y_bel_tied"] == 0)
+    lower = np.stack([np.isin(np.arange(len(cp)), cp.lower(k)) for k in range(cp.n_clusters)], axis=1)
+    upper = np.stack([np.isin(np.arange(len(cp)), cp.upper(k)) for k in range(cp.n_clusters)], axis=1)
+    case.assert_equal("lower_approx", lower, where=clear)
+    case.assert_equal("upper_approx", upper, where=clear)
+    case.assert_equal("outlier", np.isin(np.arange(len(cp)), cp.outliers), where=clear)
+
+
+def test_hard_and_fuzzy_conversions_agree_with_the_reference(reference):
+    case = reference("hard_fuzzy_credpart")
+    hard = CredalPartition.from_hard(case["y"])
+    np.testing.assert_allclose(hard.on(FocalSets(case["hard_F"])).masses, case["hard_mass"])
+    assert hard.nonspecificity_index() == pytest.approx(float(case["hard_N"]))
+    fuzzy = CredalPartition.from_fuzzy(case["U"])
+    np.testing.assert_allclose(fuzzy.on(FocalSets(case["fuzzy_F"])).masses, case["fuzzy_mass"], atol=1e-12)
+    assert fuzzy.nonspecificity_index() == pytest.approx(float(case["fuzzy_N"]))
+
+
+@pytest.mark.parametrize("name", ["createpairs_fourclass", "createpairs_s2"])
+def test_nearest_pairs_agree_with_the_reference(reference, name):
+    case = reference(name)
+    c, omega = case.parameters["c"], case.parameters["omega"]
+    cp = CredalPartition(case["mass"], FocalSets.simple(c, omega=omega))
+    case.assert_equal("S", cluster_similarity(cp))
+    for k in case.parameters["k"]:
+        assert set(nearest_pairs(cp, k)) == {tuple(sorted(pair)) for pair in case[f"pairs_k{k}"].tolist()}
+
+
+def test_a_cluster_is_not_its_own_neighbour():
+    """The similarity of a cluster with itself need not be the largest of its row."""
+    similarity = np.array([[0.1, 0.5, 0.3], [0.5, 0.9, 0.2], [0.3, 0.2, 0.9]])
+    assert mutual_neighbors(similarity) == [(0, 1)]
+    assert mutual_neighbors(similarity, 2) == [(0, 1), (0, 2), (1, 2)]
+
+
+@given(partitions())
+def test_summaries_agree_with_the_masses(cp):
+    chosen = cp.assignment()
+    lower = [set(cp.lower(k)) for k in range(cp.n_clusters)]
+    upper = [set(cp.upper(k)) for k in range(cp.n_clusters)]
+    for k in range(cp.n_clusters):
+        assert lower[k] <= upper[k]
+    assert sum(map(len, lower)) == len(set().union(*lower))  # at most one lower approximation each
+    assert not set(cp.outliers) & set().union(*upper)
+    assert set(cp.outliers) == set(np.flatnonzero(~chosen.any(axis=1)))
+    assert set(cp.ambiguous) == set(np.flatnonzero(chosen.sum(axis=1) > 1))
+    dominance = cp.assignment("interval_dominance")
+    assert dominance.any(axis=1).all()
+    assert not cp.assignment("interval_dominance", keep_outliers=False)[cp.outliers].any()
+    assert 0 <= cp.nonspecificity_index() <= 1
+    np.testing.assert_allclose(cp.fuzzy().sum(axis=1), 1)
+    assert (cp.labels_with_outliers[cp.outliers] == -1).all()
+    kept = np.setdiff1d(np.arange(len(cp)), cp.outliers)
+    assert (cp.labels_with_outliers[kept] == cp.labels[kept]).all()
+
+
+@given(partitions())
+def test_permuting_objects_permutes_the_summaries(cp):
+    order = np.random.default_rng(0).permutation(len(cp))
+    np.testing.assert_array_equal(cp[order].labels, cp.labels[order])
+    np.testing.assert_array_equal(cp[order].assignment(), cp.assignment()[order])
+
+
+def test_ties_go_to_the_smaller_set_then_the_lower_number():
+    family = FocalSets.from_sets(2, [(0, 1), (1,), (0,), ()])
+    cp = CredalPartition([[0.5, 0, 0.5, 0], [0, 0.5, 0.5, 0], [0.25, 0.25, 0.25, 0.25]], family)
+    assert cp.assignment().tolist() == [[True, False], [False, True], [False, False]]
+    assert cp.labels.tolist() == [0, 0, 0]
+
+
+def test_round_trips():
+    labels = np.array(["b", "a", "c", "a"])
+    cp = CredalPartition.from_hard(labels)
+    assert np.array(cp.frame)[cp.labels].tolist() == labels.tolist()
+    u = np.array([[0.2, 0.8], [0.5, 0.5]])
+    cp = CredalPartition.from_fuzzy(u)
+    np.testing.assert_allclose(cp.contour, u)
+    np.testing.assert_allclose(cp.singleton_belief, u)
+    possible = np.array([[1.0, 0.4, 0.4], [0.3, 0.9, 0.0]])
+    cp = CredalPartition.from_possibilistic(possible)
+    np.testing.assert_allclose(cp.possibilistic(), possible)
+    assert isinstance(cp, CredalPartition)
+    rough = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1]], dtype=bool)
+    cp = CredalPartition.from_rough(rough, lower=[[1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(cp.assignment(), rough)
+    np.testing.assert_array_equal(cp[[0, 1, 3]].assignment("interval_dominance"), rough[[0, 1, 3]])
+    assert cp.outliers.tolist() == [2]
+
+
+def test_noise_labels_become_outliers():
+    cp = CredalPartition.from_hard([0, 1, -1, 1])
+    assert cp.outliers.tolist() == [2]
+    assert cp.labels_with_outliers.tolist() == [0, 1, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: CredalPartition.from_hard([]), "nonempty"),
+        (lambda: CredalPartition.from_hard([-1, -1]), "at least one object"),
+        (lambda: CredalPartition.from_hard([0.0, np.nan]), "NaN"),
+        (lambda: CredalPartition.from_fuzzy([[0.9, 0.9]]), "from_possibilistic"),
+        (lambda: CredalPartition.from_fuzzy([[-0.1, 0.9]]), "nonnegative"),
+        (lambda: CredalPartition.from_rough([[2, 0]]), "Boolean"),
+        (lambda: CredalPartition.from_rough([[1, 1]], lower=[[1, 0]]), "object 0 is in a lower"),
+        (lambda: CredalPartition.from_hard([0, 1]).lower(2), "cluster must be a number from 0 to 1"),
+        (lambda: CredalPartition.from_hard([0, 1]).assignment("x"), "rule must be"),
+        (lambda: CredalPartition.from_hard([0, 1]).hard("x"), "criterion must be"),
+        (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 0)]), "two different objects"),
+        (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 5)]), "from 0 to 1"),
+    ],
+)
+def test_clear_errors(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_summary_counts_and_names():
+    family = FocalSets.pairs(3)
+    rows = np.eye(len(family))[[1, 1, 2, 3, 4, 7, 0]]
+    cp = CredalPartition(rows, family, index=list("abcdefg"))
+    summary = cp.summary()
+    assert summary.certain.tolist() == [2, 1, 1]
+    assert summary.possible.tolist() == [4, 3, 2]
+    assert summary.typical == ["a", "c", "d"]
+    assert summary.outliers == ["g"]
+    assert summary.ambiguous == [((0, 1), 1), ((0, 1, 2), 1)]
+    text = str(summary)
+    assert "1 between clusters 0 and 1; 1 between all 3 clusters" in text
+    assert summary.to_frame().loc["0", "certain"] == 2
+
+
+def test_a_single_cluster():
+    cp = CredalPartition([[0.1, 0.9]], FocalSets.simple(1))
+    assert cp.nonspecificity_index() == 0
+    assert cp.labels.tolist() == [0]
+
+
+def test_from_mass_functions_and_slices():
+    m = MassFunctions.from_dict([{"a": 1.0}, {"b": 1.0}], frame="ab", index=["x", "y"])
+    cp = CredalPartition(m, metadata={"method": "by hand"})
+    assert cp[1:].index.tolist() == ["y"]
+    assert cp[1:].metadata["method"] == "by hand"
+    assert "CredalPartition(2 objects, 2 clusters)" in repr(cp)
+    with pytest.raises(IndexError):
+        cp[5]

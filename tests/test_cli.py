@@ -1,0 +1,507 @@
+"""The program: what a person sees, what it writes, and how it fails."""
+
+import errno
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import evidentia
+from evidentia.cli import program
+from evidentia.cli.errors import in_one_line
+from evidentia.cli.methods import METHODS, parse_parameters
+from evidentia.cluster import ECM
+from evidentia.io import read_partition
+
+EXECUTABLE = Path(sys.executable).parent / "evidentia"
+
+
+def blobs(n=60, seed=0):
+    """Three groups in three attributes of different scales, an object between two of them and one far away."""
+    rng = np.random.default_rng(seed)
+    centers = np.array([[0, 0, 0], [8, 0, 0], [0, 8, 0]])
+    X = centers[np.arange(n) % 3] + rng.normal(size=(n, 3))
+    X[-2:] = [[4, 0, 0], [40, 40, 0]]
+    return pd.DataFrame(X * [1, 100, 1], columns=["length", "width", "depth"]).round(6)
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.csv"
+    blobs().to_csv(path, index=False)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(program, [str(a) for a in arguments], prog_name="evidentia")
+
+
+def cluster(*arguments):
+    """A run with few starts."""
+    return run("cluster", *arguments, "--n-init", 2)
+
+
+def assert_one_line(result, code, *words):
+    """One line on stderr, nothing on stdout, the exit code, and no traceback."""
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("evidentia: ")
+    assert "Traceback" not in result.stderr
+    for word in words:
+        assert word in lines[0]
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+# ---- the executable -------------------------------------------------------------------------------------------------
+
+
+def test_version_and_help():
+    version = subprocess.run([EXECUTABLE, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.strip() == f"evidentia {evidentia.__version__}"
+    text = run("--help").stdout
+    assert "cluster" in text
+    assert "demo" in text
+    assert run().stdout == text
+    for command in ("cluster", "demo"):
+        assert run(command, "--help").exit_code == 0
+
+
+def test_help_needs_no_heavy_imports():
+    heavy = ["pandas", "sklearn", "scipy", "numba", "matplotlib", "torch", "pyarrow"]
+    code = f"import sys, evidentia.cli; print([name for name in {heavy} if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_real_run_shows_progress_on_a_terminal(data):
+    master, terminal = pty.openpty()
+    command = [EXECUTABLE, "cluster", data.name, "-c", "3"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=data.parent, check=True)
+    os.close(terminal)
+    shown = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert "100%" in shown
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("ECM, 3 clusters: 60 objects, 3 attributes (standardised), objective ")
+    assert ", best of 10 starts, " in lines[0]
+    assert lines[0].endswith(" s")
+    assert lines[1] == ""
+    assert lines[2].split() == ["certain", "possible", "typical", "object"]
+    assert any(line.startswith("outliers") and line.split()[1:] == ["1", "59"] for line in lines)
+    assert lines[-1] == "wrote data.partition.csv"
+    assert names_in(data.parent) == ["data.csv", "data.partition.csv"]
+    assert len(read_partition(data.parent / "data.partition.csv")) == 60
+
+
+def test_interrupt(tmp_path):
+    """Ctrl-C in the middle of the fit: one line, exit code 130, no file."""
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "large.npy", rng.normal(size=(20_000, 5)))
+    command = [EXECUTABLE, "cluster", "large.npy", "-c", "8", "--n-init", "10000", "--focal-sets", "pairs", "-v"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        first = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, rest = process.communicate(timeout=60)
+    assert first.startswith("note: clustering by x1")
+    assert rest == "evidentia: interrupted\n"
+    assert out == ""
+    assert process.returncode == 130
+    assert names_in(tmp_path) == ["large.npy"]
+
+
+def test_demo_without_torch(tmp_path):
+    code = "import sys; sys.modules['torch'] = None; from evidentia.cli import main; sys.argv[1:] = ['demo']; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stderr == ""
+    assert names_in(tmp_path / "demo") == ["convergence.png", "example.csv", "partition.csv", "partition.png"]
+    table = pd.read_csv(tmp_path / "demo" / "example.csv")
+    partition = read_partition(tmp_path / "demo" / "partition.csv")
+    assert table.shape == (400, 2)
+    assert len(partition) == 400
+    assert partition.n_clusters == 4
+    assert 0 < len(partition.outliers) < 20
+    assert 0 < len(partition.ambiguous) < 200
+    assert str(partition.summary()) in done.stdout
+    for word in ("certain", "ambiguous", "outlier", "wrote demo/example.csv", "evidentia cluster demo/example.csv"):
+        assert word in done.stdout
+    for name in ("partition.png", "convergence.png"):
+        content = (tmp_path / "demo" / name).read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert len(content) > 10_000
+
+
+def test_the_commands_the_demo_proposes_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = run("demo", "--output", "deep/er").stdout
+    proposed = [line.split("  ")[1].split() for line in shown.splitlines() if line.startswith("  evidentia ")]
+    assert len(proposed) == 3
+    for command in proposed:
+        assert run(*command[1:]).exit_code == 0, command
+
+
+# ---- results --------------------------------------------------------------------------------------------------------
+
+
+def test_the_partition_is_that_of_the_estimator(data):
+    result = cluster(data, "-c", 3, "--seed", 5, "--no-scale", "-p", "delta=900", "--focal-sets", "full")
+    assert result.exit_code == 0, result.output
+    expected = ECM(3, delta=900, n_init=2, random_state=5, focal_sets="full").fit(blobs())
+    read = read_partition(data.with_name("data.partition.csv"))
+    np.testing.assert_array_equal(read.masses, expected.credal_partition_.masses)
+    assert read.focal_sets == expected.focal_sets_
+    assert str(expected.credal_partition_.summary()) in result.stdout
+    assert "3 attributes, objective" in result.stdout
+
+
+def test_columns_are_standardised(data):
+    cluster(data, "-c", 3)
+    X = blobs()
+    expected = ECM(3, n_init=2, random_state=0).fit((X - X.mean()) / X.std(ddof=0)).credal_partition_
+    np.testing.assert_allclose(read_partition(data.with_name("data.partition.csv")).masses, expected.masses, atol=1e-9)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "txt", "parquet", "feather", "npy"])
+def test_all_kinds_of_input_agree(tmp_path, suffix):
+    table, path = blobs(), tmp_path / f"data.{suffix}"
+    {
+        "csv": lambda: table.to_csv(path, index=False),
+        "csv.gz": lambda: table.to_csv(path, index=False),
+        "tsv": lambda: table.to_csv(path, index=False, sep="\t"),
+        "txt": lambda: table.to_csv(path, index=False, sep=" "),
+        "parquet": lambda: table.to_parquet(path),
+        "feather": lambda: table.to_feather(path),
+        "npy": lambda: np.save(path, table.to_numpy()),
+    }[suffix]()
+    assert cluster(path, "-c", 3).exit_code == 0
+    scaled = (table.to_numpy() - table.to_numpy().mean(axis=0)) / table.to_numpy().std(axis=0)
+    expected = ECM(3, n_init=2, random_state=0).fit(scaled).credal_partition_.masses
+    np.testing.assert_array_equal(read_partition(tmp_path / "data.partition.csv").masses, expected)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "npz"])
+def test_all_kinds_of_output_agree(data, suffix):
+    output = data.with_name(f"out.{suffix}")
+    result = cluster(data, "-c", 3, "-o", output)
+    assert result.stdout.endswith(f"wrote {output}\n")
+    assert cluster(data, "-c", 3).exit_code == 0
+    expected = read_partition(data.with_name("data.partition.csv"))
+    np.testing.assert_array_equal(read_partition(output).masses, expected.masses)
+
+
+def test_same_seed_same_file(data):
+    contents = []
+    for seed, jobs in ((1, 1), (1, 2), (2, 1)):
+        output = data.with_name("out.csv")
+        assert cluster(data, "-c", 5, "--seed", seed, "--jobs", jobs, "-o", output).exit_code == 0
+        contents.append(output.read_bytes())
+    assert contents[0] == contents[1]
+    assert contents[0] != contents[2]
+
+
+def test_the_index_is_kept(tmp_path):
+    table = blobs()
+    table.insert(1, "name", [f"{i:03d}" for i in range(len(table))])
+    table.to_csv(tmp_path / "data.csv", index=False)
+    result = cluster(tmp_path / "data.csv", "-c", 3, "--index", "name")
+    assert result.stderr == ""
+    assert "059" in result.stdout  # the outlier
+    index = read_partition(tmp_path / "data.partition.csv").index
+    assert index.tolist() == table["name"].tolist()
+    assert index.name == "name"
+
+
+def test_a_first_column_without_heading_names_the_rows(tmp_path):
+    blobs().set_axis([f"r{i}" for i in range(60)]).to_csv(tmp_path / "data.csv")
+    result = cluster(tmp_path / "data.csv", "-c", 3)
+    assert "names of the rows" in result.stderr
+    assert "3 attributes" in result.stdout
+    assert read_partition(tmp_path / "data.partition.csv").index[0] == "r0"
+
+
+def test_columns_and_exclude(data):
+    assert "2 attributes" in cluster(data, "-c", 3, "--columns", "length,width").stdout
+    assert "2 attributes" in cluster(data, "-c", 3, "--columns", "length", "--columns", "width").stdout
+    first = read_partition(data.with_name("data.partition.csv"))
+    assert "2 attributes" in cluster(data, "-c", 3, "--exclude", "depth").stdout
+    np.testing.assert_array_equal(read_partition(data.with_name("data.partition.csv")).masses, first.masses)
+
+
+def test_names_with_commas_are_quoted(tmp_path):
+    blobs().rename(columns={"depth": "depth, in m"}).to_csv(tmp_path / "data.csv", index=False)
+    assert "2 attributes" in cluster(tmp_path / "data.csv", "-c", 2, "--exclude", '"depth, in m"').stdout
+
+
+def test_columns_that_are_left_out_are_named(tmp_path):
+    table = blobs().assign(species="rose", always=3.0, nothing=np.nan, flag=True)
+    table["nearly"] = ["?", *map(str, range(1, 60))]
+    table.to_csv(tmp_path / "data.csv", index=False)
+    result = cluster(tmp_path / "data.csv", "-c", 3)
+    assert "3 attributes" in result.stdout
+    lines = result.stderr.splitlines()
+    assert lines == [
+        "note: left out the columns that are not numeric: species, nothing (empty), flag, "
+        "nearly (1 cell of 60 not a number, such as '?')",
+        "note: left out as constant: always",
+    ]
+    assert cluster(tmp_path / "data.csv", "-c", 3, "-q").output == ""
+    assert "4 attributes," in cluster(tmp_path / "data.csv", "-c", 3, "--no-scale").stdout
+
+
+def test_no_header(tmp_path):
+    blobs().to_csv(tmp_path / "data.csv", index=False, header=False)
+    result = cluster(tmp_path / "data.csv", "-c", 3)
+    assert "60 objects" in result.stdout
+    assert "no header line" in result.stderr
+    assert "59 objects" in cluster(tmp_path / "data.csv", "-c", 3, "--header").stdout
+
+
+def test_drop_missing_keeps_the_others(tmp_path):
+    table = blobs()
+    table.loc[[3, 7], "length"] = np.nan
+    table.loc[7, "depth"] = np.nan
+    table.to_csv(tmp_path / "data.csv", index=False)
+    failed = cluster(tmp_path / "data.csv", "-c", 3)
+    assert_one_line(
+        failed, 2, "2 rows of 60 with missing values (in 'length', 'depth')", "--drop-missing", "--exclude length,depth"
+    )
+    result = cluster(tmp_path / "data.csv", "-c", 3, "--drop-missing")
+    assert "58 objects" in result.stdout
+    assert "left out 2 rows of 60" in result.stderr
+    read = read_partition(tmp_path / "data.partition.csv")
+    assert read.index.tolist() == [i for i in range(60) if i not in (3, 7)]
+
+
+def test_quiet_and_verbose(data):
+    assert cluster(data, "-c", 3, "--quiet").output == ""
+    shown = cluster(data, "-c", 3, "--verbose").stderr
+    assert "clustering by length, width, depth" in shown
+    assert "converged after" in shown
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("columns", ["length", "length,width", "length,width,depth"])
+def test_picture(data, suffix, columns):
+    if suffix != "png" and columns != "length,width":
+        pytest.skip("one number of attributes is enough for the other kinds")
+    result = cluster(data, "-c", 3, "--plot", data.with_name(f"p.{suffix}"), "--columns", columns)
+    assert result.exit_code == 0, result.output
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
+    assert data.with_name(f"p.{suffix}").read_bytes().startswith(start)
+    assert names_in(data.parent) == ["data.csv", "data.partition.csv", f"p.{suffix}"]
+
+
+def test_warnings_are_one_line(data):
+    result = cluster(data, "-c", 3, "--max-iter", 1)
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "evidentia: warning: ECM did not converge in max_iter=1 iterations; increase max_iter or tol"
+    ]
+
+
+def test_every_method_can_be_built():
+    for name, method in METHODS.items():
+        assert method.load().__name__.lower() == name
+
+
+def test_parameters_are_parsed():
+    settings = ["a=1", "b=0.5", "c=text", "d=1e-3", "e=a=b", "f=true", "g=None", "some-name=2"]
+    expected = {"a": 1, "b": 0.5, "c": "text", "d": 1e-3, "e": "a=b", "f": True, "g": None, "some_name": 2}
+    assert parse_parameters(settings) == expected
+    assert type(parse_parameters(["a=1"])["a"]) is int
+
+
+def test_parameters_reach_the_method(data):
+    output = data.with_name("out.npz")
+    assert cluster(data, "-c", 3, "-p", "metric=adaptive", "-p", "alpha=2", "-o", output).exit_code == 0
+    parameters = read_partition(output).metadata["parameters"]
+    assert parameters["metric"] == "adaptive"
+    assert parameters["alpha"] == 2
+    assert json.dumps(parameters)
+
+
+# ---- failures -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-c", "0"], "must be a whole number of at least 1, got 0"),
+        (["-c", "x"], "must be a whole number of at least 1, got 'x'"),
+        (["-c", "2.5"], "whole number"),
+        ([], "missing option '-c'"),
+        (["-c", "61"], "more clusters than rows, the table has 60"),
+        (["-c", "3", "--columns", "length,height"], "--columns: there is no column 'height'; there are 'length'"),
+        (["-c", "3", "--exclude", "height"], "--exclude: there is no column 'height'"),
+        (["-c", "3", "--exclude", "length,width,depth"], "no numeric column"),
+        (["-c", "3", "--index", "name"], "no column 'name'"),
+        (["-c", "3", "--seed", "-1"], "whole number of at least 0"),
+        (["-c", "3", "--jobs", "0"], "nonzero"),
+        (["-c", "3", "--n-init", "0"], "at least 1"),
+        (["-c", "3", "--method", "magic"], "'magic' is not"),
+        (["-c", "3", "--focal-sets", "some"], "'some' is not one of"),
+        (["-c", "3", "-p", "delta"], "-p must look like name=value"),
+        (["-c", "3", "-p", "gamma=1"], "no such parameter; it has alpha, beta, delta"),
+        (["-c", "3", "-p", "n_init=1"], "use the option --n-init"),
+        (["-c", "3", "-p", "beta=1"], "beta must be a number above 1"),
+        (["-c", "3", "-o", "out.xlsx"], "--output: the extension must be one of .csv, .tsv, .parquet, .npz"),
+        (["-c", "3", "-o", "nowhere/out.csv"], "there is no folder nowhere"),
+        (["-c", "3", "-o", "data.csv/out.csv"], "there is no folder data.csv"),
+        (["-c", "3", "-o", "folder.csv"], "it is a folder"),
+        (["-c", "3", "-o", "data.csv"], "would overwrite the input"),
+        (["-c", "3", "-o", "./folder.csv/../data.csv"], "would overwrite the input"),
+        (["-c", "3", "--plot", "p.doc"], "--plot: the extension must be one of"),
+        (["-c", "3", "--plot", "nowhere/p.png"], "there is no folder"),
+        (["-c", "3", "--unknown"], "no such option"),
+    ],
+)
+def test_options_that_cannot_be_met(data, monkeypatch, arguments, words):
+    monkeypatch.chdir(data.parent)
+    Path("folder.csv").mkdir()
+    result = run("cluster", "data.csv", *arguments)
+    assert_one_line(result, 2, words)
+    assert names_in(data.parent) == ["data.csv", "folder.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("missing.csv", None, "missing.csv: No such file or directory"),
+        ("empty.csv", b"", "empty"),
+        ("header.csv", b"a,b\n", "no rows"),
+        ("garbage.csv", bytes(range(256)) * 9, "cannot read garbage.csv"),
+        ("garbage.parquet", bytes(range(256)) * 9, "cannot read garbage.parquet"),
+        ("garbage.npy", bytes(range(256)) * 9, "cannot read garbage.npy"),
+        ("ragged.csv", b"a,b\n1,2\n3,4,5,6\n", "cannot read ragged.csv"),
+        ("text.csv", b"a,b\nx,y\nz,u\n", "no numeric column; its columns are 'a', 'b'"),
+        ("missing-values.csv", b"a,b\n1,\n2,3\n4,5\n", "1 row of 3 with missing values (in 'b')"),
+        ("infinite.csv", b"a,b\n1,inf\n2,3\n4,5\n", "1 row of 3 with infinite values (in 'b')"),
+        ("constant.csv", b"a,b\n1,2\n1,2\n1,2\n", "constant"),
+        ("huge.csv", b"a\n1e308\n-1e308\n1e308\n", "too large"),
+        ("same.csv", b"a,b\n1,2\n1,2\n2,3\n", "different objects"),
+        ("table.xlsx", b"PK", "extension must be one of"),
+    ],
+)
+def test_tables_that_cannot_be_clustered(tmp_path, name, content, words):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    before = names_in(tmp_path)
+    assert_one_line(run("cluster", tmp_path / name, "-c", 3), 2, words)
+    assert names_in(tmp_path) == before
+
+
+def test_a_folder_is_no_table(tmp_path):
+    assert_one_line(run("cluster", tmp_path, "-c", 3), 2, "Is a directory")
+
+
+def test_all_rows_missing(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b\n1,\n,2\n")
+    assert_one_line(run("cluster", tmp_path / "data.csv", "-c", 1, "--drop-missing"), 2, "would leave none")
+
+
+def test_text_asked_for_by_name(tmp_path):
+    blobs().assign(species="rose").to_csv(tmp_path / "data.csv", index=False)
+    result = run("cluster", tmp_path / "data.csv", "-c", 2, "--columns", "length,species")
+    assert_one_line(result, 2, "--columns: 'species' is not a column of numbers")
+
+
+def test_an_unwritable_folder(data, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert_one_line(cluster(data, "-c", 3), 2, "not writable")
+
+
+def test_no_permission_to_read(data, monkeypatch):
+    if os.geteuid() == 0:  # root may read everything
+        monkeypatch.setattr("evidentia.io.tables.open", _refuse, raising=False)
+    else:
+        data.chmod(0)
+    assert_one_line(cluster(data, "-c", 3), 2, "data.csv: Permission denied")
+
+
+def _refuse(path, *args, **keywords):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+@pytest.mark.parametrize("which", ["fsync", "replace"])
+@pytest.mark.parametrize("command", ["cluster", "demo"])
+def test_a_full_disk_leaves_nothing(data, monkeypatch, which, command):
+    def full(*args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    data.with_name("out.csv").write_text("former")
+    monkeypatch.setattr(os, which, full)
+    if command == "cluster":
+        output = data.with_name("out.csv")
+        result = cluster(data, "-c", 3, "-o", output, "--plot", data.with_name("p.png"))
+    else:
+        result = run("demo", "--output", data.with_name("demo") / "deep")
+    assert_one_line(result, 2, "cannot write", "No space left on device")
+    assert names_in(data.parent) == ["data.csv", "out.csv"]
+    assert data.with_name("out.csv").read_text() == "former"
+
+
+@pytest.mark.parametrize("where", ["fit", "write", "draw", "rename"])
+def test_interrupted_anywhere_nothing_is_half_written(data, monkeypatch, where):
+    def interrupt(*args, **keywords):
+        raise KeyboardInterrupt
+
+    name = {
+        "fit": "evidentia.cluster.ECM.fit",
+        "write": "evidentia.io.write_partition",
+        "draw": "evidentia.cli.cluster.draw_partition",
+        "rename": "os.fsync",
+    }[where]
+    monkeypatch.setattr(name, interrupt)
+    assert_one_line(cluster(data, "-c", 3, "--plot", data.with_name("p.png")), 130, "evidentia: interrupted")
+    assert names_in(data.parent) == ["data.csv"]
+
+
+def test_a_picture_that_fails_takes_the_partition_with_it(data, monkeypatch):
+    def fail(*args, **keywords):
+        raise RuntimeError("no picture\nin two lines")
+
+    monkeypatch.setattr("evidentia.cli.cluster.draw_partition", fail)
+    result = cluster(data, "-c", 3, "--plot", data.with_name("p.png"))
+    assert_one_line(result, 1, "internal error, RuntimeError: no picture in two lines", "EVIDENTIA_DEBUG=1")
+    assert names_in(data.parent) == ["data.csv"]
+
+
+def test_the_traceback_is_shown_on_request(data, monkeypatch):
+    monkeypatch.setenv("EVIDENTIA_DEBUG", "1")
+    result = run("cluster", data.with_name("missing.csv"), "-c", 3)
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("evidentia: ")
+
+
+def test_unknown_command_and_option():
+    assert_one_line(run("clutser"), 2, "no such command 'clutser'", "--help")
+    assert_one_line(run("--nonsense"), 2, "no such option")
+
+
+def test_demo_where_a_file_is(data):
+    assert_one_line(run("demo", "--output", data), 2, "is a file, it must be a folder")
+    assert names_in(data.parent) == ["data.csv"]
+
+
+def test_parquet_output_without_pyarrow(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert_one_line(cluster(data, "-c", 3, "-o", data.with_name("p.parquet")), 2, "evidentia[parquet]")
+
+
+def test_words_for_other_exceptions():
+    assert in_one_line(MemoryError()) == (2, "not enough memory")
+    assert in_one_line(OSError("odd")) == (2, "odd")
+    assert in_one_line(ZeroDivisionError("x"))[0] == 1

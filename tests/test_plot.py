@@ -1,0 +1,584 @@
+"""The displays: what they draw agrees with the partition, on any data, and nothing else is touched."""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
+
+from evidentia import CredalPartition
+from evidentia.cluster import ECM
+from evidentia.datasets import load_butterfly, load_iris, make_fourclass
+from evidentia.partition import map_of_partitions
+from evidentia.plot import ConvergenceDisplay, CredalPartitionDisplay, PartitionMapDisplay
+from evidentia.plot._colors import PALETTE, cluster_colors, mixed_colors
+from evidentia.plot._hulls import hull_vertices, rounded_outline
+from evidentia.plot._markers import sector_angles
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def fourclass():
+    X, _ = make_fourclass(200, random_state=1)
+    return ECM(4, delta=3, n_init=2, random_state=0).fit(X), X
+
+
+@pytest.fixture(scope="module")
+def iris():
+    table = load_iris(as_frame=True).data
+    return ECM(3, n_init=2, random_state=0).fit(table), table
+
+
+def rough(*sets, n_clusters=3):
+    """A partition with the given set of clusters for each object."""
+    upper = np.zeros((len(sets), n_clusters), dtype=bool)
+    for row, clusters in zip(upper, sets, strict=True):
+        row[list(clusters)] = True
+    return CredalPartition.from_rough(upper)
+
+
+def legend_texts(display):
+    return [text.get_text() for text in display.legend_.get_texts()]
+
+
+# ---- credal partition: data ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["max_mass", "interval_dominance"])
+def test_data_agree_with_the_partition(fourclass, rule):
+    model, X = fourclass
+    partition = model.credal_partition_
+    display = CredalPartitionDisplay.from_partition(partition, X, rule=rule)
+    assignment = partition.assignment(rule, keep_outliers=False)
+    np.testing.assert_array_equal(display.points, X)
+    np.testing.assert_array_equal(display.assignment, assignment)
+    np.testing.assert_array_equal(display.outliers, partition.outliers)
+    np.testing.assert_array_equal(display.ambiguous, np.flatnonzero(assignment.sum(axis=1) > 1))
+    assert len(display.outliers) > 0
+    assert len(display.ambiguous) > 0
+    for k in range(4):
+        np.testing.assert_array_equal(display.lower[k], partition.lower(k, rule, keep_outliers=False))
+        np.testing.assert_array_equal(display.upper[k], partition.upper(k, rule, keep_outliers=False))
+        assert set(display.lower_hulls[k]) <= set(display.lower[k])
+        assert set(display.upper_hulls[k]) <= set(display.upper[k])
+
+
+def test_max_mass_ambiguous_are_those_of_the_partition(fourclass):
+    model, X = fourclass
+    display = CredalPartitionDisplay.from_estimator(model, X)
+    np.testing.assert_array_equal(display.ambiguous, model.credal_partition_.ambiguous)
+
+
+def test_drawn_hulls_hold_their_objects_and_no_hull_is_lost(fourclass):
+    model, X = fourclass
+    display = CredalPartitionDisplay.from_estimator(model, X)
+    assert len(display.lower_patches_) == len(display.upper_patches_) == 4
+    for k in range(4):
+        for patch, members in (
+            (display.lower_patches_[k], display.lower[k]),
+            (display.upper_patches_[k], display.upper[k]),
+        ):
+            outline = patch.get_path()
+            assert outline.contains_points(X[members]).all()
+        # the rounding adds little: other objects far from the hull stay outside
+        assert not display.lower_patches_[k].get_path().contains_points(model.cluster_centers_[[(k + 1) % 4]]).any()
+
+
+def test_every_object_is_drawn_once(fourclass):
+    model, X = fourclass
+    display = CredalPartitionDisplay.from_estimator(model, X)
+    certain = np.concatenate([artist.get_offsets() for artist in display.certain_artists_])
+    # an ambiguous object is a sector for each of its clusters and a rim
+    ambiguous = np.concatenate([artist.get_offsets() for artist in display.ambiguous_artists_])
+    cardinality = display.assignment[display.ambiguous].sum(axis=1)
+    outliers = display.outlier_artist_.get_offsets()
+    assert len(ambiguous) == (cardinality + 1).sum()
+    drawn = np.concatenate([certain, np.unique(ambiguous, axis=0), outliers])
+    np.testing.assert_allclose(np.unique(drawn, axis=0), np.unique(X, axis=0))
+    assert len(drawn) == len(X)
+
+
+def test_ambiguous_marker_has_the_colours_of_its_clusters_facing_them():
+    X = [[0, 0], [0, 1], [10, 0], [10, 1], [5, 0.5]]
+    display = CredalPartitionDisplay.from_partition(rough([0], [0], [1], [1], [0, 1], n_clusters=2), X)
+    (artist,) = display.ambiguous_artists_
+    for path, color in zip(artist.get_paths()[:2], artist.get_facecolors()[:2, :3], strict=True):
+        cluster = int(np.flatnonzero((color == cluster_colors(2)).all(axis=1))[0])
+        assert np.sign(path.vertices[:, 0].mean()) == (-1, 1)[cluster]  # cluster 0 is on the left
+
+
+def test_sectors_face_their_clusters():
+    corners = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    order, start = sector_angles(corners)
+    directions = start + np.pi / 2 * np.arange(4)
+    expected = np.arctan2(corners[order, 1], corners[order, 0])
+    np.testing.assert_allclose(np.exp(1j * directions), np.exp(1j * expected), atol=1e-12)
+
+
+# ---- credal partition: any data ------------------------------------------------------------------------------------
+
+
+def test_degenerate_clusters():
+    """Clusters of none, one, two, collinear and coincident objects."""
+    sets = [[1], [2], [2], [3], [3], [3], [4], [4], [4], [5], [5], [5], [5], [0, 1]]
+    X = np.array(
+        [
+            [0, 0],
+            [1, 0],
+            [2, 0],
+            [0, 1],
+            [1, 2],
+            [2, 3],
+            [9, 9],
+            [9, 9],
+            [9, 9],
+            [5, 5],
+            [6, 5],
+            [6, 6],
+            [5, 6],
+            [1, 7],
+        ],
+        dtype=float,
+    )
+    display = CredalPartitionDisplay.from_partition(rough(*sets, n_clusters=7), X)
+    assert [len(hull) for hull in display.lower_hulls] == [0, 1, 2, 2, 1, 4, 0]
+    assert [len(hull) for hull in display.upper_hulls] == [1, 2, 2, 2, 1, 4, 0]
+    assert len(display.lower_patches_) == 5
+    assert len(display.upper_patches_) == 6
+    for patch in display.lower_patches_ + display.upper_patches_:
+        assert np.ptp(patch.get_xy(), axis=0).min() > 0
+    display.figure_.canvas.draw()
+
+
+def test_all_objects_in_one_place():
+    display = CredalPartitionDisplay.from_partition([0, 0, 1], np.ones((3, 2)))
+    display.figure_.canvas.draw()
+    assert len(display.lower_patches_) == 2
+
+
+def test_one_object():
+    for X in ([[1.0]], [[1.0, 2.0]], [[1.0, 2.0, 3.0]]):
+        display = CredalPartitionDisplay.from_partition([0], X)
+        assert display.points.shape == (1, 2)
+        display.figure_.canvas.draw()
+
+
+def test_only_outliers_besides_one_object():
+    display = CredalPartitionDisplay.from_partition([0, -1, -1], [[0, 0], [1, 1], [2, 0]])
+    np.testing.assert_array_equal(display.outliers, [1, 2])
+    assert display.ambiguous_artists_ == []
+    assert len(display.outlier_artist_.get_offsets()) == 2
+
+
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+def test_one_attribute_is_a_strip(shape):
+    x = np.array([0.0, 1, 2, 10, 11, 12, 6, 40])
+    partition = rough([0], [0], [0], [1], [1], [1], [0, 1], [], n_clusters=2)
+    display = CredalPartitionDisplay.from_partition(partition, x.reshape(shape), cluster_centers=[[1], [11]])
+    assert display.is_strip
+    np.testing.assert_array_equal(display.points[:, 0], x)
+    assert len(np.unique(display.points[:, 1])) == len(x)
+    assert [hull.tolist() for hull in display.lower_hulls] == [[0, 2], [3, 5]]
+    assert [sorted(hull.tolist()) for hull in display.upper_hulls] == [[0, 6], [5, 6]]
+    np.testing.assert_array_equal(display.centers, [[1, 0], [11, 0]])
+    assert display.ax_.get_yticks().size == 0
+
+
+def test_series_names_the_strip():
+    pandas = pytest.importorskip("pandas")
+    display = CredalPartitionDisplay.from_partition([0, 0, 1], pandas.Series([1.0, 2.0, 9.0], name="height"))
+    assert display.ax_.get_xlabel() == "height"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_name_the_axes(library):
+    frame = pytest.importorskip(library).DataFrame({"height": [1.0, 2.0, 9.0], "weight": [3.0, 4.0, 5.0]})
+    display = CredalPartitionDisplay.from_partition([0, 0, 1], frame)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("height", "weight")
+    assert CredalPartitionDisplay.from_partition([0, 1], np.eye(2)).axis_names == ("attribute 1", "attribute 2")
+
+
+def test_more_attributes_by_principal_components(iris):
+    model, table = iris
+    display = CredalPartitionDisplay.from_estimator(model, table)
+    X = table.to_numpy()
+    centred = X - X.mean(axis=0)
+    variance, vectors = np.linalg.eigh(np.cov(X.T))
+    ratio = variance[::-1][:2] / variance.sum()
+    np.testing.assert_allclose(display.explained_variance_ratio, ratio)
+    assert display.ax_.get_xlabel() == f"PC 1 ({100 * ratio[0]:.0f} % of variance)"
+    np.testing.assert_allclose(np.abs(display.points), np.abs(centred @ vectors[:, [-1, -2]]), atol=1e-9)
+    np.testing.assert_allclose(
+        np.abs(display.centers), np.abs((model.cluster_centers_ - X.mean(axis=0)) @ vectors[:, [-1, -2]]), atol=1e-9
+    )
+
+
+def test_five_attributes_with_little_to_see():
+    for X in (np.ones((4, 5)), np.outer(np.arange(4.0), np.ones(5))):
+        display = CredalPartitionDisplay.from_partition([0, 0, 1, 1], X)
+        assert np.isfinite(display.points).all()
+        display.figure_.canvas.draw()
+
+
+def test_many_clusters_are_named_in_the_picture_not_in_the_legend():
+    labels = np.repeat(np.arange(15), 4)
+    X = np.column_stack([labels % 4 + 0.1 * np.arange(60) % 0.4, labels // 4 + 0.05 * (np.arange(60) % 3)])
+    display = CredalPartitionDisplay.from_partition(labels, X)
+    assert not any("cluster" in text for text in legend_texts(display))
+    assert {text.get_text() for text in display.ax_.texts} == {str(k) for k in range(15)}
+    assert display.upper_patches_ == []
+    few = CredalPartitionDisplay.from_partition(labels % 3, X)
+    assert legend_texts(few)[:3] == ["cluster 0", "cluster 1", "cluster 2"]
+    assert len(few.ax_.texts) == 0
+
+
+def test_objects_that_may_be_anywhere_are_grey():
+    sets = [[0], [1], [2], [3], [4], [5], [0, 1], range(6)]
+    X = np.column_stack([np.arange(8), np.arange(8) % 3])
+    display = CredalPartitionDisplay.from_partition(rough(*sets, n_clusters=6), X)
+    shown = [tuple(artist.get_facecolors()[0]) for artist in display.ambiguous_artists_]
+    assert (0.5, 0.5, 0.5, 1.0) in shown
+    assert sum("ambiguous" in text for text in legend_texts(display)) == 2
+
+
+def test_large_data_make_few_artists():
+    rng = np.random.default_rng(0)
+    upper = rng.random((100_000, 12)) < 0.15  # thousands of different sets
+    X = rng.standard_normal((100_000, 2))
+    display = CredalPartitionDisplay(points=X, assignment=upper).plot()
+    assert len(display.ambiguous_artists_) == 1
+    assert len(display.ambiguous_artists_[0].get_offsets()) == len(display.ambiguous)
+    assert sum(len(a.get_offsets()) for a in display.certain_artists_) == (upper.sum(axis=1) == 1).sum()
+    assert len(display.ax_.collections) <= 12 + 2
+    assert all(artist.get_rasterized() for artist in display.ax_.collections)
+    j = int(display.ambiguous[0])
+    expected = display.colors_[upper[j]].mean(axis=0) if upper[j].sum() <= 4 else [0.5] * 3
+    np.testing.assert_allclose(display.ambiguous_artists_[0].get_facecolors()[0, :3], expected)
+
+
+# ---- credal partition: options and errors --------------------------------------------------------------------------
+
+
+def test_legend_says_what_is_there_and_only_that():
+    X = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
+    display = CredalPartitionDisplay.from_partition([0, 0, 1, 1], X)
+    assert not any("ambiguous" in t or "outlier" in t or "centre" in t for t in legend_texts(display))
+    display = CredalPartitionDisplay.from_partition(
+        rough([0], [1], [0, 1], [], n_clusters=2), X, cluster_names=["low", "high"], cluster_centers=X[:2]
+    )
+    texts = legend_texts(display)
+    assert texts[:2] == ["low", "high"]
+    assert texts[-3:] == ["ambiguous, in one of several (1)", "outliers, in no cluster (1)", "centres"]
+
+
+def test_options_leave_things_out(fourclass):
+    model, X = fourclass
+    display = CredalPartitionDisplay.from_estimator(model, X, lower=False, upper=False, centers=False, legend=False)
+    assert (display.lower_patches_, display.upper_patches_) == ([], [])
+    assert display.center_artist_ is None
+    assert display.legend_ is None
+    assert display.ax_.get_title() == ""
+    display.plot(title="four", colors=["red", "green", "blue", "black", "white"])
+    assert display.ax_.get_title() == "four"
+    np.testing.assert_array_equal(display.colors_[0], [1, 0, 0])
+
+
+def test_centres_are_those_of_the_estimator(fourclass):
+    model, X = fourclass
+    display = CredalPartitionDisplay.from_estimator(model, X)
+    np.testing.assert_allclose(display.center_artist_.get_offsets(), model.cluster_centers_)
+    # attributes that the centres do not have: the picture goes without
+    wider = np.column_stack([X, X[:, 0] * X[:, 1]])
+    assert CredalPartitionDisplay.from_estimator(model, wider).centers is None
+
+
+def test_partition_plots_itself():
+    X = load_butterfly().data
+    model = ECM(2, delta=5, random_state=0).fit(X)
+    ax = plt.figure().add_subplot()
+    display = model.credal_partition_.plot(X, ax=ax, title="butterfly")
+    assert isinstance(display, CredalPartitionDisplay)
+    assert display.ax_ is ax
+    assert (display.ambiguous.tolist(), display.outliers.tolist()) == ([5], [11])
+
+
+def test_errors_name_the_argument(fourclass):
+    model, X = fourclass
+    partition = model.credal_partition_
+    before = plt.get_fignums()
+    with pytest.raises(ValueError, match="X must have a row for each of the 200 objects .* got 199"):
+        CredalPartitionDisplay.from_partition(partition, X[:-1])
+    with pytest.raises(ValueError, match="got 199"):
+        CredalPartitionDisplay.from_estimator(model, X[:-1])
+    with pytest.raises(ValueError, match="X contains NaN"):
+        CredalPartitionDisplay.from_partition(partition, np.full((200, 2), np.nan))
+    with pytest.raises(ValueError, match="rule must be"):
+        CredalPartitionDisplay.from_partition(partition, X, rule="best")
+    with pytest.raises(ValueError, match="cluster_centers must have shape"):
+        CredalPartitionDisplay.from_partition(partition, X, cluster_centers=[[0, 0]])
+    with pytest.raises(ValueError, match="cluster_names must hold 4"):
+        CredalPartitionDisplay.from_partition(partition, X, cluster_names=["a"])
+    with pytest.raises(ValueError, match="colors must be"):
+        CredalPartitionDisplay.from_partition(partition, X, colors=["red"])
+    with pytest.raises(ValueError, match="legend must be"):
+        CredalPartitionDisplay.from_partition(partition, X, legend="right")
+    with pytest.raises(ValueError, match="upper must be"):
+        CredalPartitionDisplay.from_partition(partition, X, upper="yes")
+    with pytest.raises(NotFittedError):
+        CredalPartitionDisplay.from_estimator(ECM(2), X)
+    with pytest.raises(TypeError, match="credal_partition_"):
+        CredalPartitionDisplay.from_estimator(KMeans(2, n_init=1).fit(X), X)
+    assert plt.get_fignums() == before, "an error must not leave an empty figure behind"
+
+
+# ---- hulls and colours ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-7, 1e9])
+def test_hull_holds_all_points(scale):
+    rng = np.random.default_rng(3)
+    points = rng.standard_normal((300, 2)) * [scale, 1] + [1e3 * scale, -5]
+    corners = points[hull_vertices(points)] / [scale, 1]
+    edge = np.roll(corners, -1, axis=0) - corners
+    towards = (points / [scale, 1])[:, None, :] - corners
+    cross = edge[:, 0] * towards[:, :, 1] - edge[:, 1] * towards[:, :, 0]
+    assert cross.min() > -1e-9  # every point on the left of every edge: counterclockwise and complete
+
+
+@pytest.mark.parametrize("angle", [0, 0.3, np.pi / 4, np.pi / 2, 2])
+def test_collinear_points_have_two_corners(angle):
+    along = np.array([3.0, -1, 7, 2, 7, -1, 0.1])
+    points = along[:, None] * [np.cos(angle), np.sin(angle)] + [100, -3]
+    assert set(along[hull_vertices(points)]) == {-1.0, 7.0}
+    assert len(hull_vertices(points)) == 2
+
+
+def test_rounded_outline_of_a_point_is_an_ellipse():
+    outline = rounded_outline(np.array([[1.0, 2.0]]), np.array([0.5, 0.1]))
+    np.testing.assert_allclose((((outline - [1, 2]) / [0.5, 0.1]) ** 2).sum(axis=1), 1)
+
+
+def test_colours_can_be_told_apart_by_colour_blind_eyes():
+    """Distances in Oklab for normal, protanope and deuteranope vision (matrices of Machado et al., 2009)."""
+    from matplotlib.colors import to_rgb
+
+    protanope = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    deuteranope = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    to_cones = [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+    to_lab = [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+    rgb = np.array([to_rgb(color) for color in (*PALETTE, "black", "white")])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    for eye in (np.eye(3), protanope, deuteranope):
+        seen = np.clip(linear @ np.transpose(eye), 0, 1)
+        lab = np.cbrt(seen @ np.transpose(to_cones)) @ np.transpose(to_lab)
+        distance = np.linalg.norm(lab[:, None] - lab[None, :], axis=2) + np.eye(len(lab))
+        assert distance.min() > 0.06
+        assert distance[:15, :15].min() > 0.07
+
+
+def test_palette_goes_on_and_mixes():
+    assert len(cluster_colors(50)) == 50
+    np.testing.assert_array_equal(cluster_colors(50)[len(PALETTE)], cluster_colors(1)[0])
+    colors = np.array([[1.0, 0, 0], [0, 0, 1.0]])
+    np.testing.assert_array_equal(
+        mixed_colors(np.array([[True, True], [False, True]]), colors), [[0.5, 0, 0.5], [0, 0, 1]]
+    )
+
+
+# ---- convergence ---------------------------------------------------------------------------------------------------
+
+
+def test_convergence_of_one_estimator(fourclass):
+    model, _ = fourclass
+    display = ConvergenceDisplay.from_estimator(model)
+    (line,) = display.lines_
+    np.testing.assert_array_equal(line.get_xdata(), np.arange(1, model.n_iter_ + 1))
+    np.testing.assert_array_equal(line.get_ydata(), model.history_)
+    np.testing.assert_array_equal(display.histories["ECM"], model.history_)
+    assert display.ax_.get_legend() is None
+    assert display.ax_.get_yscale() == "linear"
+
+
+def test_convergence_of_several_estimators(fourclass, iris):
+    models = [fourclass[0], iris[0]]
+    display = ConvergenceDisplay.from_estimator(models)
+    assert list(display.histories) == ["ECM 1", "ECM 2"]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["ECM 1", "ECM 2"]
+    assert list(ConvergenceDisplay.from_estimator(models, names=["a", "b"]).histories) == ["a", "b"]
+    assert list(ConvergenceDisplay.from_estimator({"x": models[0], "y": models[1]}).histories) == ["x", "y"]
+
+
+def test_logarithmic_scale_when_it_helps():
+    falling = {"a": [1000.0, 10, 1, 1]}
+    assert ConvergenceDisplay(histories=falling).plot().ax_.get_yscale() == "log"
+    assert ConvergenceDisplay(histories=falling).plot(scale="linear").ax_.get_yscale() == "linear"
+    assert ConvergenceDisplay(histories={"a": [10.0, -1]}).plot().ax_.get_yscale() == "linear"
+    with pytest.raises(ValueError, match="scale='log' needs positive"):
+        ConvergenceDisplay(histories={"a": [10.0, -1]}).plot(scale="log")
+    excess = ConvergenceDisplay(histories={"a": [10.0, -1, -2]}).plot(quantity="excess")
+    assert excess.ax_.get_yscale() == "log"
+    np.testing.assert_array_equal(excess.lines_[0].get_ydata(), [12, 1, np.nan])
+    excess.figure_.canvas.draw()
+
+
+def test_run_that_did_not_converge_ends_open():
+    display = ConvergenceDisplay(histories={"a": [3.0, 2], "b": [3.0, 2]}, converged={"a": True, "b": False}).plot()
+    ends = [line.get_markerfacecolor() for line in display.ax_.lines if line.get_label() == "_end"]
+    assert [isinstance(color, str) and color == "white" for color in ends] == [False, True]
+
+
+def test_convergence_errors(fourclass):
+    model, X = fourclass
+    with pytest.raises(NotFittedError):
+        ConvergenceDisplay.from_estimator([model, ECM(2)])
+    with pytest.raises(TypeError, match="history_"):
+        ConvergenceDisplay.from_estimator(KMeans(2, n_init=1).fit(X))
+    with pytest.raises(ValueError, match="names must hold 2 different names"):
+        ConvergenceDisplay.from_estimator([model, model], names=["a", "a"])
+    with pytest.raises(ValueError, match="at least one"):
+        ConvergenceDisplay.from_estimator([])
+    with pytest.raises(ValueError, match="scale must be"):
+        ConvergenceDisplay.from_estimator(model, scale="loglog")
+    with pytest.raises(ValueError, match="quantity must be"):
+        ConvergenceDisplay.from_estimator(model, quantity="loss")
+    assert plt.get_fignums() == []
+
+
+# ---- map of partitions ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def partitions():
+    rng = np.random.default_rng(0)
+    base = np.repeat([0, 1, 2], 20)
+    noisy = [np.where(rng.random(60) < share, rng.integers(0, 3, 60), base) for share in np.linspace(0, 1, 12)]
+    return [*noisy, base]  # the first and the last coincide
+
+
+def test_map_shows_the_coordinates(partitions):
+    names = [f"partition {i}" for i in range(len(partitions))]
+    display = PartitionMapDisplay.from_partitions(partitions, names)
+    expected = map_of_partitions(partitions, names)
+    np.testing.assert_array_equal(display.coordinates, expected.coordinates)
+    np.testing.assert_array_equal(display.points_.get_offsets(), expected.coordinates)
+    np.testing.assert_array_equal(display.dissimilarity, expected.dissimilarity)
+    assert display.stress_text_.get_text() == f"stress {expected.stress:.3f}"
+    assert [label.get_text() for label in display.labels_] == names
+    assert display.ax_.get_aspect() == 1
+    again = PartitionMapDisplay.from_map(expected)
+    np.testing.assert_array_equal(again.coordinates, display.coordinates)
+
+
+def test_labels_of_a_map_cover_neither_each_other_nor_points(partitions):
+    display = PartitionMapDisplay.from_partitions(partitions, [f"partition {i}" for i in range(len(partitions))])
+    display.figure_.canvas.draw()
+    boxes = [label.get_window_extent() for label in display.labels_]
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+    dots = display.ax_.transData.transform(display.coordinates)
+    frame = display.ax_.get_window_extent()
+    for box in boxes:
+        assert not any(box.contains(*dot) for dot in dots)
+        assert frame.x0 <= box.x0
+        assert box.x1 <= frame.x1
+    assert not any(box.overlaps(display.stress_text_.get_window_extent()) for box in boxes)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")  # scikit-learn divides by the sum of distances, zero here
+def test_map_of_equal_partitions_and_of_a_mapping():
+    display = PartitionMapDisplay.from_partitions({"a": [0, 0, 1], "b": [1, 1, 0], "c": [0, 0, 1]}, title="same")
+    assert display.names == ["a", "b", "c"]
+    np.testing.assert_allclose(display.coordinates, 0, atol=1e-12)
+    display.figure_.canvas.draw()
+    boxes = [label.get_window_extent() for label in display.labels_]
+    assert not boxes[0].overlaps(boxes[1])
+    bare = display.plot(labels=False, colors=["red", "green", "blue"])
+    assert bare.labels_ == []
+    assert len(bare.points_.get_facecolors()) == 3
+
+
+def test_map_errors():
+    with pytest.raises(ValueError, match="names must hold 2"):
+        PartitionMapDisplay.from_partitions([[0, 1], [0, 1]], ["a"])
+    with pytest.raises(ValueError, match="names must be None"):
+        PartitionMapDisplay.from_partitions({"a": [0, 1], "b": [0, 1]}, ["a", "b"])
+    with pytest.raises(ValueError, match="coordinates must be"):
+        PartitionMapDisplay(coordinates=np.zeros((2, 3)), names=["a", "b"])
+    assert plt.get_fignums() == []
+
+
+# ---- manners -------------------------------------------------------------------------------------------------------
+
+
+def _credal(model, X, ax):
+    return CredalPartitionDisplay.from_estimator(model, X, ax=ax)
+
+
+def _convergence(model, X, ax):
+    return ConvergenceDisplay.from_estimator(model, ax=ax)
+
+
+def _map(model, X, ax):
+    return PartitionMapDisplay.from_partitions([model.labels_, model.credal_partition_], ["hard", "credal"], ax=ax)
+
+
+@pytest.mark.parametrize("make", [_credal, _convergence, _map])
+def test_given_axes_are_used_and_nothing_else_changes(fourclass, make):
+    figure, axes = plt.subplots(1, 2)
+    other = plt.figure()  # the current figure is another one
+    settings = dict(matplotlib.rcParams)
+    numbers = plt.get_fignums()
+    display = make(*fourclass, axes[0])
+    figure.canvas.draw()
+    assert display.ax_ is axes[0]
+    assert display.figure_ is figure
+    assert plt.get_fignums() == numbers
+    assert plt.gcf() is other
+    assert not axes[1].has_data()
+    assert dict(matplotlib.rcParams) == settings
+
+
+@pytest.mark.parametrize("make", [_credal, _convergence, _map])
+def test_new_figure_when_no_axes_are_given(fourclass, make):
+    settings = dict(matplotlib.rcParams)
+    display = make(*fourclass, None)
+    assert len(plt.get_fignums()) == 1
+    assert display.figure_ is plt.gcf()
+    assert display.ax_ in display.figure_.axes
+    again = display.plot()
+    assert again is display
+    assert len(plt.get_fignums()) == 2
+    assert dict(matplotlib.rcParams) == settings
+
+
+@pytest.mark.parametrize("make", [_credal, _convergence, _map])
+def test_every_format_can_be_written(fourclass, make, tmp_path):
+    display = make(*fourclass, None)
+    for ending in ("png", "svg", "pdf"):
+        path = tmp_path / f"picture.{ending}"
+        display.figure_.savefig(path)
+        assert path.stat().st_size > 1000
+
+
+def test_matplotlib_is_imported_only_to_draw():
+    code = "import sys, evidentia.plot; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
