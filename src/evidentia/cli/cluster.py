@@ -24,16 +24,18 @@ _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 
 
 @click.command(short_help="Cluster the rows of a table.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option("-c", "--clusters", type=WholeNumber(1), required=True, metavar="N", help="Number of clusters.")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="PATH",
     help="Where to write the partition: .csv, .tsv, .parquet or .npz. [default: FILE.partition.csv]",
 )
-@click.option("--plot", type=click.Path(path_type=Path), metavar="PATH", help="Also draw it: .png, .svg or .pdf.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path, readable=False), metavar="PATH", help="Also draw it: .png, .svg or .pdf."
+)
 @click.option("--method", type=click.Choice(sorted(METHODS)), default="ecm", show_default=True)
 @click.option("--columns", multiple=True, metavar="A,B,...", help="The columns to use. [default: all numeric ones]")
 @click.option("--exclude", multiple=True, metavar="A,B,...", help="Columns not to use.")

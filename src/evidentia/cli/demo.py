@@ -31,7 +31,7 @@ ambiguous ones that may belong to it; the typical one is that it is surest of.""
 @click.command(short_help="Cluster an example dataset.")
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     default=Path("demo"),
     show_default=True,
     metavar="FOLDER",

@@ -1,0 +1,133 @@
+"""``python -m benchmarks``: measure, and print one table."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import traceback
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.harness import Benchmark, Row, discover, skipped
+
+_PACKAGES = ("evidentia", "numpy", "scipy", "scikit-learn", "numba", "evclust")
+_WIDTH_OF_FILES = 170  # columns when the output is not a terminal
+
+
+@click.command()
+@click.option("--only", metavar="NAME", multiple=True, help="A subject (ecm) or one benchmark (ecm.growth); repeatable.")
+@click.option("--quick", is_flag=True, help="Small sizes: tells whether everything runs, not whether targets are met.")
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Also write the rows to this file.")
+def main(only: tuple[str, ...], quick: bool, json_path: Path | None) -> None:
+    """Time, peak memory and quality of evidentia beside other implementations, all measured in this run."""
+    chosen = _chosen(discover(), only)
+    progress = Console(stderr=True)
+    rows: dict[str, list[Row]] = {}
+    failed = False
+    for name, function in chosen.items():
+        progress.print(f"{name} ...", highlight=False)
+        try:
+            rows[name] = function(quick)
+        except Exception as error:  # the other benchmarks still have something to say
+            traceback.print_exc()
+            rows[name] = [skipped(name, f"failed: {type(error).__name__}: {error}")]
+            failed = True
+        if quick:
+            for row in rows[name]:
+                row.met = None
+    environment = _environment(quick)
+    _show(rows, environment)
+    if json_path is not None:
+        record = [{"benchmark": name, **asdict(row)} for name, some in rows.items() for row in some]
+        json_path.write_text(json.dumps({"environment": environment, "rows": record}, indent=1) + "\n")
+    raise SystemExit(1 if failed else 0)
+
+
+def _chosen(every: dict[str, Benchmark], only: tuple[str, ...]) -> dict[str, Benchmark]:
+    for name in only:
+        if not any(name in (full, full.split(".")[0]) for full in every):
+            raise click.BadParameter(f"{name!r} is none of {', '.join(every)}", param_hint="--only")
+    return {full: function for full, function in every.items() if not only or {full, full.split(".")[0]} & set(only)}
+
+
+def _environment(quick: bool) -> dict[str, Any]:
+    return {
+        "python": platform.python_version(),
+        "processor": platform.machine(),
+        "processors": os.cpu_count(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "quick": quick,
+        "packages": {name: _version(name) for name in _PACKAGES},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH_OF_FILES)
+    table = Table(title="evidentia: time, memory and quality" + (" (quick: small sizes)" if environment["quick"] else ""))
+    for heading in ("benchmark", "measured"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("time", "noise", "memory"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("quality", overflow="fold")
+    for heading in ("ratio", "target"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("met", justify="center", no_wrap=True)
+    for some in rows.values():
+        for row in some:
+            table.add_row(*_cells(row))
+        table.add_section()
+    console.print(table)
+    console.print("; ".join(f"{name} {number}" for name, number in environment["packages"].items()), highlight=False)
+    load = "" if environment["load"] is None else f", load average {environment['load']:.1f}"
+    console.print(f"{environment['processors']} processors ({environment['processor']}){load}", highlight=False)
+    console.print(
+        "time: smallest of several interleaved repetitions; noise: how far their median lies above it; "
+        "memory: rise of the peak in a fresh process; ratio: to what “measured” names, in this run.",
+        style="dim",
+        highlight=False,
+    )
+    judged = [row.met for some in rows.values() for row in some if row.met is not None]
+    if judged:
+        console.print(f"{sum(judged)} of {len(judged)} targets met", style="bold", highlight=False)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        row.name,
+        row.measured,
+        _duration(row.seconds),
+        "" if row.noise is None else f"+{row.noise:.0%}",
+        "" if row.peak_bytes is None else f"{row.peak_bytes / 1e6:,.0f} MB",
+        "; ".join(filter(None, [row.quality, row.note])),
+        "" if row.ratio is None else f"{row.ratio:,.3g}" if row.ratio < 1000 else f"{row.ratio:,.0f}",
+        row.target,
+        {True: "[green]yes[/]", False: "[bold red]NO[/]", None: ""}[row.met],
+    )
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{seconds * 1e3:.3g} ms"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""What all benchmarks share: rows of the table, fresh processes, peak memory, interleaved timings.
+
+A measurement is described by a function *prepare* of a module, with arguments. It runs in a fresh process, makes the
+data, warms up what must be compiled, and returns a `Task`: what to measure, and how to judge the result. Being fresh,
+no measurement inherits the memory, the caches or the threads of another.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import multiprocessing
+import os
+import pkgutil
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "Row",
+    "Task",
+    "Timing",
+    "at_least",
+    "at_most",
+    "apart",
+    "benchmark",
+    "discover",
+    "memory",
+    "shared_folder",
+    "skipped",
+    "timings",
+]
+
+SHORTEST_ROUND = 0.2  # seconds: quick work is repeated within a round
+
+
+# ---- rows of the table ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Row:
+    """One line of the table.
+
+    Attributes
+    ----------
+    name : str
+        Whose time it is: a method, an operation, another implementation.
+    measured : str
+        What was measured.
+    seconds : float, optional
+        The smallest time seen: what the work takes when nothing disturbs it.
+    noise : float, optional
+        Median over minimum, less 1: how much the machine disturbed it.
+    peak_bytes : int, optional
+        Rise of the peak of the resident memory while it ran.
+    quality : str
+        What the result is worth, in words: fast and wrong is not fast.
+    ratio : float, optional
+        To another implementation, or another size, measured in the same run; ``measured`` tells which.
+    target : str
+    met : bool, optional
+        None where there is no target, or the sizes were too small to judge it.
+    note : str
+        Why something is missing.
+    """
+
+    name: str
+    measured: str
+    seconds: float | None = None
+    noise: float | None = None
+    peak_bytes: int | None = None
+    quality: str = ""
+    ratio: float | None = None
+    target: str = ""
+    met: bool | None = None
+    note: str = ""
+
+
+def at_most(value: float, limit: float, unit: str = "") -> dict[str, Any]:
+    """Keywords ``target`` and ``met`` of a row whose value must not exceed a limit."""
+    return {"target": f"≤ {limit:g}{unit}", "met": bool(value <= limit)}
+
+
+def at_least(value: float, limit: float, unit: str = "") -> dict[str, Any]:
+    """Keywords ``target`` and ``met`` of a row whose value must reach a limit."""
+    return {"target": f"≥ {limit:g}{unit}", "met": bool(value >= limit)}
+
+
+def skipped(name: str, why: str) -> Row:
+    """A row that says what could not be measured, and why."""
+    return Row(name, "skipped", note=why)
+
+
+# ---- finding benchmarks ---------------------------------------------------------------------------------------------
+
+Benchmark = Callable[[bool], list[Row]]
+
+
+def benchmark(function: Benchmark) -> Benchmark:
+    """Mark a function ``(quick) -> rows`` of a module ``bench_<subject>`` as a benchmark."""
+    function.is_benchmark = True  # type: ignore[attr-defined]
+    return function
+
+
+def discover() -> dict[str, Benchmark]:
+    """All benchmarks as ``{"subject.function": function}``, in the order of the files and of their lines."""
+    found: dict[str, Benchmark] = {}
+    for module in sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])):
+        if not module.startswith("bench_"):
+            continue
+        contents = vars(importlib.import_module(f"benchmarks.{module}"))
+        for name, value in contents.items():
+            if getattr(value, "is_benchmark", False) and value.__module__ == f"benchmarks.{module}":
+                found[f"{module.removeprefix('bench_')}.{name}"] = value
+    return found
+
+
+def shared_folder() -> Path | None:
+    """The folder of datasets beside the checkout (or EVIDENTIA_SHARED), None if it is not there."""
+    default = Path(__file__).resolve().parents[2] / "shared"
+    folder = Path(os.environ.get("EVIDENTIA_SHARED", default))
+    return folder if (folder / "data").is_dir() else None
+
+
+# ---- measuring ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Task:
+    """Work to measure, and how to judge what it returns (a small picklable value: it crosses processes)."""
+
+    work: Callable[[], Any]
+    judge: Callable[[Any], Any] = lambda result: None
+
+
+Prepare = Callable[..., Task]
+Entry = tuple[Any, ...]  # a Prepare and its arguments
+
+
+@dataclass
+class Timing:
+    """Times of one task, all rounds together."""
+
+    seconds: list[float]
+
+    @property
+    def best(self) -> float:
+        return min(self.seconds)
+
+    @property
+    def noise(self) -> float:
+        return statistics.median(self.seconds) / self.best - 1
+
+
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of a module in a fresh process and hand over what it returns."""
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=fresh) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def memory(prepare: Prepare, *arguments: Any) -> tuple[int | None, Any]:
+    """Rise of the peak memory (bytes) while the task runs once in a process of its own, and its judgement."""
+    return apart(_memory_of, prepare, arguments)
+
+
+def timings(entries: Sequence[Entry], rounds: int) -> list[Timing]:
+    """Times of several tasks that take turns in one fresh process, so that a slow moment strikes all of them."""
+    return [Timing(seconds) for seconds in apart(_times_of, list(entries), rounds)]
+
+
+def _memory_of(prepare: Prepare, arguments: tuple[Any, ...]) -> tuple[int | None, Any]:
+    task = prepare(*arguments)
+    gc.collect()
+    before = _lowered_peak()
+    result = task.work()
+    after = _peak()
+    rise = None if before is None or after is None else after - before
+    return rise, task.judge(result)
+
+
+def _times_of(entries: list[Entry], rounds: int) -> list[list[float]]:
+    tasks = [prepare(*arguments) for prepare, *arguments in entries]
+    seconds: list[list[float]] = [[] for _ in tasks]
+    for _ in range(rounds):
+        for task, times in zip(tasks, seconds, strict=True):
+            begin = time.perf_counter()
+            while True:
+                start = time.perf_counter()
+                result = task.work()
+                times.append(time.perf_counter() - start)
+                del result  # the next call must not have to find room beside it
+                if time.perf_counter() - begin >= SHORTEST_ROUND:
+                    break
+    return seconds
+
+
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def _lowered_peak() -> int | None:
+    """Forget the peak of the preparations where the system allows it, then tell the peak."""
+    if _CLEAR.exists():
+        try:
+            _CLEAR.write_text("5")
+        except OSError:
+            pass
+    return _peak()
+
+
+def _peak() -> int | None:
+    """Peak resident memory of this process in bytes.
+
+    On Linux the kernel's mark of this very process is better than getrusage, which counts what the parent had when it
+    started the process and cannot be lowered.
+    """
+    if _STATUS.exists():
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    import sys
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -1,0 +1,316 @@
+"""EVCLUS: masses whose degrees of conflict match given dissimilarities, by exact descent one row at a time.
+
+Minimise over masses M (n, f), rows on the simplex,
+
+    sum over pairs i < j of w_ij (m_i' C m_j - delta_ij)^2  +  sum over linked pairs of a_ij m_i' Z m_j
+
+(Denoeux, Sriboonchitta and Kanjanatarakul, 2016; Li, Li, Denoeux and Boukebir, 2018 with links). With the other rows
+fixed, row i is a quadratic program on the simplex with Q = C G C, G = sum_j w_ij m_j m_j', and b = C sum_j w_ij
+delta_ij m_j. Two ways to have them cheaply:
+
+- all pairs: K = C G C and T = M' Delta are kept and corrected after every row, so that a row costs O(f^2) and as many
+  additions as n times the masses that changed;
+- some pairs: G and b are summed over the nonzero masses of the neighbours.
+
+The descents run to the end in compiled code without the GIL, so several starts can run in threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from evidentia.optimize.simplex_qp import simplex_qp, simplex_qp_workspace
+
+__all__ = ["descend_all_pairs", "descend_some_pairs", "pairs_value", "is_simple_family"]
+
+
+def is_simple_family(conflict: np.ndarray) -> bool:
+    """Whether the sets are the empty set, the singletons and the whole frame, in this order (then C has closed forms)."""
+    f = len(conflict)
+    simple = np.ones((f, f))
+    simple[np.arange(1, f), np.arange(1, f)] = 0
+    simple[-1, 1:] = 0
+    simple[1:, -1] = 0
+    return f > 3 and np.array_equal(conflict, simple)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _times_conflict(conflict, simple, v, out):
+    """out = C v."""
+    f = v.shape[0]
+    if simple:
+        total = 0.0
+        for q in range(1, f - 1):
+            total += v[q]
+        out[0] = v[0] + total + v[f - 1]
+        for q in range(1, f - 1):
+            out[q] = v[0] + total - v[q]
+        out[f - 1] = v[0]
+        return
+    for a in range(f):
+        s = 0.0
+        for b in range(f):
+            s += conflict[a, b] * v[b]
+        out[a] = s
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _conflict_gram(conflict, simple, G, half, K):
+    """K = C G C for symmetric G."""
+    f = G.shape[0]
+    for a in range(f):
+        _times_conflict(conflict, simple, G[a], half[a])  # half = G C
+    if simple:
+        for b in range(f):
+            K[0, b] = 0
+        for a in range(1, f - 1):
+            for b in range(f):
+                K[0, b] += half[a, b]
+        for a in range(1, f - 1):
+            for b in range(f):
+                K[a, b] = half[0, b] + K[0, b] - half[a, b]
+        for b in range(f):
+            K[0, b] += half[0, b] + half[f - 1, b]
+            K[f - 1, b] = half[0, b]
+        return
+    K[:, :] = 0
+    for a in range(f):
+        for b in range(f):
+            if conflict[a, b] != 0:
+                for c in range(f):
+                    K[a, c] += half[b, c]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _nonzeros(row, where):
+    count = 0
+    for q in range(row.shape[0]):
+        where[count] = q
+        count += row[q] > 0
+    return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_links(i, M, links, f, linked, g):
+    """Linear term of the linked pairs of row i."""
+    indptr, indices, coefficients, form = links
+    if indptr[i + 1] == indptr[i]:
+        return
+    linked[:] = 0
+    for e in range(indptr[i], indptr[i + 1]):
+        for q in range(f):
+            linked[q] += coefficients[e] * M[indices[e], q]
+    for a in range(f):
+        for b in range(f):
+            g[a] += form[a, b] * linked[b]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _value(H, g, x):
+    """1/2 x'Hx + g'x over the nonzeros of x."""
+    value = 0.0
+    for a in range(x.shape[0]):
+        if x[a] != 0:
+            s = 0.0
+            for b in range(x.shape[0]):
+                s += H[a, b] * x[b]
+            value += x[a] * (g[a] + 0.5 * s)
+    return value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def links_value(M, links):
+    """Sum over linked pairs, each counted once, of a_ij m_i' Z m_j."""
+    indptr, indices, coefficients, form = links
+    total = 0.0
+    f = M.shape[1]
+    for i in range(M.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if j > i:
+                for a in range(f):
+                    if M[i, a] != 0:
+                        s = 0.0
+                        for b in range(f):
+                            s += form[a, b] * M[j, b]
+                        total += coefficients[e] * M[i, a] * s
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _dense_state(M, delta, conflict, simple, G, half, K, T):
+    """K = C M'M C and T = M' Delta from scratch; returns the sum over pairs of (conflict - delta)^2."""
+    n, f = M.shape
+    G[:, :] = 0
+    T[:, :] = 0
+    where = np.empty(f + 1, np.int64)
+    for i in range(n):
+        count = _nonzeros(M[i], where)
+        for s in range(count):
+            a = where[s]
+            for t in range(count):
+                G[a, where[t]] += M[i, a] * M[i, where[t]]
+            row, value, distance = T[a], M[i, a], delta[i]
+            for j in range(n):
+                row[j] += value * distance[j]
+    _conflict_gram(conflict, simple, G, half, K)
+    squared = 0.0
+    for a in range(f):
+        for b in range(f):
+            squared += K[a, b] * G[a, b]
+    y = np.empty(f)
+    cross = 0.0
+    for i in range(n):
+        _times_conflict(conflict, simple, M[i], y)
+        own = 0.0
+        for a in range(f):
+            own += M[i, a] * y[a]
+            cross += y[a] * T[a, i]
+        squared -= own * own
+    targets = 0.0
+    for i in range(n):
+        for j in range(n):
+            targets += delta[i, j] * delta[i, j]
+    return 0.5 * (squared - 2 * cross + targets)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def descend_all_pairs(M, delta, conflict, simple, order, max_iter, tol, constant, links):
+    """Sweep over all rows, in place, until the smoothed relative change of the objective is below ``tol``.
+
+    Parameters
+    ----------
+    M : (n, f) float64
+    delta : (n, n) float64, symmetric with zero diagonal
+    conflict : (f, f)
+    simple : bool, whether the family is the empty set, singletons and frame in this order
+    order : (n,) order of the rows
+    max_iter, tol : stopping rule of the papers
+    constant : float added to the objective (the links are a penalty up to a constant)
+    links : indptr, indices, coefficients, form
+
+    Returns
+    -------
+    history : objective after every sweep
+    converged : bool
+    """
+    n, f = M.shape
+    work, index = simplex_qp_workspace(f)
+    G, half, K, H = np.empty((f, f)), np.empty((f, f)), np.empty((f, f)), np.empty((f, f))
+    T = np.empty((f, n))
+    h, g, x, y, y_new, linked = np.empty(f), np.empty(f), np.empty(f), np.empty(f), np.empty(f), np.empty(f)
+    history = np.empty(max_iter)
+    previous = _dense_state(M, delta, conflict, simple, G, half, K, T) + links_value(M, links) + constant
+    error = 1.0
+    for sweep in range(max_iter):
+        for i in order:
+            _times_conflict(conflict, simple, M[i], y)
+            for a in range(f):
+                h[a] = T[a, i]
+                for b in range(f):
+                    H[a, b] = 2 * (K[a, b] - y[a] * y[b])
+                x[a] = M[i, a]
+            _times_conflict(conflict, simple, h, g)
+            for a in range(f):
+                g[a] *= -2
+            _add_links(i, M, links, f, linked, g)
+            simplex_qp(H, g, x, 10 * f + 10, work, index)
+            moved = False
+            for a in range(f):
+                change = x[a] - M[i, a]
+                if change != 0:
+                    moved = True
+                    row, distance = T[a], delta[i]
+                    for j in range(n):
+                        row[j] += change * distance[j]
+                    M[i, a] = x[a]
+            if moved:
+                _times_conflict(conflict, simple, x, y_new)
+                for a in range(f):
+                    for b in range(f):
+                        K[a, b] += y_new[a] * y_new[b] - y[a] * y[b]
+        objective = _dense_state(M, delta, conflict, simple, G, half, K, T) + links_value(M, links) + constant
+        history[sweep] = objective
+        error = 0.5 * error + 0.5 * abs(objective - previous) / max(abs(previous), 1e-300)
+        previous = objective
+        if error < tol or objective <= 0:
+            return history[: sweep + 1], True
+    return history, False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pairs_value(M, indptr, indices, weights, delta, conflict, simple):
+    """Sum over the pairs of the adjacency, each counted once, of w (conflict - delta)^2."""
+    n, f = M.shape
+    y = np.empty(f)
+    total = 0.0
+    for i in range(n):
+        _times_conflict(conflict, simple, M[i], y)
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if j > i:
+                kappa = 0.0
+                for a in range(f):
+                    kappa += y[a] * M[j, a]
+                total += weights[e] * (kappa - delta[e]) ** 2
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, order, max_iter, tol, constant, links):
+    """As `descend_all_pairs`, for the pairs of a symmetric adjacency (each pair stands in both its rows)."""
+    n, f = M.shape
+    work, index = simplex_qp_workspace(f)
+    G, half, H = np.empty((f, f)), np.empty((f, f)), np.empty((f, f))
+    h, g, x, old, linked = np.empty(f), np.empty(f), np.empty(f), np.empty(f), np.empty(f)
+    where = np.empty((n, f + 1), np.int16)
+    count = np.empty(n, np.int16)
+    for i in range(n):
+        count[i] = _nonzeros(M[i], where[i])
+    history = np.empty(max_iter)
+    previous = pairs_value(M, indptr, indices, weights, delta, conflict, simple) + links_value(M, links) + constant
+    error = 1.0
+    for sweep in range(max_iter):
+        objective = previous
+        for i in order:
+            G[:, :] = 0
+            h[:] = 0
+            for e in range(indptr[i], indptr[i + 1]):
+                j = indices[e]
+                w = weights[e]
+                target = delta[e]
+                for t in range(count[j]):
+                    a = where[j, t]
+                    share = w * M[j, a]
+                    h[a] += share * target
+                    for u in range(t + 1):
+                        b = where[j, u]
+                        G[a, b] += share * M[j, b]
+            for a in range(f):
+                for b in range(a):
+                    G[b, a] = G[a, b]
+            _conflict_gram(conflict, simple, G, half, H)
+            _times_conflict(conflict, simple, h, g)
+            for a in range(f):
+                g[a] *= -2
+                x[a] = M[i, a]
+                old[a] = x[a]
+                for b in range(f):
+                    H[a, b] *= 2
+            _add_links(i, M, links, f, linked, g)
+            simplex_qp(H, g, x, 10 * f + 10, work, index)
+            moved = False
+            for a in range(f):
+                if x[a] != old[a]:
+                    moved = True
+                    M[i, a] = x[a]
+            if moved:
+                objective += _value(H, g, x) - _value(H, g, old)
+                count[i] = _nonzeros(M[i], where[i])
+        history[sweep] = objective
+        error = 0.5 * error + 0.5 * abs(objective - previous) / max(abs(previous), 1e-300)
+        previous = objective
+        if error < tol or objective <= 0:
+            return history[: sweep + 1], True
+    return history, False
