@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.harness import Benchmark, Row, discover, skipped
@@ -22,7 +23,9 @@ _WIDTH_OF_FILES = 170  # columns when the output is not a terminal
 
 
 @click.command()
-@click.option("--only", metavar="NAME", multiple=True, help="A subject (ecm) or one benchmark (ecm.growth); repeatable.")
+@click.option(
+    "--only", metavar="NAME", multiple=True, help="A subject (ecm) or one benchmark (ecm.growth); repeatable."
+)
 @click.option("--quick", is_flag=True, help="Small sizes: tells whether everything runs, not whether targets are met.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Also write the rows to this file.")
 def main(only: tuple[str, ...], quick: bool, json_path: Path | None) -> None:
@@ -79,7 +82,9 @@ def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=_WIDTH_OF_FILES)
-    table = Table(title="evidentia: time, memory and quality" + (" (quick: small sizes)" if environment["quick"] else ""))
+    table = Table(
+        title="evidentia: time, memory and quality" + (" (quick: small sizes)" if environment["quick"] else "")
+    )
     for heading in ("benchmark", "measured"):
         table.add_column(heading, overflow="fold")
     for heading in ("time", "noise", "memory"):
@@ -109,12 +114,12 @@ def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
-        row.name,
-        row.measured,
+        escape(row.name),
+        escape(row.measured),
         _duration(row.seconds),
         "" if row.noise is None else f"+{row.noise:.0%}",
         "" if row.peak_bytes is None else f"{row.peak_bytes / 1e6:,.0f} MB",
-        "; ".join(filter(None, [row.quality, row.note])),
+        escape("; ".join(filter(None, [row.quality, row.note]))),
         "" if row.ratio is None else f"{row.ratio:,.3g}" if row.ratio < 1000 else f"{row.ratio:,.0f}",
         row.target,
         {True: "[green]yes[/]", False: "[bold red]NO[/]", None: ""}[row.met],

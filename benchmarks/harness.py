@@ -7,12 +7,15 @@ no measurement inherits the memory, the caches or the threads of another.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import importlib
 import multiprocessing
 import os
 import pkgutil
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -143,17 +146,17 @@ Entry = tuple[Any, ...]  # a Prepare and its arguments
 
 @dataclass
 class Timing:
-    """Times of one task, all rounds together."""
+    """Times of one task: the smallest of each round, so that the rounds of several tasks can be compared."""
 
-    seconds: list[float]
+    rounds: list[float]
 
     @property
     def best(self) -> float:
-        return min(self.seconds)
+        return min(self.rounds)
 
     @property
     def noise(self) -> float:
-        return statistics.median(self.seconds) / self.best - 1
+        return statistics.median(self.rounds) / self.best - 1
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -170,7 +173,7 @@ def memory(prepare: Prepare, *arguments: Any) -> tuple[int | None, Any]:
 
 def timings(entries: Sequence[Entry], rounds: int) -> list[Timing]:
     """Times of several tasks that take turns in one fresh process, so that a slow moment strikes all of them."""
-    return [Timing(seconds) for seconds in apart(_times_of, list(entries), rounds)]
+    return [Timing(smallest) for smallest in apart(_times_of, list(entries), rounds)]
 
 
 def _memory_of(prepare: Prepare, arguments: tuple[Any, ...]) -> tuple[int | None, Any]:
@@ -185,30 +188,33 @@ def _memory_of(prepare: Prepare, arguments: tuple[Any, ...]) -> tuple[int | None
 
 def _times_of(entries: list[Entry], rounds: int) -> list[list[float]]:
     tasks = [prepare(*arguments) for prepare, *arguments in entries]
-    seconds: list[list[float]] = [[] for _ in tasks]
-    for _ in range(rounds):
-        for task, times in zip(tasks, seconds, strict=True):
-            begin = time.perf_counter()
-            while True:
-                start = time.perf_counter()
-                result = task.work()
-                times.append(time.perf_counter() - start)
-                del result  # the next call must not have to find room beside it
-                if time.perf_counter() - begin >= SHORTEST_ROUND:
-                    break
-    return seconds
+    turns = [[_smallest_time(task.work) for task in tasks] for _ in range(rounds)]
+    return [list(times) for times in zip(*turns, strict=True)]
+
+
+def _smallest_time(work: Callable[[], Any]) -> float:
+    """Call again and again until the round has lasted long enough; what is returned is freed between calls."""
+    smallest = float("inf")
+    begin = time.perf_counter()
+    while True:
+        start = time.perf_counter()
+        work()
+        now = time.perf_counter()
+        smallest = min(smallest, now - start)
+        if now - begin >= SHORTEST_ROUND:
+            return smallest
 
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def _lowered_peak() -> int | None:
-    """Forget the peak of the preparations where the system allows it, then tell the peak."""
-    if _CLEAR.exists():
-        try:
+    """Give back what the preparations freed, forget their peak where the system allows it, then tell the peak."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # no glibc: nothing to do
+        ctypes.CDLL(None).malloc_trim(0)  # pages that the allocator keeps would hide what the task takes
+    with contextlib.suppress(OSError):
+        if _CLEAR.exists():
             _CLEAR.write_text("5")
-        except OSError:
-            pass
     return _peak()
 
 
@@ -226,6 +232,4 @@ def _peak() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
-    import sys
-
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -24,8 +24,8 @@ FLOORS = [
     {"report"},
     {"cli", "studio"},
 ]
-# A value draws itself: the one look upwards, taken when it is called.
-LOOKS_UP = {("partition", "plot")}
+# Values draw themselves: the one look upwards, taken when it is asked for.
+LOOKS_UP = {("partition", "plot"), ("model_selection", "plot")}
 
 
 def floor_of(part):

@@ -139,8 +139,14 @@ def links_value(M, links):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _add_scaled(row, factor, vector):
+    for j in range(row.shape[0]):
+        row[j] += factor * vector[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _dense_state(M, delta, conflict, simple, G, half, K, T):
-    """K = C M'M C and T = M' Delta from scratch; returns the sum over pairs of (conflict - delta)^2."""
+    """K = C M'M C and T = M' Delta from scratch; returns the sum over pairs of conflict^2 - 2 conflict delta."""
     n, f = M.shape
     G[:, :] = 0
     T[:, :] = 0
@@ -151,9 +157,7 @@ def _dense_state(M, delta, conflict, simple, G, half, K, T):
             a = where[s]
             for t in range(count):
                 G[a, where[t]] += M[i, a] * M[i, where[t]]
-            row, value, distance = T[a], M[i, a], delta[i]
-            for j in range(n):
-                row[j] += value * distance[j]
+            _add_scaled(T[a], M[i, a], delta[i])
     _conflict_gram(conflict, simple, G, half, K)
     squared = 0.0
     for a in range(f):
@@ -168,11 +172,49 @@ def _dense_state(M, delta, conflict, simple, G, half, K, T):
             own += M[i, a] * y[a]
             cross += y[a] * T[a, i]
         squared -= own * own
-    targets = 0.0
+    return 0.5 * squared - cross
+
+
+_EXACT_FIRST = 3  # sweeps before rows are moved beyond their minimum
+_BEYOND = 1.75  # 1 would be plain coordinate descent; 2 would not descend
+_EVERY = 4  # sweeps between two looks ahead
+_LONGEST = 64.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _overshoot(old, x):
+    """Move beyond the minimiser x of a row, as far as the simplex allows (successive over-relaxation).
+
+    At old + w (x - old) with w < 2 a convex quadratic is not above its value at old.
+    """
+    f = x.shape[0]
+    limit = _BEYOND
+    for a in range(f):
+        change = x[a] - old[a]
+        if change < 0 and old[a] < -limit * change:
+            limit = old[a] / -change
+    if limit <= 1:
+        return
+    total = 0.0
+    for a in range(f):
+        x[a] = max(old[a] + limit * (x[a] - old[a]), 0.0)
+        total += x[a]
+    for a in range(f):
+        x[a] /= total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _look_ahead(M, before, step, trial):
+    """trial = M + step (M - before), back on the simplex: negative masses to zero, rows rescaled."""
+    n, f = M.shape
     for i in range(n):
-        for j in range(n):
-            targets += delta[i, j] * delta[i, j]
-    return 0.5 * (squared - 2 * cross + targets)
+        total = 0.0
+        for a in range(f):
+            value = max(M[i, a] + step * (M[i, a] - before[i, a]), 0.0)
+            trial[i, a] = value
+            total += value
+        for a in range(f):
+            trial[i, a] /= total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -199,38 +241,60 @@ def descend_all_pairs(M, delta, conflict, simple, order, max_iter, tol, constant
     work, index = simplex_qp_workspace(f)
     G, half, K, H = np.empty((f, f)), np.empty((f, f)), np.empty((f, f)), np.empty((f, f))
     T = np.empty((f, n))
-    h, g, x, y, y_new, linked = np.empty(f), np.empty(f), np.empty(f), np.empty(f), np.empty(f), np.empty(f)
+    h, g, x, old = np.empty(f), np.empty(f), np.empty(f), np.empty(f)
+    y, y_new, linked = np.empty(f), np.empty(f), np.empty(f)
     history = np.empty(max_iter)
+    constant += 0.5 * np.sum(delta * delta)
     previous = _dense_state(M, delta, conflict, simple, G, half, K, T) + links_value(M, links) + constant
     error = 1.0
+    before, trial, chosen, step = M.copy(), M.copy(), M.copy(), 1.0
     for sweep in range(max_iter):
+        objective = previous
         for i in order:
-            _times_conflict(conflict, simple, M[i], y)
             for a in range(f):
+                x[a] = M[i, a]
+                old[a] = x[a]
                 h[a] = T[a, i]
+            _times_conflict(conflict, simple, x, y)
+            for a in range(f):
                 for b in range(f):
                     H[a, b] = 2 * (K[a, b] - y[a] * y[b])
-                x[a] = M[i, a]
             _times_conflict(conflict, simple, h, g)
             for a in range(f):
                 g[a] *= -2
             _add_links(i, M, links, f, linked, g)
             simplex_qp(H, g, x, 10 * f + 10, work, index)
+            if sweep >= _EXACT_FIRST:
+                _overshoot(old, x)
             moved = False
             for a in range(f):
-                change = x[a] - M[i, a]
-                if change != 0:
+                if x[a] != old[a]:
                     moved = True
-                    row, distance = T[a], delta[i]
-                    for j in range(n):
-                        row[j] += change * distance[j]
+                    _add_scaled(T[a], x[a] - old[a], delta[i])
                     M[i, a] = x[a]
             if moved:
+                objective += _value(H, g, x) - _value(H, g, old)
                 _times_conflict(conflict, simple, x, y_new)
                 for a in range(f):
                     for b in range(f):
                         K[a, b] += y_new[a] * y_new[b] - y[a] * y[b]
-        objective = _dense_state(M, delta, conflict, simple, G, half, K, T) + links_value(M, links) + constant
+        if sweep % _EVERY == _EVERY - 1:
+            # where the last sweeps lead, farther and farther as long as the objective falls
+            objective = _dense_state(M, delta, conflict, simple, G, half, K, T) + links_value(M, links) + constant
+            found = False
+            while step <= _LONGEST:
+                _look_ahead(M, before, step, trial)
+                value = _dense_state(trial, delta, conflict, simple, G, half, K, T) + links_value(trial, links) + constant
+                if not value < objective:
+                    break
+                objective, found = value, True
+                trial, chosen = chosen, trial
+                step *= 2
+            if found:
+                M[:, :] = chosen
+            step = max(step / 2, 1.0)
+            _dense_state(M, delta, conflict, simple, G, half, K, T)  # from scratch, against drift
+            before[:, :] = M
         history[sweep] = objective
         error = 0.5 * error + 0.5 * abs(objective - previous) / max(abs(previous), 1e-300)
         previous = objective
@@ -271,6 +335,7 @@ def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, ord
     history = np.empty(max_iter)
     previous = pairs_value(M, indptr, indices, weights, delta, conflict, simple) + links_value(M, links) + constant
     error = 1.0
+    before, trial, chosen, step = M.copy(), M.copy(), M.copy(), 1.0
     for sweep in range(max_iter):
         objective = previous
         for i in order:
@@ -300,6 +365,8 @@ def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, ord
                     H[a, b] *= 2
             _add_links(i, M, links, f, linked, g)
             simplex_qp(H, g, x, 10 * f + 10, work, index)
+            if sweep >= _EXACT_FIRST:
+                _overshoot(old, x)
             moved = False
             for a in range(f):
                 if x[a] != old[a]:
@@ -308,6 +375,23 @@ def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, ord
             if moved:
                 objective += _value(H, g, x) - _value(H, g, old)
                 count[i] = _nonzeros(M[i], where[i])
+        if sweep % _EVERY == _EVERY - 1:
+            found = False
+            while step <= _LONGEST:
+                _look_ahead(M, before, step, trial)
+                value = pairs_value(trial, indptr, indices, weights, delta, conflict, simple)
+                value += links_value(trial, links) + constant
+                if not value < objective:
+                    break
+                objective, found = value, True
+                trial, chosen = chosen, trial
+                step *= 2
+            if found:
+                M[:, :] = chosen
+                for i in range(n):
+                    count[i] = _nonzeros(M[i], where[i])
+            step = max(step / 2, 1.0)
+            before[:, :] = M
         history[sweep] = objective
         error = 0.5 * error + 0.5 * abs(objective - previous) / max(abs(previous), 1e-300)
         previous = objective

@@ -6,6 +6,14 @@ draws; what it drew is kept in public attributes, so that the same data can be d
 
 from evidentia.plot.convergence import ConvergenceDisplay
 from evidentia.plot.credal_partition import CredalPartitionDisplay
+from evidentia.plot.nonspecificity import NonspecificityDisplay
 from evidentia.plot.partition_map import PartitionMapDisplay
+from evidentia.plot.shepard import ShepardDisplay
 
-__all__ = ["CredalPartitionDisplay", "ConvergenceDisplay", "PartitionMapDisplay"]
+__all__ = [
+    "CredalPartitionDisplay",
+    "ShepardDisplay",
+    "ConvergenceDisplay",
+    "NonspecificityDisplay",
+    "PartitionMapDisplay",
+]

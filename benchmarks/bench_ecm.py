@@ -1,0 +1,293 @@
+"""Evidential c-means: speed beside k-means and beside evclust, growth with the number of objects."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import statistics
+import warnings
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Row, Task, Timing, apart, at_least, at_most, benchmark, memory, skipped, timings
+
+_CLUSTERS = 10
+_COLUMNS = 10
+_DELTA = 10.0  # the squared distance to the own centre is 10 on average, to the empty set 100
+
+
+@cache
+def _gaussians(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """n objects of ten round Gaussian clusters in ten dimensions, their clusters, and first prototypes."""
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(-4, 4, (_CLUSTERS, _COLUMNS))
+    y = rng.integers(0, _CLUSTERS, n)
+    X = rng.normal(size=(n, _COLUMNS))
+    X += centres[y]
+    return X, y, centres + rng.normal(size=centres.shape)
+
+
+def _agreement(y: np.ndarray, labels: np.ndarray) -> float:
+    from sklearn.metrics import adjusted_rand_score
+
+    return float(adjusted_rand_score(y, labels))
+
+
+# ---- one iteration: ECM with 56 sets beside k-means with 56 centres -------------------------------------------------
+
+
+def _ecm_fit(n: int, max_iter: int) -> Task:
+    from evidentia import FocalSets
+    from evidentia.cluster import ECM
+
+    X, y, init = _gaussians(n)
+    family = FocalSets.pairs(_CLUSTERS)
+
+    def fit(data: np.ndarray, iterations: int) -> ECM:
+        model = ECM(_CLUSTERS, focal_sets=family, delta=_DELTA, init=init, n_init=1, max_iter=iterations, tol=0.0)
+        return _quietly(model.fit, data)
+
+    fit(X[:10_000], 2)  # compile
+    return Task(
+        lambda: fit(X, max_iter),
+        lambda model: {
+            "iterations": model.n_iter_,
+            "quality": f"ARI {_agreement(y, model.labels_):.3f}",
+            "floor": X.nbytes + model.credal_partition_.masses.nbytes,
+            "input": X.nbytes,
+        },
+    )
+
+
+def _kmeans_fit(n: int, max_iter: int) -> Task:
+    from sklearn.cluster import KMeans
+
+    X = _gaussians(n)[0]
+    centres = 56  # as many as ECM has nonempty sets: the ten clusters, their 45 pairs and the whole
+    init = X[np.random.default_rng(1).choice(n, centres, replace=False)]
+    model = KMeans(centres, algorithm="lloyd", init=init, n_init=1, max_iter=max_iter, tol=0.0)
+    _quietly(KMeans(centres, algorithm="lloyd", init=init, n_init=1, max_iter=2, tol=0.0).fit, X[:10_000])
+    return Task(
+        lambda: _quietly(model.fit, X),
+        lambda fitted: {"iterations": fitted.n_iter_, "quality": f"inertia {fitted.inertia_:.4g}"},
+    )
+
+
+def _quietly(function: Any, *arguments: Any) -> Any:
+    """Iterations are cut short on purpose: no warnings about it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*arguments)
+
+
+def _per_iteration(short: Timing, long: Timing, iterations: int) -> float:
+    """The difference of two lengths leaves out what happens once per fit."""
+    return (long.best - short.best) / iterations
+
+
+def _ratios(ours: tuple[Timing, Timing, int], theirs: tuple[Timing, Timing, int]) -> str:
+    """The ratio of the times of an iteration round by round: how far to trust it."""
+    each = [
+        [(after - before) / iterations for before, after in zip(short.rounds, long.rounds, strict=True)]
+        for short, long, iterations in (ours, theirs)
+    ]
+    ratios = [a / b for a, b in zip(*each, strict=True)]
+    return f"ratio of single rounds {min(ratios):.2f} to {max(ratios):.2f}, median {statistics.median(ratios):.2f}"
+
+
+@benchmark
+def iteration(quick: bool) -> list[Row]:
+    """Time of one iteration with 56 nonempty sets, beside one iteration of k-means with 56 centres."""
+    n, short, long = (20_000, 5, 15) if quick else (100_000, 10, 40)
+    peaks = {}
+    verdicts = {}
+    for name, prepare in (("ECM", _ecm_fit), ("KMeans", _kmeans_fit)):
+        peaks[name], verdicts[name] = memory(prepare, n, long)
+        if verdicts[name]["iterations"] != long:
+            return [skipped("ECM iteration", f"{name} stopped after {verdicts[name]['iterations']} iterations")]
+    entries = [(_ecm_fit, n, short), (_kmeans_fit, n, short), (_ecm_fit, n, long), (_kmeans_fit, n, long)]
+    ecm_short, kmeans_short, ecm_long, kmeans_long = timings(entries, rounds=3 if quick else 7)
+    ecm, kmeans = (ecm_short, ecm_long, long - short), (kmeans_short, kmeans_long, long - short)
+    ours, theirs = _per_iteration(*ecm), _per_iteration(*kmeans)
+    size = f"{n:,} x {_COLUMNS}"
+    return [
+        Row(
+            "ECM iteration",
+            f"{size}, c = {_CLUSTERS}, 56 nonempty sets; ratio to KMeans below",
+            seconds=ours,
+            noise=ecm_long.noise,
+            peak_bytes=peaks["ECM"],
+            quality=f"{verdicts['ECM']['quality']}; {_ratios(ecm, kmeans)}",
+            ratio=ours / theirs,
+            **at_most(ours / theirs, 4),
+        ),
+        Row(
+            "scikit-learn KMeans iteration",
+            f"{size}, 56 centres, Lloyd",
+            seconds=theirs,
+            noise=kmeans_long.noise,
+            peak_bytes=peaks["KMeans"],
+            quality=verdicts["KMeans"]["quality"],
+        ),
+    ]
+
+
+@benchmark
+def growth(quick: bool) -> list[Row]:
+    """Ten times the objects: time of an iteration, and peak memory."""
+    small, large = (10_000, 100_000) if quick else (100_000, 1_000_000)
+    few, many = (10, 40), (3, 8)
+    peak, verdict = memory(_ecm_fit, large, few[0])
+    entries = [
+        (_ecm_fit, small, few[0]),
+        (_ecm_fit, small, few[1]),
+        (_ecm_fit, large, many[0]),
+        (_ecm_fit, large, many[1]),
+    ]
+    small_short, small_long, large_short, large_long = timings(entries, rounds=3 if quick else 4)
+    before, after = (small_short, small_long, few[1] - few[0]), (large_short, large_long, many[1] - many[0])
+    first, second = _per_iteration(*before), _per_iteration(*after)
+    rows = [
+        Row("ECM iteration", f"{small:,} x {_COLUMNS}, 56 nonempty sets", seconds=first, noise=small_long.noise),
+        Row(
+            "ECM iteration",
+            f"{large:,} x {_COLUMNS}, 56 nonempty sets; ratio to {small:,}",
+            seconds=second,
+            noise=large_long.noise,
+            quality=f"{verdict['quality']}; {_ratios(after, before)}",
+            ratio=second / first,
+            **at_most(second / first, 11),
+        ),
+    ]
+    if peak is not None:
+        rows.append(
+            Row(
+                "ECM memory",
+                f"{large:,} x {_COLUMNS}; ratio of input + memory to input + masses ({verdict['floor'] / 1e6:,.0f} MB)",
+                peak_bytes=peak,
+                ratio=(verdict["input"] + peak) / verdict["floor"],
+            )
+        )
+    return rows
+
+
+# ---- a full fit: beside evclust -------------------------------------------------------------------------------------
+
+_FULL_CLUSTERS = 4
+_FULL_DELTA = 5.0
+_DEFAULT_TOLERANCE = 1e-6
+_TOLERANCES = tuple(10.0**-k for k in range(3, 15))
+
+
+@cache
+def _fourclass(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    from evidentia.datasets import make_fourclass
+
+    X, y = make_fourclass(n, random_state=0)
+    rng = np.random.default_rng(0)
+    # a little off the objects: evclust divides by the distances
+    init = X[rng.choice(n, _FULL_CLUSTERS, replace=False)] + rng.normal(scale=0.01, size=(_FULL_CLUSTERS, 2))
+    return X, y, init
+
+
+def _objective(X: np.ndarray, masses: np.ndarray, sets: np.ndarray, prototypes: np.ndarray) -> float:
+    """Objective of Masson and Denoeux (2008, eq. 15) with alpha = 1, beta = 2, the first set being empty."""
+    size = sets[1:].sum(axis=1)
+    barycentres = sets[1:] @ prototypes / size[:, None]
+    squared = ((X[:, None, :] - barycentres[None, :, :]) ** 2).sum(axis=2)
+    return float((size * masses[:, 1:] ** 2 * squared).sum() + _FULL_DELTA**2 * (masses[:, 0] ** 2).sum())
+
+
+def _evclust_fit(n: int) -> Task:
+    from evclust.ecm import ecm
+
+    X, y, init = _fourclass(n)
+
+    def fit(data: np.ndarray) -> dict[str, Any]:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return ecm(data, _FULL_CLUSTERS, g0=init, type="full", alpha=1, beta=2, delta=_FULL_DELTA, disp=False)
+
+    def judge(result: dict[str, Any]) -> dict[str, Any]:
+        labels = np.asarray(result["y_pl"]).ravel()
+        objective = _objective(X, np.asarray(result["mass"]), np.asarray(result["F"]), np.asarray(result["g"]))
+        return {"objective": objective, "ari": _agreement(y, labels), "labels": labels}
+
+    fit(X[:20])
+    return Task(lambda: fit(X), judge)
+
+
+def _full_fit(n: int, tol: float) -> Task:
+    from evidentia.cluster import ECM
+
+    X, y, init = _fourclass(n)
+    model = ECM(_FULL_CLUSTERS, focal_sets="full", delta=_FULL_DELTA, init=init, n_init=1, max_iter=10_000, tol=tol)
+    model.fit(X)  # compile
+
+    def judge(fitted: ECM) -> dict[str, Any]:
+        partition = fitted.credal_partition_
+        objective = _objective(X, partition.masses, partition.focal_sets.membership, fitted.cluster_centers_)
+        return {"objective": objective, "ari": _agreement(y, fitted.labels_), "labels": fitted.labels_}
+
+    return Task(lambda: model.fit(X), judge)
+
+
+def _tolerance_reaching(n: int, objective: float) -> float | None:
+    """Largest tolerance with which our fit ends at least as low as the given objective, None if none does."""
+    for tol in _TOLERANCES:
+        task = _full_fit(n, tol)
+        if task.judge(task.work())["objective"] <= objective:
+            return tol
+    return None
+
+
+def _missing_evclust() -> str:
+    """Why evclust cannot be used, empty if it can."""
+    try:
+        importlib.import_module("evclust.ecm")
+    except ImportError as error:
+        return "not installed" if error.name == "evclust" else f"cannot be imported: {error}"
+    return ""
+
+
+@benchmark
+def full_fit(quick: bool) -> list[Row]:
+    """A fit with all subsets of four clusters, to an objective at least as low as that of evclust."""
+    n = 100 if quick else 1_000
+    what = f"{n:,} x 2, c = {_FULL_CLUSTERS}, all subsets"
+    missing = apart(_missing_evclust)
+    if missing:
+        peak, verdict = memory(_full_fit, n, _DEFAULT_TOLERANCE)
+        (ours,) = timings([(_full_fit, n, _DEFAULT_TOLERANCE)], rounds=2)
+        return [
+            Row("ECM fit", what, ours.best, ours.noise, peak, _worth(verdict)),
+            skipped("evclust ecm", missing),
+        ]
+    evclust_peak, evclust = memory(_evclust_fit, n)
+    tol = apart(_tolerance_reaching, n, evclust["objective"])
+    if tol is None:
+        return [skipped("ECM fit", f"no tolerance reaches the objective of evclust, {evclust['objective']:.6f}")]
+    peak, verdict = memory(_full_fit, n, tol)
+    ours, theirs = timings([(_full_fit, n, tol), (_evclust_fit, n)], rounds=2)
+    faster = theirs.best / ours.best
+    same = _agreement(evclust["labels"], verdict["labels"])
+    return [
+        Row(
+            "ECM fit",
+            f"{what}, tol = {tol:.0e}; ratio: times faster than evclust below, same start",
+            seconds=ours.best,
+            noise=ours.noise,
+            peak_bytes=peak,
+            quality=f"{_worth(verdict)}, ARI to evclust {same:.3f}",
+            ratio=faster,
+            **at_least(faster, 200),
+        ),
+        Row(f"evclust {version('evclust')} ecm", what, theirs.best, theirs.noise, evclust_peak, _worth(evclust)),
+    ]
+
+
+def _worth(verdict: dict[str, Any]) -> str:
+    return f"objective {verdict['objective']:.6f}, ARI {verdict['ari']:.3f}"

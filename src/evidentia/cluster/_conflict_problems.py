@@ -1,0 +1,131 @@
+"""The two problems behind EVCLUS: match the conflicts of all pairs of objects, or of some.
+
+Both minimise stress + penalty: the squared differences of conflict and dissimilarity over their pairs, divided by the
+squared dissimilarities, plus the weight of the constraints (Li, Li, Denoeux and Boukebir, 2018, eq. 12).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidentia.belief import FocalSets
+from evidentia.optimize.conflict_fit import descend_all_pairs, descend_some_pairs, is_simple_family, pairs_value
+from evidentia.optimize.row_fit import symmetric_pairs
+
+__all__ = ["ConflictProblem", "AllPairs", "SomePairs", "Links"]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Constraints between the objects of a problem: symmetric adjacency with +1 (must-link) and -1 (cannot-link)."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    signs: np.ndarray
+
+    @property
+    def n_must(self) -> int:
+        return int(np.sum(self.signs > 0)) // 2
+
+    @property
+    def n_cannot(self) -> int:
+        return int(np.sum(self.signs < 0)) // 2
+
+    def __len__(self) -> int:
+        return len(self.signs) // 2
+
+    @classmethod
+    def none(cls, n: int) -> Links:
+        return cls(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
+
+    def among(self, which: np.ndarray) -> Links:
+        """The links between some of the objects, renumbered."""
+        from scipy.sparse import csr_matrix
+
+        n = len(self.indptr) - 1
+        part = csr_matrix((self.signs, self.indices, self.indptr), shape=(n, n))[which][:, which].tocsr()
+        part.sort_indices()
+        return Links(part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data.astype(float))
+
+
+def link_form(family: FocalSets) -> np.ndarray:
+    """Z with m_i' Z m_j = pl(different) + 1 - pl(same): 0 when two objects are surely together, 2 when surely apart."""
+    nothing = (family.cardinality == 0).astype(float)
+    empty = np.maximum(nothing[:, None], nothing[None, :])
+    same = np.diag((family.cardinality == 1).astype(float))
+    return np.ascontiguousarray(1 + family.conflict - empty - same)
+
+
+class ConflictProblem(ABC):
+    """Pairs with their dissimilarities, for any family of focal sets."""
+
+    n: int
+    total: float  # sum over the pairs of w delta^2
+    n_pairs: float  # sum over the pairs of w
+
+    @abstractmethod
+    def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links): ...
+
+    def descend(
+        self,
+        masses: np.ndarray,
+        family: FocalSets,
+        order: np.ndarray,
+        max_iter: int,
+        tol: float,
+        links: Links,
+        xi: float,
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Masses, objective after every sweep, and whether it converged."""
+        masses = np.array(masses, dtype=float, order="C")
+        conflict = np.array(family.conflict)
+        # stress + xi / (2 N_c) [sum_ML m'Zm + sum_CL (2 - m'Zm)], in units of the sum of squares
+        weight = self.total * xi / (2 * len(links)) if len(links) else 0.0
+        linear = (links.indptr, links.indices, weight * links.signs, link_form(family))
+        history, converged = self._descend(
+            masses, conflict, is_simple_family(conflict), order, max_iter, tol, 2 * weight * links.n_cannot, linear
+        )
+        return masses, history / self.total, bool(converged)
+
+
+class AllPairs(ConflictProblem):
+    """Every pair of n objects, from the (n, n) matrix of conflicts wanted."""
+
+    def __init__(self, delta: np.ndarray):
+        self.delta = np.ascontiguousarray(delta, dtype=float)
+        self.n = len(delta)
+        self.total = float(np.sum(self.delta**2)) / 2
+        self.n_pairs = self.n * (self.n - 1) / 2
+
+    def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links):
+        return descend_all_pairs(masses, self.delta, conflict, simple, order, max_iter, tol, constant, links)
+
+    def squares(self, masses: np.ndarray, family: FocalSets) -> float:
+        kappa = masses @ family.conflict @ masses.T
+        gap = (kappa - self.delta) ** 2
+        return float(gap.sum() - np.trace(gap)) / 2
+
+
+class SomePairs(ConflictProblem):
+    """Chosen pairs (p, 2) with weights."""
+
+    def __init__(self, n: int, pairs: np.ndarray, weights: np.ndarray, delta: np.ndarray):
+        self.n = n
+        self.indptr, self.indices, self.weights, which = symmetric_pairs(n, pairs, weights)
+        self.delta = np.asarray(delta, dtype=float)[which]
+        self.total = float(np.sum(weights * delta**2))
+        self.n_pairs = float(np.sum(weights))
+
+    def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links):
+        return descend_some_pairs(
+            masses, self.indptr, self.indices, self.weights, self.delta, conflict, simple, order, max_iter, tol,
+            constant, links,
+        )  # fmt: skip
+
+    def squares(self, masses: np.ndarray, family: FocalSets) -> float:
+        conflict = np.array(family.conflict)
+        simple = is_simple_family(conflict)
+        return float(pairs_value(masses, self.indptr, self.indices, self.weights, self.delta, conflict, simple))

@@ -1,0 +1,309 @@
+"""Must-link and cannot-link constraints as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from evidentia.constraints._pairs import (
+    all_pairs,
+    checked_count,
+    checked_pairs,
+    draw_pairs,
+    n_pairs_of,
+    normalised_pairs,
+    pair_codes,
+)
+from evidentia.constraints.closure import Contradiction, closed, find_contradictions
+from evidentia.constraints.violations import Violations
+
+__all__ = ["Constraints"]
+
+UNLABELLED = -1
+
+
+class Constraints:
+    """Pairs of objects known to be in the same cluster (must-link) or in different ones (cannot-link).
+
+    A value: it never changes, every operation gives a new one. Pairs are unordered; each is kept once, smaller number
+    first, in the order of first appearance. Contradictory constraints can be held (an expert may give them) and
+    looked at with `contradictions`.
+
+    Parameters
+    ----------
+    must_link, cannot_link : array-like of shape (p, 2)
+        Object numbers from 0: a list of tuples, an array, a table with two columns. Either may be left out. A
+        must-link of an object with itself says nothing and is dropped; a cannot-link is an error.
+    n_objects : int, optional
+        How many objects there are, if known; the pairs are then checked against it. It takes no part in ``==``.
+
+    Attributes
+    ----------
+    must_link, cannot_link : (p, 2) int64 arrays, read-only
+    n_objects : int or None
+
+    Examples
+    --------
+    >>> from evidentia.constraints import Constraints
+    >>> known = Constraints(must_link=[(0, 3), (3, 5)], cannot_link=[(5, 1)])
+    >>> known
+    Constraints(2 must-link, 1 cannot-link)
+    >>> known.closure().must_link.tolist(), known.closure().cannot_link.tolist()
+    ([[0, 3], [3, 5], [0, 5]], [[1, 5], [0, 1], [1, 3]])
+    >>> (known | Constraints(cannot_link=[(0, 5)])).contradictions()
+    [0 and 5 must not link, but 0 - 3 - 5 are must-linked]
+
+    References
+    ----------
+    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential c-means algorithm.
+    Computational Statistics and Data Analysis 56.
+    """
+
+    __slots__ = ("_cannot_link", "_must_link", "_n_objects")
+
+    def __init__(self, must_link: Any = (), cannot_link: Any = (), n_objects: int | None = None):
+        must, cannot = checked_pairs(must_link, "must_link"), checked_pairs(cannot_link, "cannot_link")
+        alone = cannot[:, 0] == cannot[:, 1]
+        if alone.any():
+            raise ValueError(
+                f"cannot_link must hold two different objects in each pair, got {_shown(cannot[alone][0])}"
+            )
+        self._must_link = normalised_pairs(must[must[:, 0] != must[:, 1]])
+        self._cannot_link = normalised_pairs(cannot)
+        self._n_objects = None if n_objects is None else checked_count(n_objects, "n_objects")
+        if self._n_objects is not None:
+            self.check(self._n_objects)
+
+    # ---- other ways to make them ----------------------------------------------------------------------------------
+
+    @classmethod
+    def from_labels(cls, y: Any, n_constraints: int, random_state: Any = None) -> Self:
+        """Draw pairs of labelled objects uniformly and say of each what the labels say.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels of any kind; objects marked -1 are unlabelled and never drawn.
+        n_constraints : int
+            How many different pairs to draw. How many of them are must-links is left to chance.
+        random_state : int, numpy Generator or RandomState, optional
+
+        Examples
+        --------
+        >>> from evidentia.constraints import Constraints
+        >>> Constraints.from_labels(["a", "a", "b", "b"], 6, random_state=0)  # all there are
+        Constraints(2 must-link, 4 cannot-link, 4 objects)
+        """
+        codes = _label_codes(y)
+        labelled = np.flatnonzero(codes != UNLABELLED)
+        wanted, most = checked_count(n_constraints, "n_constraints"), n_pairs_of(len(labelled))
+        if wanted > most:
+            raise ValueError(
+                f"n_constraints must be at most {most}, the number of pairs of the {len(labelled)} labelled objects, "
+                f"got {wanted}"
+            )
+        return cls._labelled(draw_pairs(labelled, wanted, random_state), codes)
+
+    @classmethod
+    def from_partial_labels(cls, y: Any) -> Self:
+        """All that labels of some of the objects say: a constraint for every pair of labelled ones (-1: unlabelled).
+
+        That is q (q - 1) / 2 constraints for q labelled objects.
+        """
+        codes = _label_codes(y)
+        return cls._labelled(all_pairs(np.flatnonzero(codes != UNLABELLED)), codes)
+
+    @classmethod
+    def from_pairs(cls, pairs: Any, y: Any) -> Self:
+        """Say of given pairs what the labels say, as an expert who knows the labels would answer.
+
+        Pairs with an unlabelled object (-1) are left out.
+        """
+        codes = _label_codes(y)
+        pairs = checked_pairs(pairs, "pairs")
+        _check_range(pairs, "pairs", len(codes))
+        return cls._labelled(pairs[(codes[pairs] != UNLABELLED).all(axis=1)], codes)
+
+    @classmethod
+    def _labelled(cls, pairs: np.ndarray, codes: np.ndarray) -> Self:
+        same = codes[pairs[:, 0]] == codes[pairs[:, 1]]
+        return cls(pairs[same], pairs[~same], n_objects=len(codes))
+
+    # ---- reading --------------------------------------------------------------------------------------------------
+
+    @property
+    def must_link(self) -> np.ndarray:
+        """(p, 2) pairs in the same cluster, read-only."""
+        return self._must_link
+
+    @property
+    def cannot_link(self) -> np.ndarray:
+        """(p, 2) pairs in different clusters, read-only."""
+        return self._cannot_link
+
+    @property
+    def n_objects(self) -> int | None:
+        """Number of objects, None if it was not given."""
+        return self._n_objects
+
+    def __len__(self) -> int:
+        """Number of constraints of both kinds."""
+        return len(self._must_link) + len(self._cannot_link)
+
+    def __repr__(self) -> str:
+        objects = "" if self._n_objects is None else f", {self._n_objects} objects"
+        return f"Constraints({len(self._must_link)} must-link, {len(self._cannot_link)} cannot-link{objects})"
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Constraints) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[bytes, bytes]:
+        """The same for the same pairs, whatever their order."""
+        return np.sort(pair_codes(self._must_link)).tobytes(), np.sort(pair_codes(self._cannot_link)).tobytes()
+
+    def __or__(self, other: object) -> Constraints:
+        """All constraints of the two."""
+        if not isinstance(other, Constraints):
+            return NotImplemented
+        sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
+        if len(sizes) > 1:
+            raise ValueError(f"constraints must be about the same objects, got {self!r} and {other!r}")
+        return Constraints(
+            np.concatenate([self._must_link, other._must_link]),
+            np.concatenate([self._cannot_link, other._cannot_link]),
+            n_objects=next(iter(sizes), None),
+        )
+
+    def __reduce__(self):
+        return type(self), (self._must_link, self._cannot_link, self._n_objects)
+
+    def check(self, n: int) -> None:
+        """Raise a ValueError that names the first pair with an object number beyond n - 1, or another n_objects."""
+        _check_range(self._must_link, "must_link", n)
+        _check_range(self._cannot_link, "cannot_link", n)
+        if self._n_objects is not None and self._n_objects != n:
+            raise ValueError(f"constraints are about {self._n_objects} objects, but there are {n}")
+
+    # ---- logic ----------------------------------------------------------------------------------------------------
+
+    def closure(self) -> Constraints:
+        """These constraints and all that follow from them.
+
+        If a and b, and b and c, must link, so must a and c; if a and b must link and b and c must not, then neither
+        must a and c. The given pairs come first. Chains of must-links through q objects have q (q - 1) / 2 pairs.
+
+        Raises
+        ------
+        ContradictionError
+            If the constraints contradict each other; `contradictions` shows all the places.
+        """
+        return Constraints(*closed(self._must_link, self._cannot_link), n_objects=self._n_objects)
+
+    def contradictions(self) -> list[Contradiction]:
+        """Cannot-links whose two objects are must-linked through a chain, each with the shortest such chain."""
+        return find_contradictions(self._must_link, self._cannot_link)
+
+    def violations(self, partition: Any) -> Violations:
+        """Which constraints a partition breaks, and to what degree it speaks against each.
+
+        Parameters
+        ----------
+        partition : CredalPartition or hard labels
+            A must-link is violated if the most plausible clusters of its objects differ, a cannot-link if they are
+            the same. An object that no cluster is plausible for (noise, -1 in hard labels) is with nobody.
+
+        Examples
+        --------
+        >>> from evidentia.constraints import Constraints
+        >>> Constraints([(0, 1), (1, 2)], [(0, 3)]).violations([0, 0, 1, 1])
+        Violations(1 of 2 must-links put apart, 0 of 1 cannot-links put together, mean degree 0.33)
+        """
+        return Violations.of(self, partition)
+
+    # ---- neighbours -----------------------------------------------------------------------------------------------
+
+    def expand(
+        self,
+        D: Any,
+        n_neighbors: int = 5,
+        *,
+        metric: str | Callable = "precomputed",
+    ) -> Constraints:
+        """Add to each constraint those of the most similar pairs of neighbours of its two objects.
+
+        Let N(i) hold object i and its K nearest neighbours. For each given constraint (i, j), the must-links first,
+        the candidates are the pairs (r, s) with r in N(i) but not in N(j), s in N(j) but not in N(i), that are not
+        constrained yet; the K with the smallest d(i, r) + d(j, s) become constraints of the same kind. At most
+        (K + 1) times as many constraints result. Ties go to the lowest object numbers.
+
+        What is added is a guess: near the border of two clusters it may be wrong, and a warning tells when the
+        neighbours of a must-link and of a cannot-link are the same pair (which then keeps its first kind).
+
+        Parameters
+        ----------
+        D : array-like of shape (n, n) or (n, d)
+            Symmetric dissimilarities, or attributes if ``metric`` is not "precomputed". Only the rows of constrained
+            objects are read; nothing of size n x n is made from attributes.
+        n_neighbors : int, default 5
+            K. Beyond 10 nothing is gained; 0 adds nothing.
+        metric : str or callable, default "precomputed"
+            Any metric of `sklearn.neighbors.NearestNeighbors`, for attributes.
+
+        Examples
+        --------
+        >>> from evidentia.constraints import Constraints
+        >>> X = [[0.0], [0.1], [0.3], [5.0], [5.2], [5.5]]
+        >>> Constraints(cannot_link=[(0, 3)]).expand(X, n_neighbors=2, metric="euclidean").cannot_link.tolist()
+        [[0, 3], [1, 3], [0, 4]]
+
+        References
+        ----------
+        F. Li, S. Li and T. Denoeux (2018). k-CEVCLUS: constrained evidential clustering of large dissimilarity data.
+        Knowledge-Based Systems 142, Algorithm 2.
+        """
+        from evidentia.constraints.expansion import expanded, neighborhoods  # needs scikit-learn
+
+        k = checked_count(n_neighbors, "n_neighbors")
+        objects = np.unique(np.concatenate([self._must_link, self._cannot_link]))
+        near, n = neighborhoods(D, objects, k, metric, check=self.check)
+        return Constraints(*expanded(self._must_link, self._cannot_link, near, k), n_objects=n)
+
+
+def _check_range(pairs: np.ndarray, name: str, n: int) -> None:
+    beyond = (pairs >= n).any(axis=1)
+    if beyond.any():
+        raise ValueError(
+            f"{name} must hold object numbers below {n} (the number of objects), got {_shown(pairs[beyond][0])}"
+        )
+
+
+def _label_codes(y: Any) -> np.ndarray:
+    """(n,) numbers of the labels; -1 where y is -1 (or "-1", which is what it becomes in an array of names)."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one label for each object, shape (n,), got shape {labels.shape}")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y must hold labels without missing values; mark unlabelled objects by -1")
+    if labels.dtype == object:
+        numbers: dict[Any, int] = {}
+        for label in labels:
+            if label is None or label != label:
+                raise ValueError("y must hold labels without missing values; mark unlabelled objects by -1")
+            numbers.setdefault(label, len(numbers))
+        codes = np.array([numbers[label] for label in labels], dtype=np.int64)
+        names: list = list(numbers)
+    else:
+        unique, codes = np.unique(labels, return_inverse=True)
+        codes, names = codes.reshape(-1).astype(np.int64), unique.tolist()
+    unlabelled = [k for k, name in enumerate(names) if name in (UNLABELLED, str(UNLABELLED))]
+    codes[np.isin(codes, unlabelled)] = UNLABELLED
+    return codes
+
+
+def _shown(pair: np.ndarray) -> str:
+    return f"the pair ({pair[0]}, {pair[1]})"

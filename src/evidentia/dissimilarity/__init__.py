@@ -1,0 +1,5 @@
+"""Dissimilarities between objects: where they come from, which pairs to look at, how they become conflicts."""
+
+from evidentia.dissimilarity.transform import to_conflict
+
+__all__ = ["to_conflict"]

@@ -1,0 +1,29 @@
+"""From dissimilarities to degrees of conflict."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["to_conflict", "decay", "default_quantile", "LARGE_CONFLICT"]
+
+LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
+
+
+def decay(d0: float) -> float:
+    """gamma in delta = 1 - exp(-gamma d^2), such that delta(d0) = 0.95."""
+    return -np.log(1 - LARGE_CONFLICT) / d0**2
+
+
+def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
+    """delta = 1 - exp(-gamma d^2): 0 for identical objects, 0.95 at d0 (Denoeux, 2021, eq. 4)."""
+    return -np.expm1(-decay(d0) * np.square(dissimilarities))
+
+
+def default_quantile(n_clusters: int) -> float:
+    """Quantile of the dissimilarities taken as d0: 0.8 up to four clusters, 3 / c beyond.
+
+    The share of pairs that lie in one cluster falls like 1 / c, and the published choices (0.5, 0.3, 0.2, 0.1 for
+    about 6, 10, 15 and 30 clusters) fall with it. For few clusters the papers take 0.9; 0.8 does as well or better
+    on all their datasets that we have.
+    """
+    return 0.8 if n_clusters <= 4 else min(0.8, 3 / n_clusters)

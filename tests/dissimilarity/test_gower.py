@@ -1,0 +1,314 @@
+"""Gower's dissimilarity: the compiled functions agree with the definition, on any table."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from evidentia.dissimilarity.gower import GowerEncoder, gower_block, gower_matrix, gower_pairs
+
+
+def mixed_table(n, missing=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "height": rng.normal(170, 10, n),
+            "town": rng.choice(["Lens", "Arras", "Lille"], n),
+            "children": rng.integers(0, 5, n).astype(float),
+            "smokes": pd.array(rng.random(n) < 0.3, dtype="boolean"),
+            "blood": pd.Categorical(rng.choice(["A", "B", "O"], n)),
+            "code": pd.Series(rng.choice(list("xyz"), n), dtype=object),
+        }
+    )
+    return table.mask(rng.random(table.shape) < missing) if missing else table
+
+
+def naive(rows, columns, fitted, weights=None):
+    """The definition, cell by cell: ranges and known categories are those of the fitted table."""
+    names = list(fitted.columns)
+    weights = [1.0] * len(names) if weights is None else weights
+    numeric = [pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_bool_dtype(t) for t in fitted.dtypes]
+    out = np.full((len(rows), len(columns)), np.nan)
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            total = present = 0.0
+            for name, w, is_number in zip(names, weights, numeric, strict=True):
+                x, y = rows[name].iloc[i], columns[name].iloc[j]
+                if pd.isna(x) or pd.isna(y):
+                    continue
+                present += w
+                if is_number:
+                    width = fitted[name].max() - fitted[name].min()
+                    total += w * min(abs(x - y) / width, 1.0) if width > 0 else 0.0
+                else:
+                    known = x in set(fitted[name].dropna())
+                    total += w * (x != y or not known)
+            if present > 0:
+                out[i, j] = total / present
+    return out
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("weights", [None, [1, 0.2, 3, 0.7, 0, 0.1]])
+def test_block_and_pairs_are_the_definition(missing, weights):
+    table, new = mixed_table(20, missing), mixed_table(12, missing, seed=1)
+    encoder = GowerEncoder(weights=weights).fit(table)
+    a, b = encoder.transform(new), encoder.transform(table)
+    expected = naive(new, table, table, weights)
+    block = gower_block(a, b, incomparable="nan")
+    np.testing.assert_allclose(block, expected, rtol=1e-12, atol=1e-14)
+    i, j = (index.ravel() for index in np.indices(expected.shape))
+    pairs = gower_pairs(a, i, b, j, incomparable="nan")
+    np.testing.assert_array_equal(pairs.reshape(expected.shape), block)
+
+
+def test_matrix_is_symmetric_to_the_last_bit_and_within_bounds():
+    table = mixed_table(60, 0.2)
+    matrix = gower_matrix(table, weights=[0.1, 0.2, 0.7, 0.3, 1 / 3, 0.11], incomparable="nan")
+    np.testing.assert_array_equal(matrix, matrix.T)
+    np.testing.assert_array_equal(np.diag(matrix), 0)
+    known = matrix[~np.isnan(matrix)]
+    assert known.min() == 0
+    assert 0.9 < known.max() <= 1
+
+
+def test_many_columns_pass_the_tile():
+    rng = np.random.default_rng(0)
+    X = rng.random((2500, 3))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 0] = rng.random(2500)
+    data = GowerEncoder().fit_transform(X)
+    block = gower_block(data[:3], data)
+    width = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
+    expected = np.nanmean(np.abs(X[:3, None] - X) / width, axis=2)
+    np.testing.assert_allclose(block, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_scale_and_shift_of_numeric_columns_do_not_matter():
+    X = np.random.default_rng(0).random((30, 4))
+    moved = X * [1e-3, 1, 50, 1e6] + [5, -1e3, 0, 1e6]
+    np.testing.assert_allclose(gower_matrix(moved), gower_matrix(X), rtol=1e-7)
+
+
+def test_one_binary_column_numeric_or_categorical_is_the_same():
+    flags = np.array([0, 1, 1, 0])
+    expected = (flags[:, None] != flags).astype(float)
+    for column in (flags, flags.astype(bool), flags.astype(str), flags.astype(object)):
+        np.testing.assert_array_equal(gower_matrix(pd.DataFrame({"x": column})), expected)
+    np.testing.assert_array_equal(gower_matrix(flags[:, None].astype(bool)), expected)
+
+
+def test_numbers_that_are_names():
+    X = np.array([[1, 10], [2, 10], [9, 20.0]])
+    np.testing.assert_allclose(gower_matrix(X)[0], [0, 1 / 16, 1])
+    np.testing.assert_allclose(gower_matrix(X, categorical=[0])[0], [0, 0.5, 1])
+    table = pd.DataFrame(X, columns=["code", "size"])
+    np.testing.assert_allclose(gower_matrix(table, categorical=["code"])[0], [0, 0.5, 1])
+    with pytest.raises(ValueError, match="categorical names columns that the table does not have: 'colour'"):
+        gower_matrix(table, categorical=["colour"])
+
+
+# ---- special columns and cells --------------------------------------------------------------------------------------
+
+
+def test_constant_columns_count_as_agreement():
+    table = pd.DataFrame({"same": [3.0, 3, 3, None], "x": [0.0, 1, 2, 2]})
+    expected = [[0, 0.25, 0.5, 1], [0.25, 0, 0.25, 0.5], [0.5, 0.25, 0, 0], [1, 0.5, 0, 0]]
+    np.testing.assert_allclose(gower_matrix(table), expected)
+    encoder = GowerEncoder().fit(table)
+    assert encoder.range_.tolist() == [0, 2]
+    new = encoder.transform(pd.DataFrame({"same": [7.0], "x": [0.0]}))  # no range to measure 7 - 3 with
+    np.testing.assert_allclose(gower_block(new, encoder.transform(table)), expected[:1])
+
+
+def test_column_of_nothing_changes_nothing():
+    table = pd.DataFrame({"x": [0.0, 1, 3], "town": ["a", "b", "b"]})
+    expected = gower_matrix(table)
+    np.testing.assert_array_equal(gower_matrix(table.assign(none=None)), expected)
+    np.testing.assert_array_equal(gower_matrix(table.assign(none=np.nan)), expected)
+    np.testing.assert_array_equal(gower_matrix(pl.DataFrame(table).with_columns(none=None)), expected)
+
+
+def test_new_objects_beyond_the_range_stay_within_one():
+    encoder = GowerEncoder().fit(np.array([[0.0], [10.0]]))
+    new = encoder.transform(np.array([[35.0], [38.0], [-100.0]]))
+    old = encoder.transform(np.array([[0.0], [10.0]]))
+    np.testing.assert_allclose(gower_block(new, old), 1)
+    np.testing.assert_allclose(gower_pairs(new, [0, 0], new, [1, 2]), [0.3, 1])
+
+
+def test_unseen_categories_differ_from_everything():
+    fitted = pd.DataFrame({"town": ["Lens", "Lille"], "x": [0.0, 1]})
+    encoder = GowerEncoder().fit(fitted)
+    new = encoder.transform(pd.DataFrame({"town": ["Nice", "Nice", None, "Lens"], "x": [0.0, 0, 0, 0]}))
+    assert new.codes.ravel().tolist() == [-2, -2, -1, 0]
+    np.testing.assert_array_equal(gower_block(new, encoder.transform(fitted))[:, 0], [0.5, 0.5, 0, 0])
+    expected = [[0.5, 0.5, 0, 0.5], [0.5, 0.5, 0, 0.5], [0, 0, 0, 0], [0.5, 0.5, 0, 0]]
+    np.testing.assert_array_equal(gower_block(new, new), expected)
+
+
+def test_objects_without_a_common_column():
+    table = pd.DataFrame({"x": [0.0, 1, None, 2], "town": ["a", None, "b", "b"]})
+    data = GowerEncoder().fit_transform(table)
+    with pytest.raises(ValueError, match="rows 1 and 2 have no column present in both"):
+        gower_block(data, data)
+    with pytest.raises(ValueError, match="rows 1 and 2 have no column"):  # the rows of the table, not of the block
+        gower_block(data[1:2], data[[0, 2]])
+    with pytest.raises(ValueError, match="rows 2 and 1 have no column"):
+        gower_pairs(data, [0, 2, 1], data, [1, 1, 2])
+    with pytest.raises(ValueError, match="rows 1 and 2"):
+        gower_matrix(table)
+    block = gower_block(data, data, incomparable="nan")
+    assert np.argwhere(np.isnan(block)).tolist() == [[1, 2], [2, 1]]
+    assert math.isnan(gower_pairs(data, [1], data, [2], incomparable="nan")[0])
+
+
+def test_columns_of_weight_zero_do_not_make_objects_comparable():
+    X = np.array([[0.0, 1.0], [1.0, np.nan], [2.0, 3.0]])
+    with pytest.raises(ValueError, match="rows 0 and 1"):
+        gower_matrix(X, weights=[0, 1])
+
+
+def test_weights_by_name_and_by_position():
+    table = mixed_table(20)
+    by_name = gower_matrix(table, weights={"town": 3, "height": 0.5})
+    np.testing.assert_array_equal(by_name, gower_matrix(table, weights=[0.5, 3, 1, 1, 1, 1]))
+    assert not np.allclose(by_name, gower_matrix(table))
+    np.testing.assert_allclose(gower_matrix(table, weights=[2.0] * 6), gower_matrix(table), rtol=1e-12)
+
+
+# ---- kinds of tables ------------------------------------------------------------------------------------------------
+
+
+def test_polars_pandas_and_lists_agree():
+    table = mixed_table(30, 0.2)
+    expected = gower_matrix(table, incomparable="nan")
+    frame = pl.from_pandas(table).with_columns(pl.col("children").cast(pl.Int16), pl.col("blood").cast(pl.Categorical))
+    assert frame.null_count().sum_horizontal()[0] > 10
+    np.testing.assert_array_equal(gower_matrix(frame, incomparable="nan"), expected)
+    np.testing.assert_array_equal(gower_matrix(frame.to_arrow(), incomparable="nan"), expected)
+    rows = [list(row) for row in frame.iter_rows()]  # numbers beside text and None
+    lists = gower_matrix(rows, incomparable="nan")
+    np.testing.assert_array_equal(lists, expected)
+    encoder = GowerEncoder().fit(table)  # fitted on one kind, used on another
+    a, b = encoder.transform(frame), encoder.transform(table)
+    np.testing.assert_array_equal(gower_block(a, b, incomparable="nan"), expected)
+
+
+def test_nullable_and_arrow_types():
+    plain = pd.DataFrame({"x": [1.0, np.nan, 4], "s": ["a", "b", None]})
+    nullable = plain.astype({"x": "Int64", "s": "string"})
+    np.testing.assert_array_equal(gower_matrix(nullable, incomparable="nan"), gower_matrix(plain, incomparable="nan"))
+
+
+def test_columns_are_found_by_name():
+    table = mixed_table(12)
+    encoder = GowerEncoder().fit(table)
+    shuffled = encoder.transform(table[table.columns[::-1]])
+    np.testing.assert_array_equal(shuffled.numeric, encoder.transform(table).numeric)
+    np.testing.assert_array_equal(shuffled.codes, encoder.transform(table).codes)
+    with pytest.raises(ValueError, match="lacks columns that fit has seen: 'town'"):
+        encoder.transform(table.rename(columns={"town": "city"}))
+    with pytest.raises(ValueError, match="the 6 columns given to fit, got 5"):
+        encoder.transform(table.drop(columns="town"))
+    with pytest.raises(ValueError, match="column 'height' must hold numbers as in fit, got the type String"):
+        encoder.transform(table.assign(height="tall"))
+
+
+def test_attributes_and_parameters():
+    table = mixed_table(50)
+    encoder = GowerEncoder(weights={"town": 2}).fit(table)
+    assert encoder.is_categorical_.tolist() == [False, True, False, True, True, True]
+    assert encoder.column_names_ == list(table.columns)
+    assert encoder.n_features_in_ == 6
+    np.testing.assert_array_equal(encoder.minimum_, [table.height.min(), table.children.min()])
+    assert sorted(encoder.categories_[0]) == ["Arras", "Lens", "Lille"]
+    data = encoder.transform(table)
+    assert (data.numeric.shape, data.codes.shape, data.codes.dtype) == ((50, 2), (50, 4), np.int32)
+    assert data.numeric.min(axis=0).tolist() == [0, 0]
+    assert data.numeric.max(axis=0).tolist() == [1, 1]
+    assert len(data[10:20]) == 10
+    copy = clone(encoder)
+    assert copy.get_params() == encoder.get_params()
+    with pytest.raises(NotFittedError):
+        copy.transform(table)
+
+
+def test_float32():
+    table = mixed_table(50, 0.1)
+    exact = gower_matrix(table)
+    small = gower_matrix(table, dtype=np.float32)
+    assert small.dtype == np.float32
+    np.testing.assert_allclose(small, exact, atol=1e-6)
+    data = GowerEncoder().fit_transform(table)
+    assert gower_block(data, data).dtype == np.float64
+    single = gower_block(data, data, dtype=np.float32)
+    assert single.dtype == np.float32
+    np.testing.assert_array_equal(single, single.T)
+    pairs = gower_pairs(data, [0, 5], data, [1, 7], dtype="float32")
+    assert pairs.dtype == np.float32
+    np.testing.assert_array_equal(pairs, single[[0, 5], [1, 7]])
+
+
+def test_read_only_and_empty_selections():
+    data = GowerEncoder().fit_transform(mixed_table(20))
+    for part in (data.numeric, data.codes):
+        part.setflags(write=False)
+    assert gower_block(data[:0], data).shape == (0, 20)
+    assert gower_block(data, data[:0]).shape == (20, 0)
+    assert gower_pairs(data, [], data, []).shape == (0,)
+
+
+# ---- errors ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "words"),
+    [
+        (pd.DataFrame({"x": [1.0, np.inf]}), ValueError, "column 'x' must not hold infinite numbers, got inf in row 1"),
+        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), TypeError, "column 'day' must hold numbers.*Datetime"),
+        (pl.DataFrame({"l": [[1], [2]]}), TypeError, "column 'l' must hold numbers.*List"),
+        (pd.DataFrame({"l": [[1], [2]]}), TypeError, "column 'l'"),
+        (np.arange(3.0), ValueError, "two dimensions, got shape \\(3,\\)"),
+        (np.empty((0, 2)), ValueError, "at least one row"),
+        (pd.DataFrame(index=[1, 2]), ValueError, "one column"),
+        (np.array([[-1e308], [1.7e308]]), ValueError, "column 0 spans more"),
+        (np.array([[1j], [2j]]), TypeError, "column 0 must hold numbers"),
+    ],
+)
+def test_tables_that_are_refused(table, error, words):
+    with pytest.raises(error, match=words):
+        GowerEncoder().fit(table)
+
+
+def test_arguments_that_are_refused():
+    X = np.random.default_rng(0).random((5, 2))
+    data = GowerEncoder().fit_transform(X)
+    for weights, words in (
+        ([1.0], "one number for each of the 2 columns"),
+        ([1.0, -1], "not negative"),
+        ([0.0, 0], "not all zero"),
+        ({"a": 1}, "weights names columns that the table does not have: 'a'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            GowerEncoder(weights=weights).fit(X)
+    with pytest.raises(ValueError, match="dtype must be float64 or float32"):
+        GowerEncoder(dtype=int).fit(X)
+    with pytest.raises(ValueError, match="incomparable must be"):
+        gower_block(data, data, incomparable="zero")
+    with pytest.raises(TypeError, match="GowerEncoder.transform, got ndarray"):
+        gower_block(data, X)
+    with pytest.raises(ValueError, match="same GowerEncoder"):
+        gower_block(data, GowerEncoder().fit_transform(X[:, :1]))
+    with pytest.raises(ValueError, match="j must hold row numbers from 0 to 4, got 0 to 5"):
+        gower_pairs(data, [0, 1], data, [0, 5])
+    with pytest.raises(ValueError, match="same length, got 2 and 1"):
+        gower_pairs(data, [0, 1], data, [0])
+    with pytest.raises(ValueError, match="i must be a sequence of row numbers"):
+        gower_pairs(data, [0.5], data, [0])
+    with pytest.raises(TypeError, match="slice or an array"):
+        data[3]
