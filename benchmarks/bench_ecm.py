@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import statistics
 import warnings
 from functools import cache
 from importlib.metadata import version
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -84,19 +84,19 @@ def _quietly(function: Any, *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def _per_iteration(short: Timing, long: Timing, iterations: int) -> float:
-    """The difference of two lengths leaves out what happens once per fit."""
-    return (long.best - short.best) / iterations
+def _per_iteration(short: Timing, long: Timing, iterations: int) -> list[float]:
+    """Time of an iteration in each round: the difference of two lengths leaves out what happens once per fit.
+
+    The two fits of a round follow each other, so they meet the same state of the machine. The smallest short fit and
+    the smallest long fit need not: if only one of them had all processors to itself, their difference means nothing.
+    """
+    return [(after - before) / iterations for before, after in zip(short.rounds, long.rounds, strict=True)]
 
 
-def _ratios(ours: tuple[Timing, Timing, int], theirs: tuple[Timing, Timing, int]) -> str:
-    """The ratio of the times of an iteration round by round: how far to trust it."""
-    each = [
-        [(after - before) / iterations for before, after in zip(short.rounds, long.rounds, strict=True)]
-        for short, long, iterations in (ours, theirs)
-    ]
-    ratios = [a / b for a, b in zip(*each, strict=True)]
-    return f"ratio of single rounds {min(ratios):.2f} to {max(ratios):.2f}, median {statistics.median(ratios):.2f}"
+def _spread(ours: list[float], theirs: list[float]) -> str:
+    """The ratio round by round: how far to trust it."""
+    ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+    return f"ratio of single rounds {min(ratios):.2f} to {max(ratios):.2f}, median {median(ratios):.2f}"
 
 
 @benchmark
@@ -109,10 +109,11 @@ def iteration(quick: bool) -> list[Row]:
         peaks[name], verdicts[name] = memory(prepare, n, long)
         if verdicts[name]["iterations"] != long:
             return [skipped("ECM iteration", f"{name} stopped after {verdicts[name]['iterations']} iterations")]
-    entries = [(_ecm_fit, n, short), (_kmeans_fit, n, short), (_ecm_fit, n, long), (_kmeans_fit, n, long)]
-    ecm_short, kmeans_short, ecm_long, kmeans_long = timings(entries, rounds=3 if quick else 7)
-    ecm, kmeans = (ecm_short, ecm_long, long - short), (kmeans_short, kmeans_long, long - short)
-    ours, theirs = _per_iteration(*ecm), _per_iteration(*kmeans)
+    entries = [(_ecm_fit, n, short), (_ecm_fit, n, long), (_kmeans_fit, n, short), (_kmeans_fit, n, long)]
+    ecm_short, ecm_long, kmeans_short, kmeans_long = timings(entries, rounds=3 if quick else 9)
+    ecm = _per_iteration(ecm_short, ecm_long, long - short)
+    kmeans = _per_iteration(kmeans_short, kmeans_long, long - short)
+    ours, theirs = median(ecm), median(kmeans)
     size = f"{n:,} x {_COLUMNS}"
     return [
         Row(
@@ -121,7 +122,7 @@ def iteration(quick: bool) -> list[Row]:
             seconds=ours,
             noise=ecm_long.noise,
             peak_bytes=peaks["ECM"],
-            quality=f"{verdicts['ECM']['quality']}; {_ratios(ecm, kmeans)}",
+            quality=f"{verdicts['ECM']['quality']}; {_spread(ecm, kmeans)}",
             ratio=ours / theirs,
             **at_most(ours / theirs, 4),
         ),
@@ -148,9 +149,10 @@ def growth(quick: bool) -> list[Row]:
         (_ecm_fit, large, many[0]),
         (_ecm_fit, large, many[1]),
     ]
-    small_short, small_long, large_short, large_long = timings(entries, rounds=3 if quick else 4)
-    before, after = (small_short, small_long, few[1] - few[0]), (large_short, large_long, many[1] - many[0])
-    first, second = _per_iteration(*before), _per_iteration(*after)
+    small_short, small_long, large_short, large_long = timings(entries, rounds=3 if quick else 5)
+    before = _per_iteration(small_short, small_long, few[1] - few[0])
+    after = _per_iteration(large_short, large_long, many[1] - many[0])
+    first, second = median(before), median(after)
     rows = [
         Row("ECM iteration", f"{small:,} x {_COLUMNS}, 56 nonempty sets", seconds=first, noise=small_long.noise),
         Row(
@@ -158,7 +160,7 @@ def growth(quick: bool) -> list[Row]:
             f"{large:,} x {_COLUMNS}, 56 nonempty sets; ratio to {small:,}",
             seconds=second,
             noise=large_long.noise,
-            quality=f"{verdict['quality']}; {_ratios(after, before)}",
+            quality=f"{verdict['quality']}; {_spread(after, before)}",
             ratio=second / first,
             **at_most(second / first, 11),
         ),

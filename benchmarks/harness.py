@@ -55,7 +55,8 @@ class Row:
     measured : str
         What was measured.
     seconds : float, optional
-        The smallest time seen: what the work takes when nothing disturbs it.
+        The smallest time seen: what the work takes when nothing disturbs it. A difference of times is a median over
+        rounds instead, because two smallest times may come from different states of the machine.
     noise : float, optional
         Median over minimum, less 1: how much the machine disturbed it.
     peak_bytes : int, optional

@@ -176,10 +176,15 @@ class Solver:
         if len(self.fitted_links) == 0 or e.xi == 0:
             return run
         # landmarks stand for all objects: their constraints weigh against as many more pairs
-        share = (self.n / len(self.fitted)) * len(self.fitted_links) / len(self.links)
+        share = self._factor * (self.n / len(self.fitted)) * len(self.fitted_links) / len(self.links)
         for xi in [_FIRST_XI, e.xi] if e.xi > _FIRST_XI else [e.xi]:
             run = self._descend(run.model.masses, run.model.family, [], e.tol, xi=xi * share)
         return run
+
+    @property
+    def _factor(self) -> float:
+        """Times the weight of the published formula."""
+        return 4.0 if self.estimator.xi_convention == "program" else 1.0
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
@@ -243,7 +248,9 @@ class Solver:
         wider = State(state.family, masses.astype(float))
         state.masses = self._projected(self.fitted, sample, wider, coincide=False).astype(float)
 
-    def _projected(self, rows: np.ndarray, references: np.ndarray, state: State, *, coincide: bool = True) -> np.ndarray:
+    def _projected(
+        self, rows: np.ndarray, references: np.ndarray, state: State, *, coincide: bool = True
+    ) -> np.ndarray:
         conflicts = self._conflicts(rows, references)
         if not coincide:
             inner = conflicts
@@ -298,6 +305,7 @@ class Solver:
             [conflicts(s, min(s + 1024, len(outside)))[0] @ image for s in range(0, len(outside), 1024)]
         )
         weight = self.problem.total * (self.n / len(self.fitted)) * self.estimator.xi / (2 * len(self.links))
+        weight *= self._factor
         everyone = masses.astype(float)
         settle_links(
             H, linear, outside, everyone, self.links.indptr, self.links.indices, weight * self.links.signs,

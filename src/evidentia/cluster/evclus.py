@@ -58,7 +58,7 @@ class EVCLUS(EvidentialClusterer):
     d0 : float, optional
         Dissimilarity at which two objects are almost surely in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
-        If ``d0`` is not given: quantile of the dissimilarities. "auto": 0.8 up to four clusters, 3 / c beyond.
+        If ``d0`` is not given: quantile of the dissimilarities. "auto": 0.8 up to four clusters, 2.5 / c beyond.
         Smaller values give more mass on the empty set, larger ones more on large sets.
     sampling : {"auto", "all", "random", "landmarks"}, default="auto"
         "auto": all pairs up to 1,000 objects, landmarks beyond.
@@ -72,7 +72,9 @@ class EVCLUS(EvidentialClusterer):
         Starts, of which the one with the smallest objective is kept.
     xi : float >= 0, default=0.5
         Weight of the constraints. They enter in three stages, 0, 0.05 and ``xi``, each starting from the one before.
-        (R's evclust gives the same constraints four times this weight: its 0.5 is 2 here.)
+    xi_convention : {"program", "paper"}, default="program"
+        The published formula divides ``xi`` by twice the number of constraints; the published program, and with it
+        the published results, gives the constraints four times that weight. "program" reproduces the results.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
     max_iter : int, default=1000
@@ -140,6 +142,7 @@ class EVCLUS(EvidentialClusterer):
         "n_landmarks": rule.choice("auto") | rule.integer(2),
         "init": rule.choice("medoids", "random") | rule.kind(CredalPartition) | rule.array,
         "xi": rule.real(0),
+        "xi_convention": rule.choice("program", "paper"),
         "symmetrize": rule.flag,
         "device": rule.kind(str, words="the name of a device"),
     }
@@ -158,6 +161,7 @@ class EVCLUS(EvidentialClusterer):
         init: Any = "medoids",
         n_init: int = 5,
         xi: float = 0.5,
+        xi_convention: str = "program",
         symmetrize: bool = False,
         max_iter: int = 1000,
         tol: float = 1e-7,
@@ -178,6 +182,7 @@ class EVCLUS(EvidentialClusterer):
         self.init = init
         self.n_init = n_init
         self.xi = xi
+        self.xi_convention = xi_convention
         self.symmetrize = symmetrize
         self.max_iter = max_iter
         self.tol = tol
@@ -278,5 +283,3 @@ def _generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
     return np.random.default_rng(random_state)
-
-

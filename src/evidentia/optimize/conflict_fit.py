@@ -284,7 +284,9 @@ def descend_all_pairs(M, delta, conflict, simple, order, max_iter, tol, constant
             found = False
             while step <= _LONGEST:
                 _look_ahead(M, before, step, trial)
-                value = _dense_state(trial, delta, conflict, simple, G, half, K, T) + links_value(trial, links) + constant
+                value = (
+                    _dense_state(trial, delta, conflict, simple, G, half, K, T) + links_value(trial, links) + constant
+                )
                 if not value < objective:
                     break
                 objective, found = value, True
