@@ -44,7 +44,7 @@ test-long: $(VENV)/.installed-all
 	$(BIN)/python -m pytest -m long
 
 benchmark: $(VENV)/.installed-all
-	$(BIN)/python -m pip install --quiet evclust==0.2.1 psutil
+	$(BIN)/python -m pip install --quiet --no-deps evclust==0.2.1 seaborn
 	$(BIN)/python -m benchmarks
 
 clean:

@@ -102,8 +102,8 @@ def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
     load = "" if environment["load"] is None else f", load average {environment['load']:.1f}"
     console.print(f"{environment['processors']} processors ({environment['processor']}){load}", highlight=False)
     console.print(
-        "time: smallest of several interleaved repetitions (iterations: median of differences of two fits that follow each "
-        "other); noise: how far their median lies above it; "
+        "time: smallest of several interleaved repetitions (of an iteration: median difference of two fits in a row); "
+        "noise: how far the median lies above the smallest; "
         "memory: rise of the peak in a fresh process; ratio: to what “measured” names, in this run.",
         style="dim",
         highlight=False,

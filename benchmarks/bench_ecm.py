@@ -197,7 +197,7 @@ def _fourclass(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _objective(X: np.ndarray, masses: np.ndarray, sets: np.ndarray, prototypes: np.ndarray) -> float:
-    """Objective of Masson and Denoeux (2008, eq. 15) with alpha = 1, beta = 2, the first set being empty."""
+    """Objective of ECM (Masson and Denoeux, 2008) with alpha = 1, beta = 2, the first set being empty."""
     size = sets[1:].sum(axis=1)
     barycentres = sets[1:] @ prototypes / size[:, None]
     squared = ((X[:, None, :] - barycentres[None, :, :]) ** 2).sum(axis=2)

@@ -36,7 +36,7 @@ _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 @click.option(
     "--plot", type=click.Path(path_type=Path, readable=False), metavar="PATH", help="Also draw it: .png, .svg or .pdf."
 )
-@click.option("--method", type=click.Choice(sorted(METHODS)), default="ecm", show_default=True)
+@click.option("--method", type=click.Choice(sorted(METHODS)), default="evclus", show_default=True)
 @click.option("--columns", multiple=True, metavar="A,B,...", help="The columns to use. [default: all numeric ones]")
 @click.option("--exclude", multiple=True, metavar="A,B,...", help="Columns not to use.")
 @click.option("--index", metavar="COLUMN", help="The column that names the rows.")

@@ -70,7 +70,7 @@ def demo(output: Path, quiet: bool) -> None:
     screen.result(f"wrote {', '.join(map(str, outputs))}", style="green")
     screen.result(f"Look at {outputs[2]}, then try:", style="bold")
     for command, meaning in (
-        (f"{outputs[0]} -c 4 --no-scale -p delta=2", "clusters reach less far: more outliers"),
+        (f"{outputs[0]} -c 4 --method ecm --no-scale -p delta=2", "clusters reach less far: more outliers"),
         (f"{outputs[0]} -c 2 --plot two.png", "two clusters instead of four"),
         ("--help", "all options, for a table of your own"),
     ):

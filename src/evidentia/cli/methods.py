@@ -39,6 +39,7 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
+    "evclus": Method("EVCLUS", "stress"),
     "ecm": Method("ECM"),
 }
 

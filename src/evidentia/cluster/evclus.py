@@ -234,12 +234,11 @@ class EVCLUS(EvidentialClusterer):
     def _assess(self, solver: Solver, rng: np.random.Generator) -> None:
         """Stress and loss of the final partition, and the data of the Shepard diagram."""
         i, j, d, weights = solver.pairs_to_assess(rng)
-        masses = self.credal_partition_.masses
-        conflict = self.focal_sets_.conflict.astype(masses.dtype)
+        masses, conflict = self.credal_partition_.masses, self.focal_sets_.conflict
         kappa = np.empty(len(i))
         for start in range(0, len(i), 65536):
-            stop = start + 65536
-            kappa[start:stop] = np.einsum("pf,pf->p", masses[i[start:stop]] @ conflict, masses[j[start:stop]])
+            left, right = masses[i[start : start + 65536]], masses[j[start : start + 65536]]
+            kappa[start : start + 65536] = np.einsum("pf,fg,pg->p", left, conflict, right, optimize="greedy")
         delta = solver.to_conflict(d)
         squares = float(np.sum(weights * (kappa - delta) ** 2))
         self.stress_ = squares / float(np.sum(weights * delta**2))

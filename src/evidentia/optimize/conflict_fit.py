@@ -26,7 +26,7 @@ __all__ = ["descend_all_pairs", "descend_some_pairs", "pairs_value", "is_simple_
 
 
 def is_simple_family(conflict: np.ndarray) -> bool:
-    """Whether the sets are the empty set, the singletons and the whole frame, in this order (then C has closed forms)."""
+    """Whether the sets are the empty set, the singletons and the frame, in this order: C then has closed forms."""
     f = len(conflict)
     simple = np.ones((f, f))
     simple[np.arange(1, f), np.arange(1, f)] = 0
@@ -139,9 +139,10 @@ def links_value(M, links):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _add_scaled(row, factor, vector):
-    for j in range(row.shape[0]):
-        row[j] += factor * vector[j]
+def _add_row(T, a, factor, delta, i):
+    """T[a] += factor delta[i], by indices: slices would cost more than the sums they are used for."""
+    for j in range(T.shape[1]):
+        T[a, j] += factor * delta[i, j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -157,7 +158,7 @@ def _dense_state(M, delta, conflict, simple, G, half, K, T):
             a = where[s]
             for t in range(count):
                 G[a, where[t]] += M[i, a] * M[i, where[t]]
-            _add_scaled(T[a], M[i, a], delta[i])
+            _add_row(T, a, M[i, a], delta, i)
     _conflict_gram(conflict, simple, G, half, K)
     squared = 0.0
     for a in range(f):
@@ -270,7 +271,7 @@ def descend_all_pairs(M, delta, conflict, simple, order, max_iter, tol, constant
             for a in range(f):
                 if x[a] != old[a]:
                     moved = True
-                    _add_scaled(T[a], x[a] - old[a], delta[i])
+                    _add_row(T, a, x[a] - old[a], delta, i)
                     M[i, a] = x[a]
             if moved:
                 objective += _value(H, g, x) - _value(H, g, old)

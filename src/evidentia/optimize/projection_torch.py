@@ -1,0 +1,197 @@
+"""`evidentia.optimize.projection` for Euclidean data, with torch: blocks of objects travel to a GPU and back.
+
+The quadratic programs are the same ones, solved by the same active set, but for a whole block at once: every row keeps
+a short list of the sets that carry mass, the tiny systems are factorised column by column over all rows, and rows leave
+the loop when they are done. The few rows that need longer lists go to the compiled solver.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evidentia.optimize.projection import projection_hessian
+from evidentia.optimize.simplex_qp import simplex_qp_batch
+
+__all__ = ["project_euclidean", "simplex_qp_torch"]
+
+_CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
+_LONGEST_LIST = 8  # nonzero masses a row may have here
+_RIDGE = 1e-12
+_ENTER = 1e-9  # relative size of a negative reduced gradient that lets a set enter
+
+
+def project_euclidean(
+    rows: np.ndarray,
+    references: np.ndarray,
+    masses: np.ndarray,
+    conflict: np.ndarray,
+    gamma: float,
+    device: str,
+    *,
+    rows_at_once: int | None = None,
+) -> np.ndarray:
+    """(n, f) masses of the rows from their conflicts 1 - exp(-gamma d^2) with the references.
+
+    Parameters
+    ----------
+    rows : (n, d) array
+        Stays in the memory of the host; blocks are sent one after the other.
+    references : (p, d) array
+    masses : (p, f) masses of the references
+    conflict : (f, f)
+    gamma : float
+    device : str, as torch names it
+    rows_at_once : int, optional
+        Chosen from the number of references by default.
+    """
+    torch = _torch(device)
+    dtype = torch.float32 if rows.dtype == np.float32 else torch.float64
+    H = torch.as_tensor(projection_hessian(masses, conflict), device=device)
+    known = torch.as_tensor(np.asarray(masses), dtype=dtype, device=device)
+    image = torch.as_tensor(-2 * masses.astype(float) @ conflict, dtype=dtype, device=device)
+    centre = references.mean(axis=0)
+    original = torch.as_tensor(references, dtype=dtype, device=device)
+    B = torch.as_tensor(references - centre, dtype=dtype, device=device)
+    square = (B * B).sum(dim=1)
+    shift = torch.as_tensor(centre, dtype=dtype, device=device)
+    out = np.empty((len(rows), masses.shape[1]), dtype=rows.dtype)
+    size = rows_at_once or max(1024, _CONFLICTS_AT_ONCE // max(len(references), 1))
+    for start in range(0, len(rows), size):
+        A = torch.as_tensor(rows[start : start + size], dtype=dtype).to(device)
+        S = torch.addmm(square.neg(), A - shift, B.T, alpha=2)
+        S -= ((A - shift) ** 2).sum(dim=1, keepdim=True)
+        S.clamp_(max=0)
+        nearest_value, nearest = S.max(dim=1)
+        S.mul_(gamma).expm1_().neg_()
+        X = simplex_qp_torch(H, S @ image).to(dtype)
+        close = torch.nonzero(nearest_value * gamma > -1e-6).flatten()
+        if len(close):
+            equal = (A[close] == original[nearest[close]]).all(dim=1)
+            X[close[equal]] = known[nearest[close[equal]]]
+        out[start : start + size] = X.cpu().numpy()
+    return out
+
+
+def simplex_qp_torch(H: Any, G: Any) -> Any:
+    """Minimisers of 1/2 x'Hx + g'x on the simplex for every row g of G (B, f), in double precision.
+
+    Parameters
+    ----------
+    H : (f, f) float64 tensor
+    G : (B, f) tensor on the same device
+    """
+    import torch
+
+    G = G.double()
+    f = len(H)
+    K = min(_LONGEST_LIST, f)
+    out = torch.zeros_like(G)
+    left = torch.arange(len(G), device=G.device)  # rows still at work
+    sets = torch.full((len(G), K), 0, dtype=torch.long, device=G.device)
+    sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)  # start from the best vertex
+    x = torch.zeros((len(G), K), dtype=torch.float64, device=G.device)
+    x[:, 0] = 1
+    size = torch.ones(len(G), dtype=torch.long, device=G.device)
+    hard = []
+    slot = torch.arange(K, device=G.device)
+    for _ in range(4 * f + 20):
+        if len(left) == 0:
+            break
+        g = G[left]
+        used = slot < size[:, None]
+        y = _on_face(H, g, sets, used)
+        step = torch.where(used, y - x, 0.0)
+        shrinks = used & (step < 0) & (y < 0)
+        limit = torch.where(shrinks, x / (-step).clamp(min=1e-300), torch.inf).min(dim=1).values.clamp(max=1.0)
+        cut = limit < 1
+        x = torch.where(used, x + limit[:, None] * step, 0.0)
+        # a row that met the boundary drops what reached zero and goes on inside
+        keep = used & ~(cut[:, None] & (x <= 1e-15))
+        x = torch.where(keep, x, 0.0)
+        x = x / x.sum(dim=1, keepdim=True)
+        order = torch.argsort(~keep, dim=1, stable=True)
+        sets, x, size = sets.gather(1, order), x.gather(1, order), keep.sum(dim=1)
+        # the others look for a set that promises a decrease
+        used = slot < size[:, None]
+        dense = torch.zeros((len(left), f), dtype=torch.float64, device=G.device)
+        dense.scatter_add_(1, sets, torch.where(used, x, 0.0))
+        gradient = dense @ H + g
+        mean = (dense * gradient).sum(dim=1, keepdim=True)
+        scale = gradient.abs().amax(dim=1) + mean[:, 0].abs()
+        best, entering = (gradient - mean).masked_fill(dense > 0, 0.0).min(dim=1)
+        done = ~cut & (best >= -_ENTER * scale)
+        full = ~cut & ~done & (size == K)
+        out[left[done]] = dense[done]
+        if full.any():
+            hard.append(left[full])
+        grow = ~cut & ~done & ~full
+        where = torch.nonzero(grow).flatten()
+        sets[where, size[where]] = entering[where]
+        x[where, size[where]] = 0.0
+        size = size + grow
+        go_on = ~done & ~full
+        left, sets, x, size = left[go_on], sets[go_on], x[go_on], size[go_on]
+    hard.append(left)
+    _finish(H, G, torch.cat(hard), out)
+    return out
+
+
+def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
+    """Minimiser on the affine hull of each row's sets: Cholesky factors of all rows, built column by column."""
+    import torch
+
+    K = sets.shape[1]
+    both = used[:, :, None] & used[:, None, :]
+    A = torch.where(both, H[sets[:, :, None], sets[:, None, :]], 0.0)
+    diagonal = torch.diagonal(A, dim1=1, dim2=2)
+    ridge = _RIDGE * diagonal.amax(dim=1, keepdim=True).clamp(min=1e-300)
+    diagonal += torch.where(used, ridge, torch.ones_like(ridge))
+    right = torch.stack([torch.where(used, -g.gather(1, sets), 0.0), used.double()], dim=2)
+    L: list[list[Any]] = [[None] * K for _ in range(K)]
+    for j in range(K):
+        pivot = A[:, j, j]
+        for k in range(j):
+            pivot = pivot - L[j][k] * L[j][k]
+        L[j][j] = pivot.clamp(min=1e-300).sqrt()
+        for i in range(j + 1, K):
+            s = A[:, i, j]
+            for k in range(j):
+                s = s - L[i][k] * L[j][k]
+            L[i][j] = s / L[j][j]
+    z: list[Any] = []
+    for i in range(K):
+        s = right[:, i]
+        for k in range(i):
+            s = s - L[i][k][:, None] * z[k]
+        z.append(s / L[i][i][:, None])
+    for i in range(K - 1, -1, -1):
+        s = z[i]
+        for k in range(i + 1, K):
+            s = s - L[k][i][:, None] * z[k]
+        z[i] = s / L[i][i][:, None]
+    free, ones = torch.stack([v[:, 0] for v in z], dim=1), torch.stack([v[:, 1] for v in z], dim=1)
+    multiplier = (1 - free.sum(dim=1)) / ones.sum(dim=1)
+    return free + multiplier[:, None] * ones
+
+
+def _finish(H: Any, G: Any, rows: Any, out: Any) -> None:
+    """Rows with longer lists, by the compiled solver."""
+    if len(rows) == 0:
+        return
+    import torch
+
+    X = np.zeros((len(rows), G.shape[1]))
+    simplex_qp_batch(H.cpu().numpy(), G[rows].cpu().numpy(), X, 0, len(rows))
+    out[rows] = torch.as_tensor(X, device=out.device)
+
+
+def _torch(device: str) -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(f"device={device!r} needs torch: pip install 'evidentia[nn]'") from error
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(f"device={device!r} was asked for, but torch sees no GPU")
+    return torch
