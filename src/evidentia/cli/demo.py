@@ -74,7 +74,7 @@ def demo(output: Path, quiet: bool) -> None:
         (f"{outputs[0]} -c 2 --plot two.png", "two clusters instead of four"),
         ("--help", "all options, for a table of your own"),
     ):
-        screen.result(f"  evidentia cluster {command:{len(str(outputs[0])) + 32}}{meaning}")
+        screen.result(f"  evidentia cluster {command:{len(str(outputs[0])) + 46}}{meaning}")
 
 
 def _make_folder(path: Path) -> list[Path]:

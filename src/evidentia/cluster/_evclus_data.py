@@ -191,10 +191,10 @@ class Remembered:
                 f" (or to the {len(self.references)} of landmarks_), got {D.shape[1]} features"
             )
 
-        def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        def given(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
             return to_conflict(D[start:stop], self.d0), _first_zero(D[start:stop])
 
-        return project(conflicts, len(D), self.masses, self.conflict, D.dtype, apply)
+        return project(given, len(D), self.masses, self.conflict, D.dtype, apply)
 
     def project_attributes(self, estimator: EVCLUS, rows: np.ndarray, apply: Callable) -> np.ndarray:
         references = self.objects.astype(rows.dtype, copy=False)

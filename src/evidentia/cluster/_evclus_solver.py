@@ -72,7 +72,8 @@ class Solver:
     def _landmarks(self) -> np.ndarray:
         """Constrained objects first, then others at random."""
         c = self.estimator.n_clusters
-        p = max(_ALL_PAIRS_UP_TO, 30 * c) if self.estimator.n_landmarks == "auto" else self.estimator.n_landmarks
+        asked = self.estimator.n_landmarks
+        p = max(_ALL_PAIRS_UP_TO, 30 * c) if asked == "auto" else int(asked)
         if p < c:
             raise ValueError(f"n_landmarks={p} must be at least n_clusters={c}")
         linked = settled_links(self.links, np.empty(0, dtype=int))
@@ -242,7 +243,7 @@ class Solver:
         return masses
 
     def _refine(self, state: State) -> None:
-        """Fit the landmarks once more to a larger sample, whose masses they gave: it makes up for their small number."""
+        """Fit the landmarks once more, to a larger sample projected on them: it makes up for their small number."""
         sample = choose_landmarks(self.n, _REFINE_ON, self.rng)
         masses = self._projected(sample, self.fitted, state)
         wider = State(state.family, masses.astype(float))
