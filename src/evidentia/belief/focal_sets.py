@@ -237,6 +237,11 @@ class FocalSets:
         return f"FocalSets({self.n_clusters} clusters, {len(self)} sets: {', '.join(shown)})"
 
 
+def inside(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
+    """(a, b) true where row a of a membership matrix is a subset of row b of another."""
+    return inner.astype(float) @ (~outer).T == 0
+
+
 def _check_n_clusters(n_clusters: Any) -> int:
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer) or n_clusters < 1:
         raise ValueError(f"n_clusters must be an integer of at least 1, got {n_clusters!r}")

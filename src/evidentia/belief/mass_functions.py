@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from evidentia.belief import decisions, measures, transforms
+from evidentia.belief import decisions, inverse, measures, rendering, transforms
 from evidentia.belief.combination import combine_masses, move_empty_to_omega
-from evidentia.belief.focal_sets import FocalSets
+from evidentia.belief.focal_sets import FocalSets, inside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +132,7 @@ class MassFunctions:
     @classmethod
     def from_implicability(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
         """From implicabilities b(A) = bel(A) + m(empty set) of the sets of the family."""
-        return cls._inverse(values, focal_sets, transforms.implicability_to_mass, _subset(focal_sets), **keywords)
+        return cls(inverse.from_implicability(values, focal_sets), focal_sets, **keywords)
 
     @classmethod
     def from_plausibility(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
@@ -142,44 +141,18 @@ class MassFunctions:
         A restricted family must be closed enough for them to determine the masses (the full power set always is,
         and so are singletons with the empty set); otherwise a ValueError says so.
         """
-        values = np.atleast_2d(np.asarray(values, dtype=float))
-        if focal_sets.is_full:
-            return cls._inverse(values, focal_sets, transforms.plausibility_to_mass, None, **keywords)
-        meets = 1.0 - focal_sets.conflict
-        # the masses also sum to one
-        system = np.column_stack([meets, np.ones(len(focal_sets))])
-        if np.linalg.matrix_rank(system) < len(focal_sets):
-            raise ValueError(
-                "plausibilities of this family of sets do not determine the masses; use the full power set"
-            )
-        right = np.column_stack([values, np.ones(len(values))])
-        return cls(np.linalg.lstsq(system.T, right.T, rcond=None)[0].T, focal_sets, **keywords)
+        return cls(inverse.from_plausibility(values, focal_sets), focal_sets, **keywords)
 
     @classmethod
     def from_commonality(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
         """From commonalities of the sets of the family."""
-        return cls._inverse(values, focal_sets, transforms.commonality_to_mass, _subset(focal_sets).T, **keywords)
-
-    @classmethod
-    def _inverse(cls, values: Any, focal_sets: FocalSets, fast, triangular: np.ndarray | None, **keywords) -> Self:
-        """Fast Moebius transform on the full power set, a triangular system on restricted families."""
-        values = np.atleast_2d(np.asarray(values, dtype=float))
-        if values.shape[1] != len(focal_sets):
-            raise ValueError(f"values must have one column per set ({len(focal_sets)}), got {values.shape[1]}")
-        if focal_sets.is_full and focal_sets.n_clusters <= 20:
-            dense = np.empty_like(values)
-            dense[:, focal_sets.codes] = values
-            masses = fast(dense)[:, focal_sets.codes]
-        else:
-            # unit triangular once the sets are ordered by cardinality, hence always solvable
-            masses = np.linalg.solve(triangular.T.astype(float), values.T).T  # type: ignore[union-attr]
-        return cls(masses, focal_sets, **keywords)
+        return cls(inverse.from_commonality(values, focal_sets), focal_sets, **keywords)
 
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:
         """Consonant (nested) mass functions with the given plausibilities of the single answers, (n, c) in [0, 1]."""
         contour = _probability_like(contour, "contour")
-        return cls._nested(*transforms.consonant_from_contour(contour), **keywords)
+        return cls(*inverse.nested(*transforms.consonant_from_contour(contour)), **keywords)
 
     @classmethod
     def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
@@ -187,26 +160,7 @@ class MassFunctions:
         p = _probability_like(probabilities, "probabilities")
         if np.any(np.abs(p.sum(axis=1) - 1) > _SUM_TOLERANCE):
             raise ValueError("probabilities must sum to one in every row")
-        return cls._nested(*transforms.consonant_from_pignistic(p), **keywords)
-
-    @classmethod
-    def _nested(cls, order: np.ndarray, masses: np.ndarray, **keywords) -> Self:
-        """Masses of the first k answers of each row's order; only the sets that occur are kept."""
-        n, c = order.shape
-        rank = np.empty_like(order)
-        np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
-        rows = [np.zeros((n, c), dtype=bool)] + [rank < k for k in range(1, c + 1)]
-        stacked = np.concatenate([row[masses[:, k] > 0] for k, row in enumerate(rows)])
-        unique, target = _unique_rows(stacked)
-        out = np.zeros((n, len(unique)))
-        start = 0
-        for k in range(c + 1):
-            who = np.flatnonzero(masses[:, k] > 0)
-            out[who, target[start : start + len(who)]] = masses[who, k]
-            start += len(who)
-        family = FocalSets(unique)
-        ordered = family.sorted()
-        return cls(out[:, family.find(ordered.membership)], ordered, **keywords)
+        return cls(*inverse.nested(*transforms.consonant_from_pignistic(p)), **keywords)
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
@@ -238,11 +192,11 @@ class MassFunctions:
         ``sets``: one set (a tuple or frozenset of answers, by name or number: the result has shape (n,)), a list of
         sets or a FocalSets (shape (n, s)), or None for the family. Names are those of `frame`.
         """
-        return self._measure(lambda own, rows: _inside(own, rows) & own.any(axis=1)[:, None], sets, normalized)
+        return self._measure(lambda own, rows: inside(own, rows) & own.any(axis=1)[:, None], sets, normalized)
 
     def implicability(self, sets: Any = None) -> np.ndarray:
         """b(A) = bel(A) + m(empty set)."""
-        return self._measure(_inside, sets, False)
+        return self._measure(inside, sets, False)
 
     def plausibility(self, sets: Any = None, *, normalized: bool = False) -> np.ndarray:
         """pl(A) = sum of m(B) over B that meet A: what does not speak against A. Arguments as in `belief`."""
@@ -250,7 +204,7 @@ class MassFunctions:
 
     def commonality(self, sets: Any = None) -> np.ndarray:
         """q(A) = sum of m(B) over B that contain A. Arguments as in `belief`."""
-        return self._measure(lambda own, rows: _inside(rows, own).T, sets, False)
+        return self._measure(lambda own, rows: inside(rows, own).T, sets, False)
 
     @cached_property
     def contour(self) -> np.ndarray:
@@ -483,30 +437,13 @@ class MassFunctions:
     def __repr__(self) -> str:
         names = ",".join(map(str, self.frame)) if self.n_clusters <= 8 else f"{self.n_clusters} answers"
         head = f"{type(self).__name__}({len(self)} mass function{'s' * (len(self) != 1)} on {{{names}}})"
-        lines = [self._row_text(i) for i in range(min(len(self), 5))]
+        lines = [rendering.row_text(self, i) for i in range(min(len(self), 5))]
         if len(self) > 5:
             lines.append(f"... {len(self) - 5} more")
         return "\n".join([head, *lines])
 
-    def _row_text(self, i: int) -> str:
-        sets = self.focal_sets.names(self.frame)
-        row = self._masses[i]
-        largest = [j for j in np.argsort(-row, kind="stable")[:6] if row[j] >= 5e-4]
-        text = "  ".join(f"{sets[j]}: {float(row[j]):.3g}" for j in sorted(largest))
-        return text if self.index is None else f"{self.index[i]}: {text}"
-
     def _repr_html_(self) -> str:
-        sets = self.focal_sets.names(self.frame)
-        shown = min(len(self), 20)
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["", *sets])
-        names = range(shown) if self.index is None else self.index[:shown]
-        body = "".join(
-            f"<tr><th>{html.escape(str(name))}</th>" + "".join(_html_cell(float(v)) for v in row) + "</tr>"
-            for name, row in zip(names, self._masses[:shown], strict=True)
-        )
-        more = f"<p>{len(self) - shown} more rows</p>" if len(self) > shown else ""
-        title = html.escape(repr(self).splitlines()[0])
-        return f"<div><p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+        return rendering.html_table(self, repr(self).splitlines()[0])
 
     # ---- inside ---------------------------------------------------------------------------------------------------
 
@@ -559,25 +496,6 @@ def _whole(c: int) -> FocalSets:
     return FocalSets(np.ones((1, c), dtype=bool))
 
 
-def _inside(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
-    """(a, b) true where row a of ``inner`` is a subset of row b of ``outer``."""
-    return inner.astype(float) @ (~outer).T == 0
-
-
-def _subset(family: FocalSets) -> np.ndarray:
-    return _inside(family.membership, family.membership)
-
-
-def _unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Different rows of a Boolean matrix and, for each row, which of them it is."""
-    c = rows.shape[1]
-    if c > 62:
-        unique, target = np.unique(rows, axis=0, return_inverse=True)
-        return unique, target.reshape(-1)
-    codes, target = np.unique(rows @ (np.int64(1) << np.arange(c, dtype=np.int64)), return_inverse=True)
-    return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)
-
-
 def _as_set(clusters: Any, frame: tuple[Hashable, ...]) -> tuple[int, ...]:
     """Positions in the frame of a set given by names or numbers."""
     where = {name: k for k, name in enumerate(frame)}
@@ -625,9 +543,3 @@ def _probability_like(values: Any, name: str) -> np.ndarray:
     if values.ndim != 2 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
         raise ValueError(f"{name} must be a table (n, c) of values in [0, 1]")
     return np.clip(values, 0, 1)
-
-
-def _html_cell(value: float) -> str:
-    # darker for larger masses, so that a table reads like a picture
-    shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"' if value >= 5e-3 else ""
-    return f"<td{shade}>{value:.3f}</td>" if value >= 5e-4 else "<td></td>"

@@ -16,8 +16,10 @@ from evidentia.dissimilarity.sources import (
     DissimilaritySource,
     GowerSource,
     MatrixSource,
+    Twins,
     check_square,
     check_values,
+    rounding,
 )
 from evidentia.dissimilarity.transform import decay, to_conflict
 from evidentia.optimize.projection import project
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from evidentia.cluster._evclus_solver import Solver
     from evidentia.cluster.evclus import EVCLUS
 
-__all__ = ["TrainingData", "Remembered", "training_data", "conflicts_with"]
+__all__ = ["TrainingData", "Remembered", "training_data", "conflicts_with", "first_zero", "first_twins"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ def training_data(estimator: EVCLUS, X: Any) -> TrainingData:
     data = _training_data(estimator, X)
     if len(data) < estimator.n_clusters:
         raise ValueError(f"n_samples={len(data)} should be >= n_clusters={estimator.n_clusters}")
+    if len(data) < 2:
+        raise ValueError("n_samples=1 leaves nothing to compare: EVCLUS needs at least two objects")
     return data
 
 
@@ -69,7 +73,7 @@ def _training_data(estimator: EVCLUS, X: Any) -> TrainingData:
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square matrix of dissimilarities, got shape {X.shape}")
         check_values(np.asarray(X.data), "X")
-        pairs, count, d = pairs_of_sparse(X)
+        pairs, count, d = pairs_of_sparse(X, symmetrize=bool(estimator.symmetrize))
         _check_connected(X.shape[0], pairs)
         return TrainingData(X.shape[0], X.dtype, sampled=(pairs, count, d))
     values = validate_data(estimator, X, reset=True, dtype=dtypes, order="C")
@@ -90,26 +94,29 @@ def _check_connected(n: int, pairs: np.ndarray) -> None:
 
 
 def conflicts_with(
-    rows: Any, references: Any, source: Any, d0: float
+    rows: Any, references: AttributeSource | GowerSource, d0: float
 ) -> Callable[[int, int], tuple[np.ndarray, np.ndarray]]:
     """A function that gives, for a block of rows, the conflicts wanted with the references, and coincidences.
 
-    Blocks are computed as they are needed. Euclidean distances take one matrix product; an object coincides with a
-    reference when their attributes are equal, or else when the dissimilarity is zero.
+    Blocks are computed as they are needed; Euclidean distances take one matrix product. An object coincides with a
+    reference when their attributes are equal: a dissimilarity of zero would be too much to ask (rounding) or too
+    little (missing cells).
     """
-    if isinstance(source, AttributeSource) and source.metric == "euclidean":
-        return _euclidean_conflicts(rows, references, decay(d0))
+    known = Twins(references.keys(references.objects))
+    if isinstance(references, AttributeSource) and references.metric == "euclidean":
+        return _euclidean_conflicts(rows, references, known, decay(d0))
 
     def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        D = source.between(rows[start:stop], references)
-        return to_conflict(D, d0), _first_zero(D)
+        block = rows[start:stop]
+        D = references.between(block, references.objects)
+        return to_conflict(D, d0), known.find(references.keys(block))
 
     return conflicts
 
 
-def _euclidean_conflicts(rows: np.ndarray, references: np.ndarray, gamma: float) -> Callable:
-    centre = references.mean(axis=0)  # small numbers lose fewer digits
-    B = references - centre
+def _euclidean_conflicts(rows: np.ndarray, references: AttributeSource, known: Twins, gamma: float) -> Callable:
+    centre = references.X.mean(axis=0)  # small numbers lose fewer digits
+    B = references.X - centre
     columns = np.ascontiguousarray(2 * B.T)
     square = np.einsum("pd,pd->p", B, B)
 
@@ -117,15 +124,13 @@ def _euclidean_conflicts(rows: np.ndarray, references: np.ndarray, gamma: float)
         A = rows[start:stop] - centre
         S = A @ columns
         S -= square
-        S -= np.einsum("bd,bd->b", A, A)[:, None]
+        own = np.einsum("bd,bd->b", A, A)
+        S -= own[:, None]
         np.minimum(S, 0, out=S)  # minus the squared distances
-        nearest = S.argmax(axis=1)
-        close = S[np.arange(len(S)), nearest] * gamma > -1e-6
+        # few rows can be equal to a reference: those at a distance that may be rounding
+        close = np.flatnonzero(S.max(axis=1) >= -1000 * np.finfo(S.dtype).eps * own)
         same = np.full(len(S), -1)
-        who = np.flatnonzero(close)
-        if len(who):
-            equal = (rows[start:stop][who] == references[nearest[who]]).all(axis=1)
-            same[who[equal]] = nearest[who[equal]]
+        same[close] = known.find(references.keys(rows[start:stop][close]))
         S *= S.dtype.type(gamma)
         np.expm1(S, out=S)
         np.negative(S, out=S)
@@ -134,10 +139,25 @@ def _euclidean_conflicts(rows: np.ndarray, references: np.ndarray, gamma: float)
     return conflicts
 
 
-def _first_zero(D: np.ndarray) -> np.ndarray:
-    """For each row the first column that is zero, -1 if none."""
+def first_zero(D: np.ndarray, d0: float) -> np.ndarray:
+    """For each row the first of the smallest dissimilarities if it is zero (up to rounding), -1 if it is not."""
     nearest = D.argmin(axis=1)
-    return np.where(D[np.arange(len(D)), nearest] == 0, nearest, -1)
+    return np.where(D[np.arange(len(D)), nearest] <= rounding(D.dtype) * d0, nearest, -1)
+
+
+def first_twins(data: TrainingData, d0: float) -> np.ndarray:
+    """For every object the first that it cannot be told from, as `Remembered` will see it; itself if there is none."""
+    if data.sampled is not None:
+        pairs, _, d = data.sampled
+        same = pairs[d <= rounding(data.dtype) * d0]
+        twins = np.arange(len(data))
+        np.minimum.at(twins, same[:, 1], same[:, 0])
+        return twins
+    if isinstance(data.source, MatrixSource):
+        return np.concatenate([first_zero(data.source.D[s : s + 1024], d0) for s in range(0, len(data), 1024)])
+    assert isinstance(data.source, AttributeSource | GowerSource)
+    keys = data.source.keys(data.source.objects)
+    return Twins(keys).find(keys)
 
 
 @dataclass(frozen=True)
@@ -145,7 +165,7 @@ class Remembered:
     """The objects that new ones are compared with, with their masses."""
 
     references: np.ndarray  # positions among the training objects
-    objects: Any  # their attributes (encoded), None for precomputed dissimilarities
+    source: AttributeSource | GowerSource | None  # their attributes, None for precomputed dissimilarities
     encoder: Any
     masses: np.ndarray
     conflict: np.ndarray
@@ -155,14 +175,10 @@ class Remembered:
 
     @classmethod
     def of(cls, estimator: EVCLUS, data: TrainingData, solver: Solver, run: Any) -> Remembered:
-        objects = None
-        if isinstance(data.source, AttributeSource):
-            objects = np.ascontiguousarray(data.source.X[solver.references])
-        elif isinstance(data.source, GowerSource):
-            objects = data.source.data[solver.references]
+        source = data.source if isinstance(data.source, AttributeSource | GowerSource) else None
         return cls(
             references=solver.references,
-            objects=objects,
+            source=None if source is None else source.subset(solver.references),
             encoder=data.encoder,
             masses=run.model.masses,
             conflict=np.array(run.model.family.conflict),
@@ -173,13 +189,13 @@ class Remembered:
 
     def masses_of(self, estimator: EVCLUS, X: Any, apply: Callable) -> np.ndarray:
         """Masses of new objects, whatever form they come in."""
-        if estimator.metric == "gower":
+        if isinstance(self.source, GowerSource):
             rows = self.encoder.transform(X)
-            conflicts = conflicts_with(rows, self.objects, GowerSource(rows), self.d0)
+            conflicts = conflicts_with(rows, self.source, self.d0)
             return project(conflicts, len(rows), self.masses, self.conflict, self.dtype, apply)
-        if estimator.metric != "precomputed":
+        if isinstance(self.source, AttributeSource):
             rows = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], order="C")
-            return self.project_attributes(estimator, rows, apply)
+            return self._from_attributes(rows, self.source.astype(rows.dtype), estimator.device, apply)
         if sparse.issparse(X):
             return self._from_sparse(X)
         D = check_values(check_array(X, dtype=[np.float64, np.float32]), "X")
@@ -187,26 +203,28 @@ class Remembered:
             D = D[:, self.references]
         elif D.shape[1] != len(self.references):
             raise ValueError(
-                f"X must hold the dissimilarities of each new object to the {self.n_training} training objects"
-                f" (or to the {len(self.references)} of landmarks_), got {D.shape[1]} features"
+                f"X has {D.shape[1]} features, but EVCLUS is expecting {self.n_training} features as input: the "
+                f"dissimilarities of each new object to the training objects (or to the {len(self.references)} of "
+                "landmarks_)"
             )
 
         def given(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            return to_conflict(D[start:stop], self.d0), _first_zero(D[start:stop])
+            return to_conflict(D[start:stop], self.d0), first_zero(D[start:stop], self.d0)
 
         return project(given, len(D), self.masses, self.conflict, D.dtype, apply)
 
-    def project_attributes(self, estimator: EVCLUS, rows: np.ndarray, apply: Callable) -> np.ndarray:
-        references = self.objects.astype(rows.dtype, copy=False)
-        if estimator.device != "cpu":
+    def _from_attributes(
+        self, rows: np.ndarray, references: AttributeSource, device: str, apply: Callable
+    ) -> np.ndarray:
+        if device != "cpu":
             from evidentia.optimize.projection_torch import project_euclidean
 
-            if estimator.metric != "euclidean":
-                raise ValueError(f"device={estimator.device!r} works with metric='euclidean' only")
-            return project_euclidean(rows, references, self.masses, self.conflict, decay(self.d0), estimator.device)
+            if references.metric != "euclidean":
+                raise ValueError(f"device={device!r} works with metric='euclidean' only")
+            return project_euclidean(rows, references.X, self.masses, self.conflict, decay(self.d0), device)
         from threadpoolctl import threadpool_limits
 
-        conflicts = conflicts_with(rows, references, AttributeSource(references, estimator.metric), self.d0)
+        conflicts = conflicts_with(rows, references, self.d0)
         # threads go over blocks, so the matrix products inside must not start their own
         with threadpool_limits(1, user_api="blas"):
             return project(conflicts, len(rows), self.masses, self.conflict, rows.dtype, apply)
@@ -219,15 +237,23 @@ class Remembered:
         if X.shape[1] != self.n_training:
             raise ValueError(f"X must have {self.n_training} columns, one for each training object, got {X.shape[1]}")
         check_values(np.asarray(X.data), "X")
-        where = {int(r): k for k, r in enumerate(self.references)}
+        X.sort_indices()
+        where = np.full(self.n_training, -1)
+        where[self.references] = np.arange(len(self.references))
         out = np.empty((X.shape[0], self.masses.shape[1]), dtype=self.dtype)
         for i in range(X.shape[0]):
-            who = X.indices[X.indptr[i] : X.indptr[i + 1]]
-            if len(who) == 0:
-                raise ValueError(f"row {i} of X holds no dissimilarity")
-            image = self.masses[[where[int(j)] for j in who]] @ self.conflict
-            delta = to_conflict(X.data[X.indptr[i] : X.indptr[i + 1]].astype(float), self.d0)
-            out[i] = solve_simplex_qp(2 * image.T @ image, -2 * image.T @ delta)
+            stored = slice(X.indptr[i], X.indptr[i + 1])
+            who = where[X.indices[stored]]
+            d = X.data[stored][who >= 0].astype(float)
+            masses = self.masses[who[who >= 0]]
+            if len(d) == 0:
+                raise ValueError(f"row {i} of X holds no dissimilarity to any of landmarks_")
+            nearest = int(first_zero(d[None, :], self.d0)[0])
+            if nearest >= 0:
+                out[i] = masses[nearest]
+                continue
+            image = masses @ self.conflict
+            out[i] = solve_simplex_qp(2 * image.T @ image, -2 * image.T @ to_conflict(d, self.d0))
         return out
 
 

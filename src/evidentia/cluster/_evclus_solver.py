@@ -12,7 +12,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _medoid_starts
 from evidentia.cluster._base import Run
 from evidentia.cluster._conflict_problems import AllPairs, ConflictProblem, Links, SomePairs, link_form
-from evidentia.cluster._evclus_data import TrainingData, conflicts_with, settled_links
+from evidentia.cluster._evclus_data import TrainingData, conflicts_with, first_twins, first_zero, settled_links
 from evidentia.dissimilarity.sampling import choose_landmarks, random_pairs
 from evidentia.dissimilarity.sources import AttributeSource, GowerSource
 from evidentia.dissimilarity.transform import default_quantile, to_conflict
@@ -105,7 +105,7 @@ class Solver:
 
     def _sample_of_dissimilarities(self, D: np.ndarray) -> np.ndarray:
         source = self.data.source
-        if self.sampling == "landmarks" and isinstance(source, AttributeSource) and source.metric == "euclidean":
+        if len(D) < self.n and isinstance(source, AttributeSource) and source.metric == "euclidean":
             i, j = self._random_pairs_of_all(_ASSESSED_PAIRS)
             return source.pairs(i, j)
         return D[np.triu_indices(len(D), 1)]
@@ -119,8 +119,6 @@ class Solver:
         e = self.estimator
         if e.d0 is not None:
             return float(e.d0)
-        if len(dissimilarities) == 0:
-            return 1.0  # a single object
         q = default_quantile(e.n_clusters) if e.d0_quantile == "auto" else float(e.d0_quantile)
         d0 = float(np.quantile(dissimilarities, q))
         if not d0 > 0:
@@ -141,7 +139,8 @@ class Solver:
         """Best run for a family, from several starts or from the run before."""
         if previous is not None:
             padded = CredalPartition._trusted(previous.model.masses, previous.model.family).on(family)
-            return self._constrained(self._descend(padded.masses, family, previous.history, self.estimator.tol))
+            xi = (self._stages or [0.0])[-1]
+            return self._descend(padded.masses, family, previous.history, self.estimator.tol, xi=xi)
         init = self.estimator.init
         if not isinstance(init, str):
             return self._constrained(self._descend(self._given_masses(init, family), family, [], self.estimator.tol))
@@ -166,21 +165,28 @@ class Solver:
     def _descend(self, masses, family: FocalSets, history: list[float], tol: float, rng=None, xi: float = 0.0) -> Run:
         """Go on from masses; ``history`` is what has been before."""
         rng = self.rng if rng is None else rng
-        left = max(1, self.estimator.max_iter - len(history))
+        left = self.estimator.max_iter - len(history)
+        if left <= 0:
+            return Run(State(family, masses), list(history), False)
         order = rng.permutation(self.problem.n)
         masses, trace, converged = self.problem.descend(masses, family, order, left, tol, self.fitted_links, xi)
         return Run(State(family, masses), list(history) + trace.tolist(), converged)
 
     def _constrained(self, run: Run) -> Run:
         """Let the constraints in, in two further stages (Li, Li and Denoeux, 2018, section 3.2)."""
-        e = self.estimator
-        if len(self.fitted_links) == 0 or e.xi == 0:
-            return run
+        for xi in self._stages:
+            run = self._descend(run.model.masses, run.model.family, [], self.estimator.tol, xi=xi)
+        return run
+
+    @property
+    def _stages(self) -> list[float]:
+        """Weights of the constraints in the stages after the first."""
+        if len(self.fitted_links) == 0:
+            return []
         # landmarks stand for all objects: their constraints weigh against as many more pairs
         share = self._factor * (self.n / len(self.fitted)) * len(self.fitted_links) / len(self.links)
-        for xi in [_FIRST_XI, e.xi] if e.xi > _FIRST_XI else [e.xi]:
-            run = self._descend(run.model.masses, run.model.family, [], e.tol, xi=xi * share)
-        return run
+        xi = self.estimator.xi
+        return [share * _FIRST_XI, share * xi] if xi > _FIRST_XI else [share * xi]
 
     @property
     def _factor(self) -> float:
@@ -215,12 +221,17 @@ class Solver:
 
     def _given_masses(self, init, family: FocalSets) -> np.ndarray:
         if not isinstance(init, CredalPartition):
-            init = CredalPartition(np.asarray(init, dtype=float), family)
+            init = np.asarray(init, dtype=float)
+            if init.shape != (self.n, len(family)):
+                raise ValueError(f"init must hold masses of shape {(self.n, len(family))}, got {init.shape}")
+            init = CredalPartition(init, family)
         if len(init) != self.n or init.n_clusters != self.estimator.n_clusters:
             raise ValueError(
                 f"init must be a partition of {self.n} objects into {self.estimator.n_clusters} clusters, "
                 f"got {len(init)} objects and {init.n_clusters} clusters"
             )
+        if np.any(init.masses[:, family.find(init.focal_sets.membership) < 0] > 0):
+            raise ValueError("init has masses on sets that focal_sets lacks")
         return np.asarray(init.on(family).masses[self.fitted], dtype=float)
 
     # ---- everybody ------------------------------------------------------------------------------------------------
@@ -233,6 +244,8 @@ class Solver:
         """(n, f) masses of all objects; landmarks are refined first, and the run is left with what they are then."""
         if len(self.fitted) == self.n:
             masses = run.model.masses.astype(self.data.dtype)
+            if len(self.links) == 0:
+                masses = masses[first_twins(self.data, self.d0)]
             if len(self.references) < self.n:
                 run.model = State(run.model.family, run.model.masses[self.references])
             return masses
@@ -278,25 +291,21 @@ class Solver:
 
     def _conflicts(self, rows: np.ndarray, references: np.ndarray) -> Callable:
         source = self.data.source
-        if isinstance(source, AttributeSource):
-            all_rows = len(rows) == self.n
-            return conflicts_with(source.X if all_rows else source.X[rows], source.X[references], source, self.d0)
-        if isinstance(source, GowerSource):
-            return conflicts_with(source.data[rows], source.data[references], source, self.d0)
-
-        where = np.full(self.n, -1)
-        where[references] = np.arange(len(references))
+        assert source is not None
+        if isinstance(source, AttributeSource | GowerSource):
+            objects = source.objects if len(rows) == self.n else source.objects[rows]
+            return conflicts_with(objects, source.subset(references), self.d0)
 
         def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            block = rows[start:stop]
-            return to_conflict(source.block(block, references), self.d0), where[block]  # type: ignore[union-attr]
+            D = source.block(rows[start:stop], references)
+            return to_conflict(D, self.d0), first_zero(D, self.d0)
 
         return conflicts
 
     def _settle(self, masses: np.ndarray, state: State) -> None:
         """Constraints of objects that are not landmarks (more of them than landmarks allowed)."""
         outside = settled_links(self.links, self.fitted)
-        if len(outside) == 0 or self.estimator.xi == 0:
+        if len(outside) == 0:
             return
         conflict = np.array(state.family.conflict)
         H = projection_hessian(state.masses, conflict)

@@ -229,7 +229,7 @@ class EVCLUS(EvidentialClusterer):
         both = [c for c in constraints.contradictions() if len(c.chain) == 2]
         if both:
             raise ValueError(f"constraints contradict each other: {both[0]!r}")
-        return Links(*links(constraints, n))
+        return Links(*links(constraints, n)) if self.xi > 0 else Links.none(n)
 
     def _assess(self, solver: Solver, rng: np.random.Generator) -> None:
         """Stress and loss of the final partition, and the data of the Shepard diagram."""
@@ -274,6 +274,9 @@ class EVCLUS(EvidentialClusterer):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
         tags.input_tags.sparse = self.metric == "precomputed"
+        tags.input_tags.positive_only = self.metric == "precomputed"
+        if self.metric == "gower":
+            tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from evidentia.dissimilarity.sources import rounding
+
 __all__ = ["random_pairs", "pairs_of_sparse", "choose_landmarks"]
 
 
@@ -49,10 +51,11 @@ def _distinct_partners(n: int, objects: np.ndarray, taken: np.ndarray, k: int, r
         chosen[bad] = rng.integers(0, n, int(bad.sum()))
 
 
-def pairs_of_sparse(D: sparse.spmatrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs i < j of a sparse matrix of sampled dissimilarities, how often each is stored, and their values.
 
-    A pair may stand in one triangle or in both, with the same value. Explicitly stored zeros are dissimilarities of 0.
+    A pair may stand in one triangle or in both, with the same value (or with two that are averaged, when asked).
+    Explicitly stored zeros are dissimilarities of 0.
     """
     coo = D.tocoo()
     i, j, d = coo.row.astype(np.int64), coo.col.astype(np.int64), np.asarray(coo.data, dtype=float)
@@ -66,13 +69,14 @@ def pairs_of_sparse(D: sparse.spmatrix) -> tuple[np.ndarray, np.ndarray, np.ndar
     code, d = code[order], d[order]
     unique, first, count = np.unique(code, return_index=True, return_counts=True)
     low, high = np.minimum.reduceat(d, first), np.maximum.reduceat(d, first)
-    if np.any(high - low > 1e-8 * np.maximum(high, 1e-300)):
+    if not symmetrize and np.any(high - low > rounding(D.dtype) * high):
         worst = int((high - low).argmax())
         a, b = divmod(int(unique[worst]), n)
         raise ValueError(
-            f"X must be symmetric: the pair ({a}, {b}) is stored with {low[worst]:.6g} and with {high[worst]:.6g}"
+            f"X must be symmetric: the pair ({a}, {b}) is stored with {low[worst]:.6g} and with {high[worst]:.6g}; "
+            "set symmetrize=True to use the mean of the two"
         )
-    return np.column_stack([unique // n, unique % n]), count.astype(float), low
+    return np.column_stack([unique // n, unique % n]), count.astype(float), np.add.reduceat(d, first) / count
 
 
 def choose_landmarks(n: int, p: int, rng: np.random.Generator) -> np.ndarray:

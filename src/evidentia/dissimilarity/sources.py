@@ -10,7 +10,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["DissimilaritySource", "AttributeSource", "MatrixSource", "GowerSource", "check_square", "check_values"]
+__all__ = [
+    "DissimilaritySource",
+    "AttributeSource",
+    "MatrixSource",
+    "GowerSource",
+    "Twins",
+    "check_square",
+    "check_values",
+    "rounding",
+]
+
+_FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
 
 
 class DissimilaritySource(Protocol):
@@ -34,11 +45,20 @@ class DissimilaritySource(Protocol):
 
 
 class AttributeSource:
-    """Any metric of scikit-learn, by name, or a callable, on a table of attributes."""
+    """Any metric of scikit-learn, by name, or a callable, on a table of attributes.
 
-    def __init__(self, X: np.ndarray, metric: Any = "euclidean"):
+    Metrics with parameters of their own (variances for "seuclidean", an inverse covariance for "mahalanobis") learn
+    them from the whole table, once.
+    """
+
+    def __init__(self, X: np.ndarray, metric: Any = "euclidean", parameters: dict[str, np.ndarray] | None = None):
         self.X, self.metric = X, metric
+        self.parameters = _learnt_parameters(X, metric) if parameters is None else parameters
         self.dtype = X.dtype
+
+    @property
+    def objects(self) -> np.ndarray:
+        return self.X
 
     def __len__(self) -> int:
         return len(self.X)
@@ -50,7 +70,14 @@ class AttributeSource:
         """Dissimilarities of other objects, given by their attributes."""
         from sklearn.metrics import pairwise_distances
 
-        return check_values(pairwise_distances(A, B, metric=self.metric), "metric")
+        if self.metric in _FROM_SQUARES:
+            centre = B.mean(axis=0)  # far from the origin the squares would swamp the differences
+            A, B = A - centre, B - centre
+        return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
+
+    def keys(self, A: np.ndarray) -> list[bytes]:
+        """One key for each object, equal for equal attributes."""
+        return _row_keys(A)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         out = np.empty(len(i), dtype=self.dtype)
@@ -69,7 +96,18 @@ class AttributeSource:
         return out
 
     def subset(self, which: np.ndarray) -> AttributeSource:
-        return AttributeSource(np.ascontiguousarray(self.X[which]), self.metric)
+        return AttributeSource(np.ascontiguousarray(self.X[which]), self.metric, self.parameters)
+
+    def astype(self, dtype: np.dtype) -> AttributeSource:
+        return AttributeSource(self.X.astype(dtype, copy=False), self.metric, self.parameters)
+
+
+def _learnt_parameters(X: np.ndarray, metric: Any) -> dict[str, np.ndarray]:
+    if metric == "seuclidean":
+        return {"V": X.var(axis=0, ddof=1, dtype=float)}
+    if metric == "mahalanobis":
+        return {"VI": np.linalg.pinv(np.atleast_2d(np.cov(X, rowvar=False, dtype=float)), hermitian=True)}
+    return {}
 
 
 class GowerSource:
@@ -78,6 +116,10 @@ class GowerSource:
     def __init__(self, data: Any):
         self.data = data
         self.dtype = np.dtype(float)
+
+    @property
+    def objects(self) -> Any:
+        return self.data
 
     def __len__(self) -> int:
         return len(self.data)
@@ -89,6 +131,10 @@ class GowerSource:
         from evidentia.dissimilarity.gower import gower_block
 
         return gower_block(A, B)
+
+    def keys(self, A: Any) -> list[bytes]:
+        """One key for each object, equal for equal cells (missing ones too)."""
+        return _row_keys(A.numeric, A.codes)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         from evidentia.dissimilarity.gower import gower_pairs
@@ -119,6 +165,36 @@ class MatrixSource:
         return MatrixSource(self.D[np.ix_(which, which)])
 
 
+class Twins:
+    """Finds objects that are the same, cell by cell, as one of those given; of several the first."""
+
+    def __init__(self, keys: list[bytes]):
+        self._first: dict[bytes, int] = {}
+        for place, key in enumerate(keys):
+            self._first.setdefault(key, place)
+
+    def find(self, keys: list[bytes]) -> np.ndarray:
+        """Position of the same object for each key, -1 where there is none."""
+        return np.array([self._first.get(key, -1) for key in keys], dtype=np.intp)
+
+
+def _row_keys(*tables: np.ndarray) -> list[bytes]:
+    """The bytes of every row; there is one NaN and one zero only."""
+    parts = []
+    for table in tables:
+        values = np.ascontiguousarray(table) + table.dtype.type(0)
+        if values.dtype.kind == "f":
+            values[np.isnan(values)] = np.nan
+        parts.append(values.view(np.uint8).reshape(len(values), values.shape[1] * values.itemsize))
+    rows = np.hstack(parts)
+    return rows.view(f"V{rows.shape[1]}").ravel().tolist()
+
+
+def rounding(dtype: Any) -> float:
+    """Relative size up to which a difference of dissimilarities of this type counts as a rounding error."""
+    return max(1e-8, 10 * float(np.finfo(dtype).eps))
+
+
 def check_values(D: np.ndarray, name: str) -> np.ndarray:
     """Dissimilarities must be finite and nonnegative."""
     if not np.isfinite(D).all():
@@ -126,7 +202,9 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
     if D.size and D.min() < 0:
         if D.min() >= -1e-10 * max(float(D.max()), 1.0):
             return np.maximum(D, 0)  # rounding, as in cosine distances
-        raise ValueError(f"{name} gave negative dissimilarities (down to {D.min():.6g}); they must be at least 0")
+        raise ValueError(
+            f"Negative values in data: {name} gave dissimilarities down to {D.min():.6g}; they must be at least 0"
+        )
     return D
 
 
@@ -136,7 +214,8 @@ def check_square(D: np.ndarray, *, symmetrize: bool) -> np.ndarray:
         raise ValueError(f"X must be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}")
     D = check_values(D, "X")
     asymmetry = float(np.abs(D - D.T).max()) if len(D) else 0.0
-    if asymmetry > 1e-8 * max(float(D.max()), np.finfo(float).tiny):
+    smallest = rounding(D.dtype) * float(D.max()) if len(D) else 0.0
+    if asymmetry > smallest:
         if not symmetrize:
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
             raise ValueError(
@@ -144,7 +223,7 @@ def check_square(D: np.ndarray, *, symmetrize: bool) -> np.ndarray:
                 f"(difference {asymmetry:.6g}); set symmetrize=True to use the mean of the two"
             )
         D = (D + D.T) / 2
-    if np.diagonal(D).any():
-        worst = float(np.abs(np.diagonal(D)).max())
+    worst = float(np.diagonal(D).max()) if len(D) else 0.0
+    if worst > smallest:
         raise ValueError(f"X must have a zero diagonal (an object does not differ from itself), got up to {worst:.6g}")
     return D

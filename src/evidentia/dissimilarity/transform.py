@@ -16,7 +16,7 @@ def decay(d0: float) -> float:
 
 def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
     """delta = 1 - exp(-gamma d^2): 0 for identical objects, 0.95 at d0 (Denoeux, 2021, eq. 4)."""
-    return -np.expm1(-decay(d0) * np.square(dissimilarities))
+    return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(dissimilarities / d0))
 
 
 def default_quantile(n_clusters: int) -> float:

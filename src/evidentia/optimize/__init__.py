@@ -4,6 +4,6 @@ The functions here check their arguments; the compiled kernels behind them, for 
 (``from evidentia.optimize.simplex_qp import simplex_qp``).
 """
 
-from evidentia.optimize.simplex_qp import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
+from evidentia.optimize.solve import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
 
 __all__ = ["solve_simplex_qp", "solve_simplex_qp_batch", "solve_diagonal"]

@@ -1,0 +1,80 @@
+"""Masses from other representations: fast Moebius on the full power set, a small linear system on other families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from evidentia.belief import transforms
+from evidentia.belief.focal_sets import FocalSets, inside
+
+__all__ = ["from_implicability", "from_commonality", "from_plausibility", "nested"]
+
+
+def from_implicability(values: Any, family: FocalSets) -> np.ndarray:
+    """(n, f) masses with the given implicabilities of the sets of the family."""
+    return _solved(values, family, transforms.implicability_to_mass, inside(family.membership, family.membership))
+
+
+def from_commonality(values: Any, family: FocalSets) -> np.ndarray:
+    """(n, f) masses with the given commonalities."""
+    return _solved(values, family, transforms.commonality_to_mass, inside(family.membership, family.membership).T)
+
+
+def from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
+    """(n, f) masses with the given plausibilities, if these determine them."""
+    if family.is_full:
+        return _solved(values, family, transforms.plausibility_to_mass, 1 - family.conflict)
+    values = _table(values, family)
+    # sets that meet, and the masses sum to one
+    system = np.column_stack([1 - family.conflict, np.ones(len(family))])
+    if np.linalg.matrix_rank(system) < len(family):
+        raise ValueError("plausibilities of this family of sets do not determine the masses; use the full power set")
+    right = np.column_stack([values, np.ones(len(values))])
+    return np.linalg.lstsq(system.T, right.T, rcond=None)[0].T
+
+
+def nested(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets]:
+    """Masses (n, c + 1) of the first 0, 1, ..., c answers of each row's order, on the sets that occur."""
+    n, c = order.shape
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
+    carriers = [np.flatnonzero(masses[:, k] > 0) for k in range(c + 1)]
+    unique, target = _unique_rows(np.concatenate([rank[who] < k for k, who in enumerate(carriers)]))
+    out = np.zeros((n, len(unique)))
+    start = 0
+    for k, who in enumerate(carriers):
+        out[who, target[start : start + len(who)]] = masses[who, k]
+        start += len(who)
+    family = FocalSets(unique)
+    ordered = family.sorted()
+    return out[:, family.find(ordered.membership)], ordered
+
+
+def _table(values: Any, family: FocalSets) -> np.ndarray:
+    values = np.atleast_2d(np.asarray(values, dtype=float))
+    if values.shape[1] != len(family):
+        raise ValueError(f"values must have one column per set ({len(family)}), got {values.shape[1]}")
+    return values
+
+
+def _solved(values: Any, family: FocalSets, fast: Callable, system: np.ndarray) -> np.ndarray:
+    values = _table(values, family)
+    if family.is_full and family.n_clusters <= 20:
+        dense = np.empty_like(values)
+        dense[:, family.codes] = values
+        return fast(dense)[:, family.codes]
+    # unit triangular once the sets are ordered by cardinality, hence always solvable
+    return np.linalg.solve(system.T.astype(float), values.T).T
+
+
+def _unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Different rows of a Boolean matrix and, for each row, which of them it is."""
+    c = rows.shape[1]
+    if c > 62:
+        unique, target = np.unique(rows, axis=0, return_inverse=True)
+        return unique, target.reshape(-1)
+    codes, target = np.unique(rows @ (np.int64(1) << np.arange(c, dtype=np.int64)), return_inverse=True)
+    return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)
