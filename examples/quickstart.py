@@ -1,0 +1,33 @@
+"""Quick start: which irises can be told apart, which cannot, and how sure are we?
+
+    python examples/quickstart.py
+"""
+
+import matplotlib.pyplot as plt
+
+from evidentia.cluster import EVCLUS
+from evidentia.datasets import load_iris
+from evidentia.plot import CredalPartitionDisplay, ShepardDisplay
+
+iris = load_iris(as_frame=True)
+model = EVCLUS(3, random_state=0).fit(iris.data)
+partition = model.credal_partition_
+
+# What a person wants to know first: certain, ambiguous (and between what), outliers.
+print(partition.summary())
+
+# One flower in detail: mass on {0,2} says "cluster 0 or 2, the data cannot say which".
+torn = partition.ambiguous[0]
+print(f"\nflower {torn}:", partition[int(torn)].to_frame().round(3).to_dict("records")[0])
+print("belief and plausibility of each cluster:", partition.singleton_belief[torn].round(2), partition.contour[torn].round(2))
+
+# A flower nobody measured yet.
+new = iris.data.iloc[[50, 100]].mean().to_frame().T
+print("\nhalfway between two flowers of different species:")
+print(model.predict_mass(new).to_frame().round(3).to_string(index=False))
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5))
+CredalPartitionDisplay.from_estimator(model, iris.data, ax=left)
+ShepardDisplay.from_estimator(model, ax=right)
+figure.savefig("quickstart.png", dpi=120, bbox_inches="tight")
+print("\nwrote quickstart.png")
