@@ -1,6 +1,6 @@
 """Two views of the same objects: compare what they say, combine them, and draw a map of the opinions.
 
-    python examples/compare_and_combine.py
+python examples/compare_and_combine.py
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """An expert answers questions: are these two in the same cluster? Ask the questions that teach most.
 
-    python examples/expert_in_the_loop.py
+python examples/expert_in_the_loop.py
 """
 
 from sklearn.metrics import adjusted_rand_score

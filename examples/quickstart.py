@@ -1,6 +1,6 @@
 """Quick start: which irises can be told apart, which cannot, and how sure are we?
 
-    python examples/quickstart.py
+python examples/quickstart.py
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,11 @@ print(partition.summary())
 # One flower in detail: mass on {0,2} says "cluster 0 or 2, the data cannot say which".
 torn = partition.ambiguous[0]
 print(f"\nflower {torn}:", partition[int(torn)].to_frame().round(3).to_dict("records")[0])
-print("belief and plausibility of each cluster:", partition.singleton_belief[torn].round(2), partition.contour[torn].round(2))
+print(
+    "belief and plausibility of each cluster:",
+    partition.singleton_belief[torn].round(2),
+    partition.contour[torn].round(2),
+)
 
 # A flower nobody measured yet.
 new = iris.data.iloc[[50, 100]].mean().to_frame().T

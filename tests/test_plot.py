@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
@@ -444,6 +445,56 @@ def test_run_that_did_not_converge_ends_open():
     display = ConvergenceDisplay(histories={"a": [3.0, 2], "b": [3.0, 2]}, converged={"a": True, "b": False}).plot()
     ends = [line.get_markerfacecolor() for line in display.ax_.lines if line.get_label() == "_end"]
     assert [isinstance(color, str) and color == "white" for color in ends] == [False, True]
+
+
+class Network(ECM):
+    """A fitted estimator that started from another and was judged on held-out data."""
+
+    def fit(self, X):
+        super().fit(X)
+        self.evclus_ = SimpleNamespace(loss_=0.5 * self.objective_)
+        self.validation_history_ = 1.1 * self.history_
+        return self
+
+
+def test_convergence_beside_what_it_started_from_and_held_out_data(fourclass):
+    model, X = fourclass
+    network = Network(3, random_state=0).fit(X)
+    display = ConvergenceDisplay.from_estimator(network, scale="linear")
+    assert display.references == {"EVCLUS": network.evclus_.loss_}
+    (reference,), (held_out,) = display.reference_lines_, display.validation_lines_
+    assert reference.get_label() == "EVCLUS"
+    np.testing.assert_array_equal(reference.get_ydata(), 2 * [network.evclus_.loss_])
+    np.testing.assert_array_equal(held_out.get_ydata(), network.validation_history_)
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["Network", "held out", "EVCLUS"]
+    low, high = display.ax_.get_ylim()
+    assert low < reference.get_ydata()[0] < high
+    both = ConvergenceDisplay.from_estimator([network, model])
+    assert list(both.references) == ["Network: EVCLUS"]
+    assert [line.get_label() for line in both.validation_lines_] == ["Network: held out"]
+    excess = display.plot(quantity="excess")  # a level means nothing there
+    assert excess.reference_lines_ == []
+    assert np.nanmin(excess.validation_lines_[0].get_ydata()) > 0
+    excess.figure_.canvas.draw()
+
+
+def test_references_count_for_the_logarithmic_scale():
+    for level, scale in ((1.0, "log"), (80.0, "linear")):
+        display = ConvergenceDisplay(histories={"a": [100.0, 90.0]}, references={"b": level}).plot()
+        assert display.ax_.get_yscale() == scale
+    with pytest.raises(ValueError, match=r"validation must have names of histories \(a\), got \['b'\]"):
+        ConvergenceDisplay(histories={"a": [1.0]}, validation={"b": [1.0]})
+    with pytest.raises(ValueError, match="the validation of 'a' must be a nonempty sequence"):
+        ConvergenceDisplay(histories={"a": [1.0]}, validation={"a": []})
+
+
+def test_estimator_that_started_from_nothing_has_one_line(fourclass):
+    model, X = fourclass
+    model = Network(3, random_state=0).fit(X)
+    model.evclus_, model.validation_history_ = None, np.array([])
+    display = ConvergenceDisplay.from_estimator(model)
+    assert len(display.ax_.get_lines()) == 2  # the curve and the dot at its end
+    assert display.ax_.get_legend() is None
 
 
 def test_convergence_errors(fourclass):

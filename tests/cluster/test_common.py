@@ -3,12 +3,17 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia.cluster import ECM
+from evidentia.cluster import ECM, EVCLUS
 
 CLUSTERERS = [
     ECM(),
     ECM(focal_sets="selected", beta=1.5),
     ECM(metric="adaptive"),
+    EVCLUS(),
+    EVCLUS(focal_sets="selected"),
+    EVCLUS(sampling="random", n_pairs=10),
+    EVCLUS(sampling="landmarks", n_landmarks=10),
+    EVCLUS(metric="precomputed"),
 ]
 
 
@@ -21,6 +26,8 @@ def expected_failures(estimator):
                 "them the clusters, hang on rounding errors"
             )
         }
+    if isinstance(estimator, EVCLUS) and estimator.metric == "precomputed":
+        return {"check_clustering": "it hands over attributes, whatever the tags say, and dissimilarities are square"}
     return {}
 
 

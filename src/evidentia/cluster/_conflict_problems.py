@@ -88,7 +88,7 @@ class ConflictProblem(ABC):
         history, converged = self._descend(
             masses, conflict, is_simple_family(conflict), order, max_iter, tol, 2 * weight * links.n_cannot, linear
         )
-        return masses, history / self.total, bool(converged)
+        return masses, np.maximum(history, 0) / self.total, bool(converged)
 
 
 class AllPairs(ConflictProblem):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from evidentia.cluster._evclus_solver import Solver
     from evidentia.cluster.evclus import EVCLUS
 
-__all__ = ["TrainingData", "Remembered", "training_data", "conflicts_with", "first_zero", "first_twins"]
+__all__ = ["TrainingData", "Remembered", "training_data", "conflicts_with", "twins_at_zero", "shared_masses"]
 
 
 @dataclass(frozen=True)
@@ -139,25 +139,30 @@ def _euclidean_conflicts(rows: np.ndarray, references: AttributeSource, known: T
     return conflicts
 
 
-def first_zero(D: np.ndarray, d0: float) -> np.ndarray:
-    """For each row the first of the smallest dissimilarities if it is zero (up to rounding), -1 if it is not."""
-    nearest = D.argmin(axis=1)
-    return np.where(D[np.arange(len(D)), nearest] <= rounding(D.dtype) * d0, nearest, -1)
+def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
+    """For each row a reference at dissimilarity zero (up to rounding), -1 if there is none.
+
+    Of several the one whose masses suit the row best: without metric axioms, zero does not make two objects the same.
+    """
+    zero = D / d0 <= rounding(D.dtype)
+    twins = np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
+    for i in np.flatnonzero(zero.sum(axis=1) > 1):
+        candidates = np.flatnonzero(zero[i])
+        gap = masses[candidates] @ conflict @ masses.T - to_conflict(D[i], d0)
+        twins[i] = candidates[np.square(gap).sum(axis=1).argmin()]
+    return twins
 
 
-def first_twins(data: TrainingData, d0: float) -> np.ndarray:
-    """For every object the first that it cannot be told from, as `Remembered` will see it; itself if there is none."""
-    if data.sampled is not None:
-        pairs, _, d = data.sampled
-        same = pairs[d <= rounding(data.dtype) * d0]
-        twins = np.arange(len(data))
-        np.minimum.at(twins, same[:, 1], same[:, 0])
-        return twins
+def shared_masses(data: TrainingData, masses: np.ndarray, conflict: np.ndarray, d0: float) -> np.ndarray:
+    """The masses of all objects, those that cannot be told apart having the same: as `Remembered` will see them."""
+    if isinstance(data.source, AttributeSource | GowerSource):
+        keys = data.source.keys(data.source.objects)
+        return masses[Twins(keys).find(keys)]
     if isinstance(data.source, MatrixSource):
-        return np.concatenate([first_zero(data.source.D[s : s + 1024], d0) for s in range(0, len(data), 1024)])
-    assert isinstance(data.source, AttributeSource | GowerSource)
-    keys = data.source.keys(data.source.objects)
-    return Twins(keys).find(keys)
+        D = data.source.D
+        blocks = [twins_at_zero(D[s : s + 1024], d0, masses, conflict) for s in range(0, len(D), 1024)]
+        return masses[np.concatenate(blocks)]
+    return masses
 
 
 @dataclass(frozen=True)
@@ -209,7 +214,8 @@ class Remembered:
             )
 
         def given(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            return to_conflict(D[start:stop], self.d0), first_zero(D[start:stop], self.d0)
+            block = D[start:stop]
+            return to_conflict(block, self.d0), twins_at_zero(block, self.d0, self.masses, self.conflict)
 
         return project(given, len(D), self.masses, self.conflict, D.dtype, apply)
 
@@ -230,29 +236,26 @@ class Remembered:
             return project(conflicts, len(rows), self.masses, self.conflict, rows.dtype, apply)
 
     def _from_sparse(self, X: Any) -> np.ndarray:
-        """Rows that hold some dissimilarities to training objects: a problem of its own each."""
+        """Rows that hold some dissimilarities to training objects: a problem of its own each, unless it is object i
+        again (row i of the training matrix with its diagonal stored)."""
         from evidentia.optimize import solve_simplex_qp
 
         X = X.tocsr()
         if X.shape[1] != self.n_training:
             raise ValueError(f"X must have {self.n_training} columns, one for each training object, got {X.shape[1]}")
         check_values(np.asarray(X.data), "X")
-        X.sort_indices()
         where = np.full(self.n_training, -1)
         where[self.references] = np.arange(len(self.references))
         out = np.empty((X.shape[0], self.masses.shape[1]), dtype=self.dtype)
         for i in range(X.shape[0]):
-            stored = slice(X.indptr[i], X.indptr[i + 1])
-            who = where[X.indices[stored]]
-            d = X.data[stored][who >= 0].astype(float)
-            masses = self.masses[who[who >= 0]]
+            columns, d = X.indices[X.indptr[i] : X.indptr[i + 1]], X.data[X.indptr[i] : X.indptr[i + 1]].astype(float)
+            columns, d = columns[where[columns] >= 0], d[where[columns] >= 0]
             if len(d) == 0:
                 raise ValueError(f"row {i} of X holds no dissimilarity to any of landmarks_")
-            nearest = int(first_zero(d[None, :], self.d0)[0])
-            if nearest >= 0:
-                out[i] = masses[nearest]
+            if np.any((columns == i) & (d == 0)):
+                out[i] = self.masses[where[i]]
                 continue
-            image = masses @ self.conflict
+            image = self.masses[where[columns]] @ self.conflict
             out[i] = solve_simplex_qp(2 * image.T @ image, -2 * image.T @ to_conflict(d, self.d0))
         return out
 

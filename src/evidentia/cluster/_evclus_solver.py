@@ -12,7 +12,13 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _medoid_starts
 from evidentia.cluster._base import Run
 from evidentia.cluster._conflict_problems import AllPairs, ConflictProblem, Links, SomePairs, link_form
-from evidentia.cluster._evclus_data import TrainingData, conflicts_with, first_twins, first_zero, settled_links
+from evidentia.cluster._evclus_data import (
+    TrainingData,
+    conflicts_with,
+    settled_links,
+    shared_masses,
+    twins_at_zero,
+)
 from evidentia.dissimilarity.sampling import choose_landmarks, random_pairs
 from evidentia.dissimilarity.sources import AttributeSource, GowerSource
 from evidentia.dissimilarity.transform import default_quantile, to_conflict
@@ -243,16 +249,18 @@ class Solver:
     def masses_of_all(self, run: Run) -> np.ndarray:
         """(n, f) masses of all objects; landmarks are refined first, and the run is left with what they are then."""
         if len(self.fitted) == self.n:
-            masses = run.model.masses.astype(self.data.dtype)
+            masses = run.model.masses
             if len(self.links) == 0:
-                masses = masses[first_twins(self.data, self.d0)]
+                masses = shared_masses(self.data, masses, run.model.family.conflict, self.d0)
             if len(self.references) < self.n:
                 run.model = State(run.model.family, run.model.masses[self.references])
-            return masses
+            return masses.astype(self.data.dtype)
         if len(self.links) == 0:
             self._refine(run.model)
         masses = self._projected(np.arange(self.n), self.fitted, run.model)
-        self._settle(masses, run.model)
+        if len(self.links):
+            masses[self.fitted] = run.model.masses  # constraints may tell apart what the attributes do not
+            self._settle(masses, run.model)
         return masses
 
     def _refine(self, state: State) -> None:
@@ -265,7 +273,7 @@ class Solver:
     def _projected(
         self, rows: np.ndarray, references: np.ndarray, state: State, *, coincide: bool = True
     ) -> np.ndarray:
-        conflicts = self._conflicts(rows, references)
+        conflicts = self._conflicts(rows, references, state)
         if not coincide:
             inner = conflicts
 
@@ -289,7 +297,7 @@ class Solver:
         with threadpool_limits(1, user_api="blas"):
             return project(conflicts, len(rows), state.masses, conflict, self.data.dtype, self.apply)
 
-    def _conflicts(self, rows: np.ndarray, references: np.ndarray) -> Callable:
+    def _conflicts(self, rows: np.ndarray, references: np.ndarray, state: State) -> Callable:
         source = self.data.source
         assert source is not None
         if isinstance(source, AttributeSource | GowerSource):
@@ -298,7 +306,7 @@ class Solver:
 
         def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
             D = source.block(rows[start:stop], references)
-            return to_conflict(D, self.d0), first_zero(D, self.d0)
+            return to_conflict(D, self.d0), twins_at_zero(D, self.d0, state.masses, state.family.conflict)
 
         return conflicts
 
@@ -310,7 +318,7 @@ class Solver:
         conflict = np.array(state.family.conflict)
         H = projection_hessian(state.masses, conflict)
         image = -2 * state.masses @ conflict
-        conflicts = self._conflicts(outside, self.fitted)
+        conflicts = self._conflicts(outside, self.fitted, state)
         linear = np.concatenate(
             [conflicts(s, min(s + 1024, len(outside)))[0] @ image for s in range(0, len(outside), 1024)]
         )

@@ -27,6 +27,13 @@ class ShepardData(NamedTuple):
     delta: np.ndarray
     conflict: np.ndarray
 
+    def sample(self, n_pairs: int, random_state: Any) -> ShepardData:
+        """Some of the pairs, all if there are no more."""
+        if n_pairs >= len(self.delta):
+            return self
+        kept = np.random.default_rng(random_state).choice(len(self.delta), n_pairs, replace=False)
+        return ShepardData(*(values[kept] for values in self))
+
 
 class EVCLUS(EvidentialClusterer):
     """Evidential clustering of dissimilarities: the more two objects differ, the more their masses conflict.
@@ -249,11 +256,7 @@ class EVCLUS(EvidentialClusterer):
     def shepard(self, n_pairs: int = 5000, random_state: Any = 0) -> ShepardData:
         """Dissimilarity, delta and conflict of up to ``n_pairs`` pairs, for a Shepard diagram (at most 20,000)."""
         check_is_fitted(self, "credal_partition_")
-        total = len(self._shepard.delta)
-        if n_pairs >= total:
-            return self._shepard
-        kept = np.random.default_rng(random_state).choice(total, n_pairs, replace=False)
-        return ShepardData(*(values[kept] for values in self._shepard))
+        return self._shepard.sample(n_pairs, random_state)
 
     def predict_mass(self, X: Any) -> CredalPartition:
         """Credal partition of new objects: each is compared with the remembered ones, which stay as they are.
@@ -262,8 +265,8 @@ class EVCLUS(EvidentialClusterer):
         ----------
         X : array-like
             Attributes, or with ``metric="precomputed"`` the dissimilarities of each new object (a row) to all training
-            objects, or to those of `landmarks_` only. An object at dissimilarity zero from a remembered one gets the
-            masses of that one.
+            objects, or to those of `landmarks_` only; a sparse matrix holds some of them. An object with the attributes
+            of a remembered one (precomputed: at dissimilarity zero from it) gets the masses of that one.
         """
         check_is_fitted(self, "credal_partition_")
         with block_map(self.n_jobs) as apply:

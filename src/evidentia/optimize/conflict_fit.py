@@ -180,6 +180,7 @@ _EXACT_FIRST = 3  # sweeps before rows are moved beyond their minimum
 _BEYOND = 1.75  # 1 would be plain coordinate descent; 2 would not descend
 _EVERY = 4  # sweeps between two looks ahead
 _LONGEST = 64.0
+_PERFECT = 1e-13  # of the sum of squared dissimilarities: what is left is rounding
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -245,7 +246,9 @@ def descend_all_pairs(M, delta, conflict, simple, order, max_iter, tol, constant
     h, g, x, old = np.empty(f), np.empty(f), np.empty(f), np.empty(f)
     y, y_new, linked = np.empty(f), np.empty(f), np.empty(f)
     history = np.empty(max_iter)
-    constant += 0.5 * np.sum(delta * delta)
+    squares = 0.5 * np.sum(delta * delta)
+    constant += squares
+    perfect = _PERFECT * squares
     previous = _dense_state(M, delta, conflict, simple, G, half, K, T) + links_value(M, links) + constant
     error = 1.0
     before, trial, chosen, step = M.copy(), M.copy(), M.copy(), 1.0
@@ -301,7 +304,7 @@ def descend_all_pairs(M, delta, conflict, simple, order, max_iter, tol, constant
         history[sweep] = objective
         error = 0.5 * error + 0.5 * abs(objective - previous) / max(abs(previous), 1e-300)
         previous = objective
-        if error < tol or objective <= 0:
+        if error < tol or objective <= perfect:
             return history[: sweep + 1], True
     return history, False
 
@@ -337,6 +340,7 @@ def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, ord
         count[i] = _nonzeros(M[i], where[i])
     history = np.empty(max_iter)
     previous = pairs_value(M, indptr, indices, weights, delta, conflict, simple) + links_value(M, links) + constant
+    perfect = _PERFECT * 0.5 * np.sum(weights * delta * delta)
     error = 1.0
     before, trial, chosen, step = M.copy(), M.copy(), M.copy(), 1.0
     for sweep in range(max_iter):
@@ -398,6 +402,6 @@ def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, ord
         history[sweep] = objective
         error = 0.5 * error + 0.5 * abs(objective - previous) / max(abs(previous), 1e-300)
         previous = objective
-        if error < tol or objective <= 0:
+        if error < tol or objective <= perfect:
             return history[: sweep + 1], True
     return history, False

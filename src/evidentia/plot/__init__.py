@@ -6,6 +6,8 @@ draws; what it drew is kept in public attributes, so that the same data can be d
 
 from evidentia.plot.convergence import ConvergenceDisplay
 from evidentia.plot.credal_partition import CredalPartitionDisplay
+from evidentia.plot.delta_bel import DeltaBelDisplay
+from evidentia.plot.mass_contour import MassContourDisplay
 from evidentia.plot.nonspecificity import NonspecificityDisplay
 from evidentia.plot.partition_map import PartitionMapDisplay
 from evidentia.plot.shepard import ShepardDisplay
@@ -13,6 +15,8 @@ from evidentia.plot.shepard import ShepardDisplay
 __all__ = [
     "CredalPartitionDisplay",
     "ShepardDisplay",
+    "MassContourDisplay",
+    "DeltaBelDisplay",
     "ConvergenceDisplay",
     "NonspecificityDisplay",
     "PartitionMapDisplay",

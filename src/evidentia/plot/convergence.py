@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evidentia.plot._canvas import axes_to_draw_on, quiet_frame
+from evidentia.plot._canvas import GREY, axes_to_draw_on, quiet_frame
 from evidentia.plot._colors import cluster_colors
 
 __all__ = ["ConvergenceDisplay"]
@@ -25,14 +25,19 @@ class ConvergenceDisplay:
         Objective after every iteration, by the name of the estimator.
     converged : mapping of str to bool, optional
         Whether each run ended by itself; one that did not ends in an open circle.
+    validation : mapping of str to array, optional
+        The same on held-out data, for some of the names or all; dashed.
+    references : mapping of str to float, optional
+        Values to compare with, by their names; dotted horizontal lines.
 
     Attributes
     ----------
-    histories, converged
+    histories, converged, validation, references
         As given.
     ax_, figure_ : Matplotlib axes and figure
     lines_ : list of lines
         One for each history, in their order.
+    validation_lines_, reference_lines_ : lists of lines
 
     Examples
     --------
@@ -46,14 +51,23 @@ class ConvergenceDisplay:
     ['delta = 5', 'delta = 10']
     """
 
-    def __init__(self, *, histories: Mapping[str, Any], converged: Mapping[str, bool] | None = None):
-        self.histories = {str(name): np.asarray(history, dtype=float) for name, history in histories.items()}
+    def __init__(
+        self,
+        *,
+        histories: Mapping[str, Any],
+        converged: Mapping[str, bool] | None = None,
+        validation: Mapping[str, Any] | None = None,
+        references: Mapping[str, float] | None = None,
+    ):
+        self.histories = _sequences(histories, "history")
         if not self.histories:
             raise ValueError("histories must hold at least one history")
-        for name, history in self.histories.items():
-            if history.ndim != 1 or len(history) == 0:
-                raise ValueError(f"the history of {name!r} must be a nonempty sequence, got shape {history.shape}")
         self.converged = {name: bool((converged or {}).get(name, True)) for name in self.histories}
+        self.validation = _sequences(validation or {}, "validation")
+        unknown = [name for name in self.validation if name not in self.histories]
+        if unknown:
+            raise ValueError(f"validation must have names of histories ({', '.join(self.histories)}), got {unknown}")
+        self.references = {str(name): float(value) for name, value in (references or {}).items()}
 
     @classmethod
     def from_estimator(
@@ -64,7 +78,8 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : fitted estimator, sequence of them, or mapping of names to them
-            With the attribute ``history_``.
+            With the attribute ``history_``. A nonempty ``validation_history_`` is drawn too, and so is the loss of
+            the EVCLUS fit that a network started from (``evclus_``).
         names : sequence of str, optional
             Names of the estimators of a sequence; their classes by default.
         ax : Matplotlib axes, optional
@@ -85,7 +100,16 @@ class ConvergenceDisplay:
             named = dict(zip(_names(several, names), several, strict=True))
         histories = {name: _history(one) for name, one in named.items()}
         converged = {name: getattr(one, "converged_", True) for name, one in named.items()}
-        return cls(histories=histories, converged=converged).plot(ax, **options)
+        validation = {name: getattr(one, "validation_history_", ()) for name, one in named.items()}
+        validation = {name: held_out for name, held_out in validation.items() if len(held_out)}
+        starts = {name: getattr(one, "evclus_", None) for name, one in named.items()}
+        references = {
+            "EVCLUS" if len(named) == 1 else f"{name}: EVCLUS": start.loss_
+            for name, start in starts.items()
+            if start is not None
+        }
+        display = cls(histories=histories, converged=converged, validation=validation, references=references)
+        return display.plot(ax, **options)
 
     def plot(
         self,
@@ -105,13 +129,13 @@ class ConvergenceDisplay:
             On a new figure by default.
         quantity : {"objective", "excess"}
             "excess": what the objective of each run is above the lowest value it reached. It shows the speed of
-            convergence and makes estimators with different objectives comparable.
+            convergence and makes estimators with different objectives comparable; there are no references then.
         scale : {"auto", "linear", "log"}
             Of the vertical axis. "auto": logarithmic for the excess and for objectives of different orders of
             magnitude, if all are positive.
         colors : sequence of colours, optional
         legend : bool or "auto"
-            "auto": when there are several estimators.
+            "auto": when there are several lines.
         title : str, optional
 
         Returns
@@ -120,19 +144,37 @@ class ConvergenceDisplay:
         """
         if quantity not in ("objective", "excess"):
             raise ValueError(f"quantity must be 'objective' or 'excess', got {quantity!r}")
-        curves = [history - history.min() if quantity == "excess" else history for history in self.histories.values()]
-        logarithmic = _is_logarithmic(scale, quantity, curves)
-        palette = cluster_colors(len(curves), colors)
+        excess = quantity == "excess"
+        curves, held_out = (
+            {name: curve - curve.min() if excess else curve for name, curve in group.items()}
+            for group in (self.histories, self.validation)
+        )
+        references = {} if excess else self.references
+        levels = [np.array([value]) for value in references.values()]
+        logarithmic = _is_logarithmic(scale, quantity, [*curves.values(), *held_out.values(), *levels])
+        palette = dict(zip(curves, cluster_colors(len(curves), colors), strict=True))
         self.ax_ = axes_to_draw_on(ax, (6.4, 4))
         self.figure_ = self.ax_.figure
-        self.lines_ = [
-            self._draw(name, np.where(curve > 0, curve, np.nan) if logarithmic else curve, color)
-            for (name, curve, color) in zip(self.histories, curves, palette, strict=True)
-        ]
         if logarithmic:
+            curves, held_out = (
+                {name: np.where(curve > 0, curve, np.nan) for name, curve in group.items()}
+                for group in (curves, held_out)
+            )
             self.ax_.set_yscale("log")
-        self._finish(quantity, len(curves) > 1 if legend == "auto" else bool(legend), title)
+        self.lines_ = [self._draw(name, curve, palette[name]) for name, curve in curves.items()]
+        self.validation_lines_ = [self._draw_held_out(name, curve, palette[name]) for name, curve in held_out.items()]
+        self.reference_lines_ = [
+            self.ax_.axhline(value, color=GREY, linewidth=1.2, linestyle=":", label=name, zorder=1.5)
+            for name, value in references.items()
+        ]
+        n_lines = len(self.lines_) + len(self.validation_lines_) + len(self.reference_lines_)
+        self._finish(quantity, n_lines > 1 if legend == "auto" else bool(legend), title)
         return self
+
+    def _draw_held_out(self, name: str, curve: np.ndarray, color: np.ndarray) -> Any:
+        label = "held out" if len(self.histories) == 1 else f"{name}: held out"
+        (line,) = self.ax_.plot(np.arange(1, len(curve) + 1), curve, "--", color=color, linewidth=1.2, label=label)
+        return line
 
     def _draw(self, name: str, curve: np.ndarray, color: np.ndarray) -> Any:
         iterations = np.arange(1, len(curve) + 1)
@@ -175,6 +217,14 @@ def _is_logarithmic(scale: str, quantity: str, curves: list[np.ndarray]) -> bool
     if len(positive) == 0 or (quantity == "objective" and len(positive) < len(values)):
         raise ValueError("scale='log' needs positive objectives; use scale='linear' or quantity='excess'")
     return True
+
+
+def _sequences(histories: Mapping[str, Any], what: str) -> dict[str, np.ndarray]:
+    arrays = {str(name): np.asarray(history, dtype=float) for name, history in histories.items()}
+    for name, array in arrays.items():
+        if array.ndim != 1 or len(array) == 0:
+            raise ValueError(f"the {what} of {name!r} must be a nonempty sequence, got shape {array.shape}")
+    return arrays
 
 
 def _history(estimator: Any) -> Any:

@@ -1,0 +1,379 @@
+"""Belief peaks: the numbers of the established program, of a naive double loop, and what a user sees."""
+
+import sys
+import time
+from types import ModuleType
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from evidentia.cluster import BeliefPeaks, belief_peaks
+from evidentia.dissimilarity.sources import MatrixSource
+
+
+def expected_failures(estimator):
+    """Checks that cannot pass, with the reason."""
+    if estimator.metric == "precomputed":
+        return {"check_clustering": "it passes attributes, whatever the estimator says that it takes"}
+    return {}
+
+
+@parametrize_with_checks(
+    [BeliefPeaks(), BeliefPeaks(metric="precomputed")],
+    expected_failed_checks=expected_failures,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(300, 3, centers=5, cluster_std=0.8, random_state=3)
+
+
+def naive(D, n_neighbors, q):
+    """Belief, delta and nearest object of higher belief, as the definitions say."""
+    n = len(D)
+    neighbors = [sorted((D[i, j], j) for j in range(n) if j != i)[:n_neighbors] for i in range(n)]
+    scale = [np.quantile([d for d, _ in row], q) for row in neighbors]
+    belief = np.empty(n)
+    for i in range(n):
+        belief[i] = 1 - np.prod([1 - np.exp(-((d / scale[j]) ** 2)) / n_neighbors for d, j in neighbors[i]])
+    delta, nearest = np.zeros(n), np.full(n, -1)
+    for i in range(n):
+        higher = [(D[i, j], j) for j in range(n) if belief[j] > belief[i] or (belief[j] == belief[i] and j < i)]
+        if higher:
+            delta[i], nearest[i] = min(higher)
+    delta[nearest == -1] = delta.max()
+    return belief, delta, nearest
+
+
+def n_centres_found(X, y, peaks):
+    """Class means with a peak nearer than half way to the next class mean."""
+    means = np.array([X[y == k].mean(axis=0) for k in np.unique(y)])
+    apart = pairwise_distances(means) + np.diag(np.full(len(means), np.inf))
+    return int((pairwise_distances(means, X[peaks]).min(axis=1) < apart.min(axis=1) / 2).sum())
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["delta_bel_fourclass", "delta_bel_s2"])
+def test_reference(reference, name):
+    case = reference(name)
+    model = BeliefPeaks(n_neighbors=case.parameters["K"], q=case.parameters["q"]).fit(case["x"])
+    case.assert_equal("BelC", model.belief_)
+    case.assert_equal("delta", model.delta_)
+
+
+def test_reference_neighbors(reference):
+    case = reference("knn_dist")
+    find = belief_peaks._exact_finder(MatrixSource(case["D"]), None)
+    neighbors = belief_peaks._Neighbors.ask(find, len(case["D"]), case.parameters["K"])
+    case.assert_equal("nn_dist", neighbors.distance)
+    case.assert_equal("nn_index", neighbors.index)
+
+
+def test_published_peaks_of_fourclass(shared_data):
+    X, _ = shared_data("fourclass")
+    model = BeliefPeaks(n_neighbors=50, q=0.9).fit(X)
+    assert (model.peaks_ + 1).tolist() == [132, 386, 252, 57]
+    np.testing.assert_allclose(model.belief_[model.peaks_], [0.5151, 0.5136, 0.5089, 0.5085], atol=5e-5)
+    np.testing.assert_allclose(model.delta_[model.peaks_], [4.460, 4.460, 4.127, 3.000], atol=5e-4)
+    assert model.prominence_[model.peaks_].min() > 3 * np.sort(model.prominence_)[-5]
+    np.testing.assert_array_equal(model.cluster_centers_, X[model.peaks_])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "cosine", "seuclidean", "mahalanobis", "callable"])
+@pytest.mark.parametrize(("n_neighbors", "q"), [(1, 0.9), (7, 0.5), (39, 1.0)])
+def test_naive_loops(metric, n_neighbors, q):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    D = pairwise_distances(X, metric="chebyshev" if metric == "callable" else metric)
+    np.fill_diagonal(D, 0)
+    metric = (lambda a, b: np.abs(a - b).max()) if metric == "callable" else metric
+    expected = naive(D, n_neighbors, q)
+    for model in (BeliefPeaks(metric=metric), BeliefPeaks(metric="precomputed")):
+        model.set_params(n_neighbors=n_neighbors, q=q, n_clusters=3).fit(D if model.metric == "precomputed" else X)
+        np.testing.assert_allclose(model.belief_, expected[0], rtol=1e-10)
+        np.testing.assert_allclose(model.delta_, expected[1], rtol=1e-7, atol=1e-12)
+        np.testing.assert_array_equal(model.nearest_higher_, expected[2])
+
+
+def test_search_in_growing_neighborhoods_and_in_blocks(monkeypatch, blobs):
+    X, _ = blobs
+    expected = BeliefPeaks(n_neighbors=2, n_clusters=5).fit(X)
+    n_isolated = len({*range(len(X))} - {*np.flatnonzero(expected.delta_ <= _kth_distance(X, 2))})
+    assert n_isolated > 20
+    asked = []
+    finder = belief_peaks._exact_finder
+
+    def spy(source, n_jobs):
+        find = finder(source, n_jobs)
+        return lambda rows, k: asked.append((len(rows), k)) or find(rows, k)
+
+    monkeypatch.setattr(belief_peaks, "_exact_finder", spy)
+    monkeypatch.setattr(belief_peaks, "_QUERY_ROWS", 64)
+    monkeypatch.setattr(belief_peaks, "_CELLS", 300)
+    model = BeliefPeaks(n_neighbors=2, n_clusters=5).fit(X)
+    assert {k for _, k in asked} >= {3, 8, 32}
+    np.testing.assert_allclose(model.delta_, expected.delta_, rtol=1e-13)
+    for name in ("belief_", "nearest_higher_", "labels_", "peaks_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
+
+
+def _kth_distance(X, k):
+    return NearestNeighbors(n_neighbors=k).fit(X).kneighbors()[0][:, -1]
+
+
+# ---- number of clusters ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "n_clusters"),
+    [("fourclass", 4), ("r15", 15), ("d31", 31), ("s1", 15), ("s2", 15), ("s3", 15), ("s4", 15), ("unbalance", 8)]
+    + [("a1", 20), ("a2", 35), ("a3", 50), ("iris", 3)],
+)
+def test_automatic_number_of_clusters(shared_data, name, n_clusters):
+    X, y = shared_data(name)
+    model = BeliefPeaks().fit(X)
+    assert model.n_clusters_ == len(model.peaks_) == n_clusters
+    assert n_centres_found(X, y, model.peaks_) == n_clusters
+
+
+@pytest.mark.parametrize("n_neighbors", [30, 40, 50, 60, 70])
+def test_automatic_number_hardly_depends_on_the_neighbors(shared_data, n_neighbors):
+    assert BeliefPeaks(n_neighbors=n_neighbors).fit(shared_data("fourclass")[0]).n_clusters_ == 4
+    assert BeliefPeaks(n_neighbors=n_neighbors + 20).fit(shared_data("d31")[0]).n_clusters_ == 31
+
+
+def test_hundred_thousand_objects(shared_data):
+    X, y = shared_data("birch1")
+    start = time.perf_counter()
+    model = BeliefPeaks().fit(X)
+    assert time.perf_counter() - start < 60
+    assert abs(model.n_clusters_ - 100) <= 3
+    assert n_centres_found(X, y, model.peaks_) >= 97
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_given_number_of_clusters(blobs):
+    X, y = blobs
+    model = BeliefPeaks().fit(X)
+    assert model.n_clusters_ == 5
+    for n_clusters in (1, 3, 5, 8, 300):
+        other = BeliefPeaks(n_clusters).fit(X)
+        assert len(other.peaks_) == other.n_clusters_ == n_clusters
+        assert set(other.labels_) == set(range(n_clusters))
+        np.testing.assert_array_equal(other.peaks_[:5], model.peaks_[:n_clusters])
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    last, following = np.sort(model.prominence_)[::-1][4:6]
+    assert following < model.min_prominence_ < last
+
+
+def test_thresholds(blobs):
+    X, _ = blobs
+    model = BeliefPeaks(min_belief=0.3, min_delta=1.0).fit(X)
+    expected = np.flatnonzero((model.belief_ >= 0.3) & (model.delta_ >= 1))
+    assert len(expected) >= 5
+    assert set(model.peaks_) == set(expected)
+    assert (np.diff(model.prominence_[model.peaks_]) <= 0).all()
+    assert (model.min_belief_, model.min_delta_, model.min_prominence_) == (0.3, 1.0, None)
+    few = BeliefPeaks(2, min_belief=0.3, min_delta=1.0).fit(X)
+    np.testing.assert_array_equal(few.peaks_, model.peaks_[:2])
+    only_delta = BeliefPeaks(min_delta=1.0).fit(X)
+    assert only_delta.min_belief_ == np.median(model.belief_)
+    with pytest.raises(ValueError, match="min_delta=1000 must be reached by at least 1 objects, got 0; the largest"):
+        BeliefPeaks(min_delta=1000).fit(X)
+
+
+def test_outliers_are_no_peaks(blobs):
+    X = np.vstack([blobs[0], [[300.0, 300, 300]]])
+    model = BeliefPeaks(6).fit(X)
+    assert 300 not in model.peaks_
+    assert model.delta_[300] > 300
+    assert model.belief_[300] < 0.01
+
+
+def test_one_cluster():
+    X = np.linspace(-1, 1, 41)[:, None] ** 3  # believed the more the nearer to the middle
+    model = BeliefPeaks(n_neighbors=20).fit(X)
+    assert model.n_clusters_ == 1
+    assert (model.labels_ == 0).all()
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+
+
+def test_labels_follow_the_nearest_object_of_higher_belief(blobs):
+    model = BeliefPeaks().fit(blobs[0])
+    np.testing.assert_array_equal(model.labels_[model.peaks_], np.arange(5))
+    others = np.setdiff1d(np.arange(300), model.peaks_)
+    np.testing.assert_array_equal(model.labels_[others], model.labels_[model.nearest_higher_[others]])
+    (top,) = np.flatnonzero(model.nearest_higher_ == -1)
+    assert top == model.belief_.argmax() == model.peaks_[0]
+    assert model.delta_[top] == np.delete(model.delta_, top).max()
+
+
+def test_permuting_objects_permutes_results(blobs):
+    X, _ = blobs
+    shuffle = np.random.default_rng(0).permutation(300)
+    a, b = BeliefPeaks().fit(X), BeliefPeaks().fit(X[shuffle])
+    np.testing.assert_allclose(b.belief_, a.belief_[shuffle], rtol=1e-12)
+    np.testing.assert_array_equal(b.labels_, a.labels_[shuffle])
+    np.testing.assert_array_equal(shuffle[b.peaks_], a.peaks_)
+
+
+def test_same_result_whatever_the_threads(blobs):
+    a, b = (BeliefPeaks(n_jobs=n_jobs).fit(blobs[0]) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(a.belief_, b.belief_)
+    np.testing.assert_array_equal(a.delta_, b.delta_)
+
+
+def test_predict(blobs):
+    X, _ = blobs
+    model = BeliefPeaks().fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    rng = np.random.default_rng(0)
+    new = X[:20] + 1e-6 * rng.normal(size=(20, 3))
+    np.testing.assert_array_equal(model.predict(new), model.labels_[:20])
+    relational = BeliefPeaks(metric="precomputed").fit(pairwise_distances(X))
+    np.testing.assert_array_equal(relational.labels_, model.labels_)
+    np.testing.assert_array_equal(relational.predict(pairwise_distances(new, X)), model.labels_[:20])
+    assert not hasattr(relational, "cluster_centers_")
+
+
+def test_twins_and_ties():
+    X = np.repeat([[0.0, 0], [5, 5], [9, 0]], 20, axis=0)
+    model = BeliefPeaks().fit(X)
+    assert model.n_clusters_ == 3
+    np.testing.assert_array_equal(model.labels_.reshape(3, 20), np.repeat(model.labels_[::20, None], 20, axis=1))
+    assert model.peaks_.tolist() == [0, 20, 40]  # all are believed alike: the first of each wins
+    one = BeliefPeaks().fit(np.ones((10, 2)))
+    assert one.n_clusters_ == 1
+    assert np.isfinite(one.belief_).all()
+    assert (one.delta_ == 0).all()
+    with pytest.warns(UserWarning, match="fewer different objects than the 2 peaks"):
+        BeliefPeaks(2).fit(np.ones((10, 2)))
+
+
+@pytest.mark.parametrize("n_features", [3, 10])  # with trees, and by comparison of all
+def test_far_from_the_origin_and_float32(n_features):
+    X, _ = make_blobs(300, n_features, centers=5, random_state=3)
+    model = BeliefPeaks().fit(X)
+    far = BeliefPeaks().fit(X + 1e7)
+    np.testing.assert_allclose(far.belief_, model.belief_, rtol=1e-6)
+    np.testing.assert_array_equal(far.labels_, model.labels_)
+    np.testing.assert_array_equal(far.predict(X + 1e7), model.labels_)
+    single = BeliefPeaks().fit(X.astype(np.float32))
+    assert single.cluster_centers_.dtype == np.float32
+    np.testing.assert_allclose(single.belief_, model.belief_, rtol=1e-4)
+
+
+# ---- approximate neighbours -----------------------------------------------------------------------------------------
+
+
+class Descent:
+    """Stands in for pynndescent, whose compilation takes a minute: exact, but gives up on every tenth object."""
+
+    def __init__(self, data, metric, n_neighbors, **options):
+        self.index = NearestNeighbors(metric=metric).fit(data)
+        Descent.options = options | {"n_neighbors": n_neighbors}
+
+    def query(self, rows, k):
+        distance, index = self.index.kneighbors(rows, n_neighbors=k)
+        index[::10, -2:] = -1
+        distance[::10, -2:] = np.inf
+        return index.astype(np.int32), distance.astype(np.float32)
+
+
+def test_approximate_neighbors(monkeypatch, blobs):
+    fake = ModuleType("pynndescent")
+    fake.NNDescent = Descent
+    monkeypatch.setitem(sys.modules, "pynndescent", fake)
+    X, _ = blobs
+    exact = BeliefPeaks(neighbors="exact", metric="cityblock").fit(X)
+    model = BeliefPeaks(neighbors="approximate", metric="cityblock", random_state=7).fit(X)
+    assert (exact.neighbors_, model.neighbors_) == ("exact", "approximate")
+    assert Descent.options["random_state"] == 7
+    np.testing.assert_allclose(model.belief_, exact.belief_, rtol=1e-5)
+    np.testing.assert_array_equal(model.labels_, exact.labels_)
+    for metric, data in (("precomputed", pairwise_distances(X)), (lambda a, b: abs(a - b).sum(), X)):
+        with pytest.raises(ValueError, match="neighbors='approximate' needs attributes and a metric by name"):
+            BeliefPeaks(neighbors="approximate", metric=metric).fit(data)
+
+
+def test_automatic_choice_of_approximate_neighbors(monkeypatch, blobs):
+    fake = ModuleType("pynndescent")
+    fake.NNDescent = Descent
+    monkeypatch.setitem(sys.modules, "pynndescent", fake)
+    monkeypatch.setattr(belief_peaks, "find_spec", lambda name: fake)
+    monkeypatch.setattr(belief_peaks, "_APPROXIMATE_FROM", 200)
+    X = np.random.default_rng(0).normal(size=(210, 7))
+    assert BeliefPeaks().fit(X).neighbors_ == "approximate"
+    assert BeliefPeaks().fit(X[:200]).neighbors_ == "exact"
+    assert BeliefPeaks().fit(X[:, :6]).neighbors_ == "exact"
+    assert BeliefPeaks(metric="cityblock").fit(X).neighbors_ == "exact"
+    monkeypatch.setattr(belief_peaks, "find_spec", lambda name: None)
+    assert BeliefPeaks().fit(X).neighbors_ == "exact"
+
+
+def test_missing_extra_is_named(monkeypatch, blobs):
+    monkeypatch.setitem(sys.modules, "pynndescent", None)
+    with pytest.raises(ImportError, match="evidentia\\[neighbors\\]"):
+        BeliefPeaks(neighbors="approximate").fit(blobs[0])
+
+
+@pytest.mark.long
+def test_real_approximate_neighbors():
+    pytest.importorskip("pynndescent")
+    X, y = make_blobs(5000, 10, centers=10, random_state=0)
+    exact = BeliefPeaks().fit(X)
+    a, b = (BeliefPeaks(neighbors="approximate", random_state=0, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(a.belief_, b.belief_)
+    np.testing.assert_allclose(a.belief_, exact.belief_, atol=0.02)
+    assert a.n_clusters_ == exact.n_clusters_ == 10
+    assert adjusted_rand_score(y, a.labels_) > 0.99
+
+
+# ---- parameters -----------------------------------------------------------------------------------------------------
+
+
+def test_automatic_number_of_neighbors():
+    X = np.random.default_rng(0).normal(size=(2500, 2))
+    for n, expected in ((2, 1), (20, 5), (100, 20), (150, 30), (900, 30), (2500, 50)):
+        assert BeliefPeaks(1).fit(X[:n]).n_neighbors_ == expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be None or an integer of at least 1, got 0"),
+        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+        ({"n_neighbors": 30}, "n_neighbors must be below the number of objects, 30, got 30"),
+        ({"n_neighbors": "all"}, "n_neighbors must be 'auto' or an integer"),
+        ({"q": 0}, "q must be a number above 0 and at most 1, got 0"),
+        ({"min_belief": 1.5}, "min_belief must be None or a number"),
+        ({"neighbors": "fast"}, "neighbors must be 'auto' or 'exact' or 'approximate', got 'fast'"),
+        ({"metric": 2}, "metric must be the name of a metric"),
+        ({"metric": "precomputed"}, "square matrix of dissimilarities"),
+    ],
+)
+def test_errors(parameters, words):
+    with pytest.raises(ValueError, match=words):
+        BeliefPeaks(**parameters).fit(np.random.default_rng(0).normal(size=(30, 2)))
+
+
+def test_asymmetric_dissimilarities(blobs):
+    D = pairwise_distances(blobs[0])
+    skewed = D * (1 + 0.1 * np.triu(np.ones_like(D)))
+    with pytest.raises(ValueError, match="symmetric"):
+        BeliefPeaks(metric="precomputed").fit(skewed)
+    model = BeliefPeaks(metric="precomputed", symmetrize=True).fit(skewed)
+    np.testing.assert_allclose(model.belief_, BeliefPeaks().fit(blobs[0]).belief_, rtol=1e-6)
+    assert clone(model).get_params() == model.get_params()

@@ -1,0 +1,603 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster import EVCLUS, _evclus_solver
+from evidentia.constraints import Constraints
+from evidentia.datasets import load_butterfly
+from evidentia.dissimilarity.sampling import random_pairs
+from evidentia.dissimilarity.transform import to_conflict
+
+SAMPLINGS = {"all": {}, "random": {"n_pairs": 30}, "landmarks": {"n_landmarks": 60}}
+sampled = pytest.mark.parametrize("sampling", SAMPLINGS)
+
+
+def evclus(n_clusters, sampling="all", **keywords):
+    keywords = {"random_state": 0, "n_init": 2, **SAMPLINGS[sampling], **keywords}
+    return EVCLUS(n_clusters, sampling=sampling, **keywords)
+
+
+def blobs(n=150, centers=((0, 0), (7, 0), (0, 7)), seed=0, **keywords):
+    """Three clusters that anybody can tell apart, unless told otherwise."""
+    return make_blobs(n, centers=centers, random_state=seed, **keywords)
+
+
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def masses_of(model):
+    return model.credal_partition_.masses
+
+
+# ---- published numbers ----------------------------------------------------------------------------------------------
+
+
+def test_butterfly_by_the_published_table(reference):
+    model = EVCLUS(2, focal_sets="full", d0=11, random_state=0).fit(load_butterfly().data)
+    assert model.stress_ == pytest.approx(0.00478, abs=5e-6)
+    assert model.loss_ == pytest.approx(0.00171, abs=5e-6)
+    assert model.objective_ == pytest.approx(model.stress_, rel=1e-9)
+    # Denoeux (2021), Table 1: empty set, first and second cluster, both
+    table = np.array([
+        [0.11, 0, 0.89, 0], [0.082, 0, 0.75, 0.17], [0, 0, 0.83, 0.17], [0.082, 0, 0.75, 0.17], [0, 0.077, 0.56, 0.36],
+        [0, 0.29, 0.30, 0.42], [0, 0.55, 0.079, 0.37], [0.082, 0.73, 0, 0.18], [0, 0.81, 0, 0.19],
+        [0.082, 0.73, 0, 0.18], [0.11, 0.87, 0, 0.02], [0.97, 0.030, 0, 0],
+    ])  # fmt: skip
+    masses = masses_of(model)
+    if masses[0, 1] > 0.5:
+        masses = masses[:, [0, 2, 1, 3]]
+    np.testing.assert_allclose(masses, table, atol=0.005)
+    assert model.credal_partition_.outliers.tolist() == [11]
+    assert model.credal_partition_.ambiguous.tolist() == [5]
+
+
+def test_protein_by_the_published_numbers(shared_data):
+    D, y = shared_data("protein")
+    model = EVCLUS(4, metric="precomputed", focal_sets="simple", d0_quantile=1.0, random_state=0).fit(D)
+    assert model.d0_ == D.max()
+    assert model.stress_ == pytest.approx(0.00236, abs=5e-6)
+    assert adjusted_rand_score(y, model.labels_) == pytest.approx(0.9888, abs=5e-5)
+
+
+def test_fourclass_by_the_published_numbers(shared_data):
+    X, y = shared_data("fourclass")
+    model = EVCLUS(4, focal_sets="simple", sampling="all", d0_quantile=0.9, random_state=0).fit(X)
+    assert model.loss_ == pytest.approx(0.01079, abs=5e-6)
+    assert model.stress_ == pytest.approx(0.0240, abs=5e-5)
+    assert adjusted_rand_score(y, model.labels_) == pytest.approx(0.729, abs=5e-4)
+    assert model.credal_partition_.nonspecificity_index() == pytest.approx(0.145, abs=5e-4)
+
+
+def test_fourclass_with_sampled_pairs_by_the_published_number(shared_data):
+    X, y = shared_data("fourclass")
+    pairs, count = random_pairs(400, 100, np.random.default_rng(0))
+    times = count.astype(int)
+    d = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
+    D = sparse.coo_matrix((np.repeat(d, times), np.repeat(pairs, times, axis=0).T), shape=(400, 400))
+    model = EVCLUS(4, metric="precomputed", focal_sets="pairs", d0_quantile=0.9, n_init=2, random_state=0).fit(D)
+    assert 0.0046 <= model.loss_ <= 0.0050  # over the sampled pairs
+    same = EVCLUS(4, sampling="random", focal_sets="pairs", d0_quantile=0.9, n_init=2, random_state=0).fit(X)
+    assert same.loss_ == pytest.approx(0.00495, abs=5e-5)  # over all pairs
+    for fit in (model, same):
+        assert 0.70 < adjusted_rand_score(y, fit.labels_) < 0.76
+
+
+@pytest.mark.parametrize(
+    ("name", "rtol", "atol"),
+    [
+        ("kevclus_butterfly_full_alldist", 1e-6, 1e-4),
+        ("kevclus_protein_simple_alldist", 3e-3, None),  # the reference stopped early, on a long flat slope
+        ("kcevclus_bananas_full_alldist", 1e-6, 3e-4),
+    ],
+)
+def test_from_the_same_start_we_end_where_the_published_program_does(reference, name, rtol, atol):
+    case = reference(name)
+    p, n = case.parameters, len(case["D"])
+    D = np.zeros((n, n))
+    D[np.arange(n)[:, None], case["J"]] = case["D"]
+    family = FocalSets(case["F"])
+    constraints = Constraints(case["ML"], case["CL"]) if "ML" in case else None
+    model = EVCLUS(
+        p["c"], metric="precomputed", sampling="all", focal_sets=family, d0=p["d0"], xi=p.get("xi", 0.5), tol=1e-10,
+        init=CredalPartition(case["m0"], family), max_iter=5000, random_state=0,  # whose visiting order numbers alike
+    ).fit(D, constraints=constraints)  # fmt: skip
+    theirs = float(case["objective"] if constraints is not None else case["stress"])
+    assert theirs * (1 - rtol) <= model.objective_ <= theirs * (1 + 1e-8)
+    if atol is not None:
+        case.assert_equal("mass", masses_of(model), atol=atol)
+        case.assert_equal("N", model.credal_partition_.nonspecificity_index(), atol=atol)
+    else:
+        assert adjusted_rand_score(model.labels_, case["y_pl"]) > 0.98
+
+
+def test_golden_iris():
+    X, y = iris()
+    pairs, simple = EVCLUS(3, random_state=0).fit(X), EVCLUS(3, focal_sets="simple", random_state=0).fit(X)
+    assert pairs.objective_ == pytest.approx(0.005583265, abs=1e-8)
+    assert simple.objective_ == pytest.approx(0.019451278, abs=1e-8)
+    assert pairs.d0_ == pytest.approx(4.1436699)
+    assert adjusted_rand_score(y, pairs.labels_) == pytest.approx(0.743, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "n_clusters", "standardise", "least"),
+    [("wine", 3, True, 0.88), ("iris", 3, False, 0.73), ("seeds", 3, True, 0.79), ("heart", 2, True, 0.38)],
+)
+def test_quality(shared_data, name, n_clusters, standardise, least, seed):
+    X, y = shared_data(name, standardise)
+    assert adjusted_rand_score(y, EVCLUS(n_clusters, random_state=seed).fit_predict(X)) >= least
+
+
+def test_quality_ecoli(shared):
+    z = np.load(shared / "data" / "ecoli.npz")
+    names, y = [str(name) for name in z["names"]], z["y"].copy()
+    kept = np.isin(y, [names.index(name) for name in ("cp", "im", "pp", "imU")])
+    y[y == names.index("imU")] = names.index("im")
+    X = z["X"][kept][:, [0, 1, 4, 5, 6]]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    for seed in range(2):
+        assert adjusted_rand_score(y[kept], EVCLUS(3, random_state=seed).fit_predict(X)) >= 0.79
+
+
+def test_quality_of_many_clusters_with_landmarks(shared_data):
+    X, y = shared_data("s2", True)
+    model = EVCLUS(15, random_state=0, n_init=3).fit(X[::2])
+    assert model.sampling_ == "landmarks"
+    assert len(model.landmarks_) == 1000
+    assert adjusted_rand_score(y[::2], model.labels_) >= 0.93
+    assert adjusted_rand_score(y[1::2], model.predict(X[1::2])) >= 0.92
+    assert len(model.shepard().delta) == 5000
+
+
+# ---- what every fit must satisfy ------------------------------------------------------------------------------------
+
+
+@sampled
+@pytest.mark.parametrize("focal_sets", ["simple", "pairs", "full", "selected", FocalSets.simple(3, empty=False)])
+def test_masses_objective_and_attributes(sampling, focal_sets):
+    X, y = blobs()
+    model = evclus(3, sampling, focal_sets=focal_sets).fit(X)
+    masses = masses_of(model)
+    assert masses.shape == (150, len(model.focal_sets_))
+    assert masses.min() >= 0
+    np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-9)
+    assert np.diff(model.history_).max() <= 1e-12
+    assert model.history_[-1] == model.objective_
+    assert model.n_iter_ == len(model.history_)
+    assert model.converged_
+    assert model.sampling_ == sampling
+    assert adjusted_rand_score(y, model.labels_) == 1
+    np.testing.assert_array_equal(model.labels_, model.credal_partition_.labels)
+    assert model.credal_partition_.metadata["method"] == "EVCLUS"
+
+
+def test_stress_and_loss_are_those_of_all_pairs():
+    X, _ = blobs(60)
+    model = evclus(3, d0_quantile=0.7).fit(X)
+    D = pairwise_distances(X)[np.triu_indices(60, 1)]
+    assert model.d0_ == pytest.approx(np.quantile(D, 0.7))
+    delta = to_conflict(D, model.d0_)
+    masses = masses_of(model)
+    kappa = (masses @ model.focal_sets_.conflict @ masses.T)[np.triu_indices(60, 1)]
+    squares = np.sum((kappa - delta) ** 2)
+    assert model.stress_ == pytest.approx(squares / np.sum(delta**2))
+    assert model.objective_ == pytest.approx(model.stress_, rel=1e-6)
+    assert model.loss_ == pytest.approx(squares / len(D))
+    shepard = model.shepard(n_pairs=10_000)
+    np.testing.assert_allclose(shepard.dissimilarity, D, atol=1e-9)
+    np.testing.assert_allclose(shepard.delta, delta, atol=1e-9)
+    np.testing.assert_allclose(shepard.conflict, kappa, atol=1e-9)
+    few = model.shepard(n_pairs=100)
+    assert len(few.delta) == 100
+    assert np.isin(few.conflict, shepard.conflict).all()
+
+
+def test_estimates_beyond_a_thousand_objects():
+    X, _ = blobs(1200)
+    random, landmarks = EVCLUS(3, sampling="random", n_init=1, random_state=0), EVCLUS(3, n_init=1, random_state=0)
+    for model in (random.fit(X), landmarks.fit(X)):
+        masses = masses_of(model)
+        i, j = np.triu_indices(1200, 1)
+        delta = to_conflict(pairwise_distances(X)[i, j], model.d0_)
+        kappa = (masses @ model.focal_sets_.conflict @ masses.T)[i, j]
+        assert model.stress_ == pytest.approx(np.sum((kappa - delta) ** 2) / np.sum(delta**2), rel=0.05)
+
+
+@sampled
+def test_same_seed_same_bits_whatever_the_threads(sampling):
+    X, _ = blobs(400, cluster_std=2.5)
+    one, two, other = (evclus(3, sampling, n_jobs=jobs, n_init=4).fit(X) for jobs in (1, 2, None))
+    for model in (two, other):
+        np.testing.assert_array_equal(masses_of(one), masses_of(model))
+        assert one.history_.tolist() == model.history_.tolist()
+        np.testing.assert_array_equal(one.predict_mass(X + 0.1).masses, model.predict_mass(X + 0.1).masses)
+
+
+def test_random_states_of_every_kind():
+    X, _ = blobs(60)
+    for make in (lambda: 3, lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)):
+        one, two = (evclus(3, random_state=make(), init="random").fit(X) for _ in range(2))
+        np.testing.assert_array_equal(masses_of(one), masses_of(two))
+
+
+@sampled
+def test_scale_does_not_matter(sampling):
+    X, _ = blobs(cluster_std=2.0)
+    one, kilo = evclus(3, sampling).fit(X), evclus(3, sampling).fit(1024 * X)  # the same digits
+    np.testing.assert_array_equal(masses_of(kilo), masses_of(one))
+    assert kilo.d0_ == 1024 * one.d0_
+    ten = evclus(3, sampling).fit(10 * X)
+    assert ten.objective_ == pytest.approx(one.objective_, rel=1e-3)
+    np.testing.assert_array_equal(ten.labels_, one.labels_)
+    if sampling == "all":  # few sampled pairs leave several minima, and rounding may choose
+        assert ten.objective_ == pytest.approx(one.objective_, rel=1e-8)
+        np.testing.assert_allclose(masses_of(ten), masses_of(one), atol=1e-3)
+
+
+@sampled
+def test_position_does_not_matter(sampling):
+    """Distances far from the origin once lost all their digits."""
+    X, y = blobs()
+    near, far = evclus(3, sampling).fit(X), evclus(3, sampling).fit(X + 1e8)
+    assert far.objective_ == pytest.approx(near.objective_, rel=1e-4)
+    assert adjusted_rand_score(y, far.labels_) == 1
+    assert far.d0_ == pytest.approx(near.d0_, rel=1e-6)
+
+
+def test_order_of_the_objects_does_not_matter():
+    X, _ = blobs(cluster_std=2.0)
+    start = evclus(3, init="random", max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        init = start.fit(X).credal_partition_
+    shuffled = np.random.default_rng(1).permutation(150)
+    one = evclus(3, init=init, tol=1e-12).fit(X)
+    two = evclus(3, init=init[shuffled], tol=1e-12).fit(X[shuffled])
+    assert two.objective_ == pytest.approx(one.objective_, rel=1e-8)
+    np.testing.assert_allclose(masses_of(two), masses_of(one)[shuffled], atol=1e-3)
+
+
+@sampled
+def test_an_outlier_belongs_to_no_cluster(sampling):
+    X, _ = blobs(centers=[[0, 0], [6, 0]], cluster_std=0.7)
+    X = np.vstack([X, [[3, 60]]])
+    model = evclus(2, sampling).fit(X)
+    assert masses_of(model)[-1, 0] > 0.9
+    assert 150 in model.credal_partition_.outliers
+    assert masses_of(model)[:-1, 0].mean() < 0.2
+    assert masses_of(model.fit(X))[:-1, 0].mean() < 0.2
+    assert model.predict_mass([[60, 60]]).masses[0, 0] > 0.9
+
+
+def test_more_sets_fit_better():
+    X, _ = blobs(120, centers=[[0, 0], [4, 0], [0, 4], [4, 4]], cluster_std=1.3)
+    simple, selected, pairs, full = (
+        evclus(4, focal_sets=name, n_init=4).fit(X).objective_ for name in ("simple", "selected", "pairs", "full")
+    )
+    assert simple > selected > pairs > full
+
+
+@sampled
+def test_the_second_step_goes_on_where_the_first_ended(sampling):
+    X, _ = blobs(centers=[[0, 0], [4, 0], [0, 4], [4, 4]], cluster_std=1.3)
+    constraints = Constraints(must_link=[(0, 1)], cannot_link=[(2, 3), (5, 6)])
+    for known in (None, constraints):
+        simple = evclus(4, sampling, focal_sets="simple").fit(X, constraints=known)
+        selected = evclus(4, sampling, focal_sets="selected").fit(X, constraints=known)
+        assert selected.objective_ <= simple.objective_
+        assert selected.history_[: simple.n_iter_].tolist() == simple.history_.tolist()
+        assert len(selected.focal_sets_) > len(simple.focal_sets_)
+    wide = evclus(4, sampling, focal_sets="selected", n_neighbors=3).fit(X)
+    assert len(wide.focal_sets_) == len(FocalSets.pairs(4))
+
+
+@sampled
+def test_float32_is_kept(sampling):
+    X, _ = blobs(cluster_std=1.5)
+    single, double = evclus(3, sampling).fit(X.astype(np.float32)), evclus(3, sampling).fit(X)
+    assert masses_of(single).dtype == np.float32
+    assert masses_of(double).dtype == np.float64
+    assert single.predict_mass(X.astype(np.float32)).masses.dtype == np.float32
+    np.testing.assert_allclose(masses_of(single), masses_of(double), atol=2e-2)
+    assert single.stress_ == pytest.approx(double.stress_, rel=1e-3)
+
+
+@sampled
+def test_pandas_keeps_its_index(sampling):
+    X, _ = blobs(100)
+    table = pd.DataFrame(X, columns=["u", "v"], index=[f"object {i}" for i in range(100)])
+    model = evclus(3, sampling).fit(table)
+    assert model.credal_partition_.index[7] == "object 7"
+    assert model.predict_mass(table.iloc[5:9]).index.tolist() == [f"object {i}" for i in range(5, 9)]
+    assert model.feature_names_in_.tolist() == ["u", "v"]
+    assert model.n_features_in_ == 2
+    plain = evclus(3, sampling).fit(X)
+    np.testing.assert_array_equal(masses_of(model), masses_of(plain))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table.rename(columns={"u": "w"}))
+
+
+# ---- starts ---------------------------------------------------------------------------------------------------------
+
+
+@sampled
+def test_warm_start(sampling):
+    X, _ = blobs(cluster_std=2.5)
+    cold = evclus(3, sampling, n_init=5).fit(X)
+    for init in (cold.credal_partition_, masses_of(cold), masses_of(cold).tolist()):
+        warm = evclus(3, sampling, init=init).fit(X)
+        assert warm.objective_ <= cold.objective_ * (1 + (1e-6 if sampling == "all" else 0.2))
+        assert warm.n_iter_ <= 60
+        assert adjusted_rand_score(cold.labels_, warm.labels_) > 0.95
+    poorer = CredalPartition.from_hard(cold.labels_)
+    richer = evclus(3, sampling, init=poorer, focal_sets="full").fit(X)
+    assert richer.objective_ < 1.1 * cold.objective_
+
+
+def test_medoids_are_better_than_chance():
+    X, y = blobs(400, centers=20, cluster_std=0.2, center_box=(-20, 20))
+    medoids, chance = (evclus(20, init=init, n_init=1).fit(X) for init in ("medoids", "random"))
+    assert adjusted_rand_score(y, medoids.labels_) > adjusted_rand_score(y, chance.labels_)
+    assert adjusted_rand_score(y, medoids.labels_) > 0.9
+    assert medoids.objective_ < chance.objective_
+
+
+def test_the_best_of_several_starts_is_kept():
+    X, _ = blobs(120, centers=6, cluster_std=1.5)
+    single = [evclus(6, n_init=1, init="random", random_state=seed).fit(X).objective_ for seed in range(6)]
+    assert max(single) > 1.01 * min(single)
+    assert evclus(6, n_init=12, init="random").fit(X).objective_ < np.median(single)
+
+
+def test_sweeps_are_counted(capsys):
+    X, _ = blobs(60, cluster_std=3.0)
+    for max_iter in (1, 2, 5):
+        for focal_sets in ("simple", "selected"):
+            with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter}"):
+                model = evclus(3, max_iter=max_iter, focal_sets=focal_sets).fit(X)
+            assert model.n_iter_ == max_iter
+            assert not model.converged_
+    assert evclus(3, tol=1e-3).fit(X).n_iter_ < evclus(3, tol=1e-9).fit(X).n_iter_
+    assert capsys.readouterr().err == ""
+    evclus(3, verbose=1).fit(X)
+    assert "EVCLUS" in capsys.readouterr().err
+
+
+# ---- new objects ----------------------------------------------------------------------------------------------------
+
+
+def largest_distance(a, b):
+    return float(np.abs(a - b).max())
+
+
+@sampled
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "manhattan", "cosine", "correlation", "seuclidean", "mahalanobis", largest_distance]
+)
+def test_objects_of_the_fit_keep_their_masses(sampling, metric, dtype):
+    """Their dissimilarity to themselves may be a rounding error (cosine); iris has three equal objects."""
+    X = iris()[0][::2].astype(dtype)
+    X[3] = X[70]
+    model = evclus(3, sampling, metric=metric, n_landmarks=30).fit(X)
+    np.testing.assert_array_equal(model.predict_mass(X).masses, masses_of(model))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@sampled
+def test_objects_of_the_fit_keep_their_masses_precomputed(sampling):
+    D = pairwise_distances(iris()[0][::2])
+    D[3], D[:, 3] = D[70], D[:, 70]
+    D[3, [3, 70]] = D[[3, 70], 3] = 0
+    model = evclus(3, sampling, metric="precomputed", n_landmarks=30).fit(D)
+    np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
+    np.testing.assert_array_equal(model.predict_mass(D[:, model.landmarks_]).masses, masses_of(model))
+    assert model.predict_mass(D.astype(np.float32)).masses.dtype == np.float32
+    # a diagonal of rounding errors, as cosine distances have it
+    noisy = D + np.diag(np.full(75, 1e-12))
+    np.testing.assert_array_equal(masses_of(clone(model).fit(noisy)), masses_of(model))
+    np.testing.assert_array_equal(model.predict_mass(noisy).masses, masses_of(model))
+
+
+def test_zero_does_not_make_objects_the_same_without_metric_axioms():
+    X, _ = blobs(60, cluster_std=2.0)
+    D = pairwise_distances(X)
+    i, j = np.unravel_index(np.argmax(D), D.shape)
+    D[i, j] = D[j, i] = 0
+    model = evclus(3, metric="precomputed").fit(D)
+    np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
+    assert model.stress_ == pytest.approx(model.objective_, rel=1e-6)
+
+
+@sampled
+def test_objects_of_the_fit_keep_their_masses_gower(sampling):
+    X, y = iris()
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(X[::2], columns=list("abcd"), index=np.arange(0, 150, 2))
+    table["kind"] = np.where(rng.random(75) < 0.8, y[::2], rng.integers(0, 3, 75)).astype(str)
+    table.loc[rng.random(75) < 0.2, "a"] = np.nan
+    table.loc[rng.random(75) < 0.2, "kind"] = None
+    model = evclus(3, sampling, metric="gower", n_landmarks=30).fit(table)
+    assert model.n_features_in_ == 5
+    assert adjusted_rand_score(y[::2], model.labels_) > 0.7
+    np.testing.assert_array_equal(model.predict_mass(table).masses, masses_of(model))
+    assert model.predict_mass(table.iloc[[4]]).index.tolist() == [8]
+
+
+@sampled
+def test_new_objects_of_the_same_clusters(sampling):
+    X, y = blobs(400, centers=[[0, 0], [5, 0], [0, 5]])
+    train, test = np.arange(400) % 2 == 0, np.arange(400) % 2 == 1
+    model = evclus(3, sampling, n_landmarks=100).fit(X[train])
+    predicted = model.predict(X[test])
+    joined = np.concatenate([model.labels_, predicted])
+    assert adjusted_rand_score(np.concatenate([y[train], y[test]]), joined) > 0.95
+    partition = model.predict_mass(X[test])
+    assert isinstance(partition, CredalPartition)
+    np.testing.assert_allclose(partition.masses.sum(axis=1), 1, atol=1e-9)
+    alone = np.vstack([model.predict_mass(X[[i]]).masses for i in np.flatnonzero(test)[:20]])
+    np.testing.assert_allclose(alone, partition.masses[:20], atol=1e-9)
+    D = pairwise_distances(X)
+    given = evclus(3, sampling, metric="precomputed", n_landmarks=100, d0=model.d0_).fit(D[np.ix_(train, train)])
+    assert adjusted_rand_score(given.predict(D[np.ix_(test, train)]), predicted) > 0.95
+
+
+def test_new_objects_are_compared_with_a_sample_when_there_are_many(monkeypatch):
+    monkeypatch.setattr(_evclus_solver, "_MOST_REFERENCES", 80)
+    X, y = blobs(200)
+    model = evclus(3, "random").fit(X)
+    assert len(model.landmarks_) == 80
+    np.testing.assert_array_equal(model.predict_mass(X[model.landmarks_]).masses, masses_of(model)[model.landmarks_])
+    assert adjusted_rand_score(y, model.predict(X)) == 1
+    D = pairwise_distances(X)
+    given = evclus(3, "random", metric="precomputed").fit(D)
+    np.testing.assert_array_equal(given.predict(D), given.predict(D[:, given.landmarks_]))
+
+
+# ---- sampled pairs in a sparse matrix -------------------------------------------------------------------------------
+
+
+def sparse_pairs(X, k=40, triangles="both", diagonal=False, seed=0):
+    n = len(X)
+    pairs, _ = random_pairs(n, k, np.random.default_rng(seed))
+    d = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
+    i, j = pairs.T
+    if triangles == "both":
+        i, j, d = np.concatenate([i, j]), np.concatenate([j, i]), np.tile(d, 2)
+    if diagonal:
+        i, j, d = (np.concatenate([a, b]) for a, b in ((i, np.arange(n)), (j, np.arange(n)), (d, np.zeros(n))))
+    return sparse.coo_matrix((d, (i, j)), shape=(n, n))
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.lil_matrix])
+def test_sparse_matrices_in_one_or_both_triangles(form):
+    X, y = blobs()
+    one = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="upper")))
+    both = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="both")))
+    auto = EVCLUS(3, metric="precomputed", random_state=0, n_init=2).fit(form(sparse_pairs(X, triangles="both")))
+    assert auto.sampling_ == "random"
+    np.testing.assert_allclose(masses_of(one), masses_of(both), atol=1e-5)
+    np.testing.assert_array_equal(masses_of(both), masses_of(auto))
+    assert adjusted_rand_score(y, both.labels_) == 1
+    assert both.stress_ == pytest.approx(both.objective_, rel=1e-9)
+
+
+def test_new_objects_in_sparse_matrices():
+    X, y = blobs()
+    D = sparse_pairs(X, diagonal=True).tocsr()
+    model = evclus(3, "random", metric="precomputed").fit(D)
+    np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
+    bare = sparse_pairs(X).tocsr()  # each row then is one more update
+    np.testing.assert_allclose(model.predict_mass(bare).masses, masses_of(model), atol=2e-3)
+    new, truth = X[::3] + 0.05, y[::3]
+    every = pairwise_distances(new, X)
+    assert adjusted_rand_score(truth, model.predict(every)) == 1
+    some = sparse.csr_matrix(np.where(np.random.default_rng(0).random(every.shape) < 0.3, every, 0))
+    assert adjusted_rand_score(truth, model.predict(some)) == 1
+    dense = evclus(3, "landmarks", metric="precomputed").fit(pairwise_distances(X))
+    assert adjusted_rand_score(truth, dense.predict(some)) == 1  # entries for others than the landmarks are left aside
+
+
+def test_stored_zeros_are_dissimilarities():
+    X, _ = blobs(40)
+    D = sparse_pairs(X, k=39).tocsr()
+    apart = evclus(3, "random", metric="precomputed").fit(D)
+    i, j = np.unravel_index(np.argmax(D.toarray()), D.shape)
+    D[i, j] = D[j, i] = 0
+    assert D.nnz == 40 * 39
+    together = evclus(3, "random", metric="precomputed", d0=apart.d0_).fit(D)
+    before, after = (
+        masses_of(model)[i] @ model.focal_sets_.conflict @ masses_of(model)[j] for model in (apart, together)
+    )
+    assert after < before
+
+
+# ---- constraints ----------------------------------------------------------------------------------------------------
+
+
+@sampled
+@pytest.mark.parametrize("kind", ["must_link", "cannot_link", "both"])
+@pytest.mark.parametrize("focal_sets", ["simple", "pairs"])
+def test_constraints_are_obeyed(sampling, kind, focal_sets):
+    X, y = iris()
+    known = Constraints.from_labels(y, 60, random_state=1)
+    if kind != "both":
+        known = Constraints(**{kind: getattr(known, kind)})
+    free = evclus(3, sampling, focal_sets=focal_sets).fit(X)
+    bound = evclus(3, sampling, focal_sets=focal_sets).fit(X, constraints=known)
+    before, after = known.violations(free.credal_partition_), known.violations(bound.credal_partition_)
+    assert len(before) > 0
+    assert len(after) <= len(before) / 2
+    assert after.degree.mean() < 0.5 * before.degree.mean()
+    assert np.diff(bound.history_).max() <= 1e-12
+    if kind == "both":
+        assert adjusted_rand_score(y, bound.labels_) > adjusted_rand_score(y, free.labels_)
+    np.testing.assert_allclose(masses_of(bound).sum(axis=1), 1, atol=1e-9)
+
+
+@sampled
+def test_constraints_without_weight_change_nothing(sampling):
+    X, y = iris()
+    known = Constraints.from_labels(y, 20, random_state=1)
+    free = evclus(3, sampling).fit(X)
+    for constraints, xi in ((known, 0), (Constraints(), 0.5)):
+        bound = evclus(3, sampling, xi=xi).fit(X, constraints=constraints)
+        np.testing.assert_array_equal(masses_of(bound), masses_of(free))
+
+
+def test_weight_of_constraints():
+    X, y = iris()
+    known = Constraints.from_labels(y, 60, random_state=1)
+    degrees = [
+        known.violations(evclus(3, xi=xi).fit(X, constraints=known).credal_partition_).degree.mean()
+        for xi in (0, 0.01, 0.05, 0.5)
+    ]
+    assert np.all(np.diff(degrees) < 0)
+    program = evclus(3, xi=0.02, tol=1e-9).fit(X, constraints=known)
+    paper = evclus(3, xi=0.08, xi_convention="paper", tol=1e-9).fit(X, constraints=known)
+    assert program.objective_ == pytest.approx(paper.objective_, rel=1e-6)
+
+
+def test_objects_of_a_constrained_fit_keep_their_masses():
+    X, y = blobs(cluster_std=2.5)
+    known = Constraints.from_labels(y, 40, random_state=0)
+    for sampling in SAMPLINGS:
+        model = evclus(3, sampling).fit(X, constraints=known)
+        np.testing.assert_array_equal(model.predict_mass(X).masses, masses_of(model))
+
+
+@sampled
+def test_constraints_tell_equal_objects_apart(sampling):
+    X, _ = blobs(100, centers=[[0, 0], [5, 0]])
+    X[90] = X[10]
+    model = evclus(2, sampling, xi=50).fit(X, constraints=Constraints(cannot_link=[(10, 90)]))
+    assert model.labels_[10] != model.labels_[90]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "precomputed"])
+@pytest.mark.parametrize("kind", ["must_link", "cannot_link", "both"])
+def test_more_constrained_objects_than_landmarks(monkeypatch, kind, metric):
+    monkeypatch.setattr(_evclus_solver, "_MOST_REFERENCES", 20)
+    X, y = iris()
+    known = Constraints.from_labels(y, 60, random_state=1)
+    if kind != "both":
+        known = Constraints(**{kind: getattr(known, kind)})
+    data = pairwise_distances(X) if metric == "precomputed" else X
+    free = evclus(3, "landmarks", metric=metric).fit(data)
+    bound = evclus(3, "landmarks", metric=metric).fit(data, constraints=known)
+    constrained = np.unique(np.concatenate([known.must_link, known.cannot_link]))
+    assert len(np.setdiff1d(constrained, bound.landmarks_)) > 0
+    before, after = known.violations(free.credal_partition_), known.violations(bound.credal_partition_)
+    assert len(after) < len(before)
+    assert after.degree.mean() < before.degree.mean()
+    np.testing.assert_allclose(masses_of(bound).sum(axis=1), 1, atol=1e-9)

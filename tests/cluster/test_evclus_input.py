@@ -1,0 +1,190 @@
+"""What EVCLUS refuses, and how clearly; what it takes although it looks odd."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import pairwise_distances
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster import EVCLUS
+from evidentia.constraints import Constraints
+
+X = make_blobs(30, centers=3, random_state=0)[0]
+D = pairwise_distances(X)
+
+
+def changed(i, j, value):
+    out = D.copy()
+    out[i, j] = value
+    return out
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (-D, "Negative values in data.*at least 0"),
+        (changed(2, 3, np.nan), "NaN"),
+        (changed(2, 3, np.inf), "infinity"),
+        (D[:, :5], r"square matrix.*precomputed.*\(30, 5\)"),
+        (changed(0, 1, D[0, 1] + 2.5), r"symmetric.*difference 2\.5.*symmetrize=True"),
+        (changed(4, 4, 1.0), "zero diagonal.*up to 1"),
+        (np.zeros((30, 30)), "all dissimilarities are zero"),
+        (sparse.csr_matrix(-D), "Negative values in data"),
+        (sparse.csr_matrix(D[:, :5]), r"square.*\(30, 5\)"),
+        (sparse.block_diag([D, D]).tocsr(), "2 separate groups.*smallest of 30"),
+        (sparse.csr_matrix((30, 30)), "30 separate groups"),
+        (sparse.csr_matrix(changed(0, 1, 9.0)), r"pair \(0, 1\) is stored with .*symmetrize"),
+        (sparse.csr_matrix(D + np.eye(30)), "diagonal"),
+    ],
+)
+def test_bad_dissimilarities(data, words):
+    with pytest.raises(ValueError, match=words):
+        EVCLUS(metric="precomputed").fit(data)
+
+
+def test_asymmetric_matrices_on_request():
+    crooked = changed(0, 1, D[0, 1] + 1)
+    mean = (crooked + crooked.T) / 2
+    for make in (np.asarray, sparse.csr_matrix):
+        keywords = {"metric": "precomputed", "n_init": 2, "random_state": 0}
+        one = EVCLUS(3, symmetrize=True, **keywords).fit(make(crooked))
+        other = EVCLUS(3, **keywords).fit(make(mean))
+        np.testing.assert_array_equal(one.credal_partition_.masses, other.credal_partition_.masses)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_dissimilarities_of_any_size(size):
+    one, other = (EVCLUS(3, metric="precomputed", random_state=0).fit(scale * D) for scale in (1, size))
+    assert other.objective_ == pytest.approx(one.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"d0": 0}, "d0 must be"),
+        ({"d0": -1.0}, "d0 must be"),
+        ({"d0": np.nan}, "d0 must be"),
+        ({"d0_quantile": 0}, "d0_quantile must be"),
+        ({"d0_quantile": 2}, "d0_quantile must be"),
+        ({"d0_quantile": "large"}, "d0_quantile must be"),
+        ({"n_clusters": 0}, "n_clusters must be"),
+        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+        ({"focal_sets": "all"}, "focal_sets must be"),
+        ({"focal_sets": FocalSets.pairs(3)}, "focal_sets is a family on 3 clusters"),
+        ({"metric": "nonsense"}, "metric"),
+        ({"metric": 3}, "metric must be"),
+        ({"metric": lambda a, b: -1.0}, "metric gave.*at least 0"),
+        ({"metric": lambda a, b: np.nan}, "metric gave.*finite"),
+        ({"sampling": "some"}, "sampling must be"),
+        ({"sampling": "landmarks", "n_landmarks": 2, "n_clusters": 3}, "n_landmarks=2 must be at least n_clusters=3"),
+        ({"n_landmarks": 1.5}, "n_landmarks must be"),
+        ({"n_pairs": 0}, "n_pairs must be"),
+        ({"init": "centres"}, "init must be"),
+        ({"init": np.ones((30, 3)) / 3}, r"init must hold masses of shape \(30, 4\), got \(30, 3\)"),
+        ({"init": CredalPartition.from_hard([0, 1])}, "init must be a partition of 30 objects into 2 clusters"),
+        ({"init": CredalPartition.from_hard([0, 1, 2] * 10)}, "init must be a partition of 30 objects into 2"),
+        (
+            {
+                "init": CredalPartition(np.tile([0, 0, 0, 1.0], (30, 1)), FocalSets.full(2)),
+                "focal_sets": FocalSets.simple(2, omega=False),
+            },
+            "init has masses on sets that focal_sets lacks",
+        ),
+        ({"xi": -1}, "xi must be"),
+        ({"xi_convention": "theirs"}, "xi_convention must be"),
+        ({"symmetrize": "yes"}, "symmetrize must be"),
+        ({"n_init": 0}, "n_init must be"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"tol": -1}, "tol must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"random_state": "seed"}, "random_state must be"),
+        ({"device": None}, "device must be"),
+    ],
+)
+def test_bad_parameters(keywords, words):
+    with pytest.raises(ValueError, match=words):
+        EVCLUS(**keywords).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "kind", "words"),
+    [
+        (Constraints(must_link=[(0, 30)]), ValueError, "30"),
+        (Constraints(must_link=[(0, 1)], cannot_link=[(1, 0)]), ValueError, "contradict each other: 0 and 1"),
+        ([(0, 1)], TypeError, "constraints must be a Constraints object, got list"),
+    ],
+)
+def test_bad_constraints(constraints, kind, words):
+    for xi in (0, 0.5):
+        with pytest.raises(kind, match=words):
+            EVCLUS(xi=xi).fit(X, constraints=constraints)
+
+
+def test_dissimilarities_that_tell_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a perfect fit is a converged one
+        equal = EVCLUS(2, metric="precomputed", random_state=0).fit(np.ones((8, 8)) - np.eye(8))
+    assert 0 <= equal.objective_ < 1e-12
+    np.testing.assert_allclose(equal.credal_partition_.masses - equal.credal_partition_.masses[0], 0, atol=1e-3)
+    with pytest.raises(ValueError, match="all dissimilarities are zero"):
+        EVCLUS(2, d0=1.0).fit(np.ones((8, 2)))
+    heap = np.vstack([np.zeros((30, 2)), np.ones((1, 2))])
+    with pytest.raises(ValueError, match="0.8 quantile.*give d0, or a larger d0_quantile"):
+        EVCLUS(2).fit(heap)
+    labels = EVCLUS(2, d0_quantile=1.0, random_state=0).fit(heap).labels_
+    assert len(set(labels[:30])) == 1
+    assert labels[30] != labels[0]
+
+
+def test_few_objects():
+    two = np.array([[0.0, 0.0], [1.0, 1.0]])
+    for sampling in ("all", "random", "landmarks"):
+        assert sorted(EVCLUS(2, sampling=sampling, random_state=0).fit_predict(two)) == [0, 1]
+    for n_clusters in (1, 2):
+        with pytest.raises(ValueError, match="n_samples=1"):
+            EVCLUS(n_clusters).fit(two[:1])
+    one = EVCLUS(1).fit(X)  # one cluster, or none
+    assert one.credal_partition_.masses.shape == (30, 2)
+    assert set(one.labels_) == {0}
+    # more clusters than different objects
+    few = EVCLUS(4, d0=1.0, random_state=0).fit(np.repeat(two, 10, axis=0))
+    assert len(set(few.labels_)) == 2
+
+
+def test_bad_uses():
+    with pytest.raises(NotFittedError):
+        EVCLUS().predict(X)
+    with pytest.raises(NotFittedError):
+        EVCLUS().shepard()
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        EVCLUS().fit(sparse.csr_matrix(X))
+    for sampling in ("all", "landmarks"):
+        with pytest.raises(ValueError, match=f"sampling='{sampling}' needs all dissimilarities"):
+            EVCLUS(metric="precomputed", sampling=sampling).fit(sparse.csr_matrix(D))
+    model = EVCLUS(2).fit(X)
+    with pytest.raises(ValueError, match="3 features.*expecting 2"):
+        model.predict(np.ones((4, 3)))
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict([[np.nan, 1]])
+    given = EVCLUS(2, sampling="landmarks", metric="precomputed", n_landmarks=10).fit(D)
+    with pytest.raises(ValueError, match="X has 7 features, but EVCLUS is expecting 30.*10 of landmarks_"):
+        given.predict(D[:, :7])
+    with pytest.raises(ValueError, match="Negative"):
+        given.predict(-D)
+    with pytest.raises(ValueError, match="30 columns"):
+        given.predict(sparse.csr_matrix(D[:, :7]))
+    with pytest.raises(ValueError, match="row 1 of X holds no dissimilarity"):
+        given.predict(sparse.csr_matrix(np.vstack([D[0], np.zeros(30)])))
+
+
+def test_tags_follow_the_metric():
+    plain, precomputed, gower = (
+        EVCLUS(metric=metric).__sklearn_tags__().input_tags for metric in ("euclidean", "precomputed", "gower")
+    )
+    assert (plain.pairwise, plain.sparse, plain.allow_nan) == (False, False, False)
+    assert (precomputed.pairwise, precomputed.sparse, precomputed.positive_only) == (True, True, True)
+    assert (gower.pairwise, gower.allow_nan, gower.categorical) == (False, True, True)

@@ -1,0 +1,372 @@
+"""All metric learners: scikit-learn's own checks, invariances, tables, precision, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from evidentia.constraints import Constraints
+from evidentia.metric import FDA, KFDA, KPCCA, LFDA, MMC, PCCA, DMLEig
+
+# limits that keep the checks short
+CHECKED = [
+    PCCA(max_pairs=300),
+    PCCA(init="random", regularization=0.1, max_pairs=300),
+    KPCCA(max_pairs=300, n_init=1),
+    KPCCA(kernel="precomputed", max_pairs=300, n_init=1),
+    FDA(),
+    KFDA(),
+    KFDA(kernel="precomputed"),
+    LFDA(),
+    MMC(),
+    MMC(diagonal=True),
+    DMLEig(),
+]
+
+
+def expected_failures(estimator):
+    """Checks that cannot pass, with the reason."""
+    if isinstance(estimator, KPCCA) and estimator.kernel == "precomputed":
+        return {
+            "check_positive_only_tag_during_fit": (
+                "it takes the mean off the kernel values, and what is left is not positive semidefinite: no kernel"
+            )
+        }
+    return {}
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+FROM_PAIRS = [PCCA(random_state=0), KPCCA(random_state=0), MMC(random_state=0), DMLEig(random_state=0)]
+FROM_LABELS = [FDA(), KFDA(), LFDA()]
+LEARNERS = FROM_PAIRS + FROM_LABELS
+LINEAR = [e for e in LEARNERS if not isinstance(e, KPCCA | KFDA)]
+
+
+def named(estimators):
+    return pytest.mark.parametrize("learner", estimators, ids=lambda e: type(e).__name__)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    """Standardised, with 60 labels."""
+    X, y = load_iris(return_X_y=True)
+    known = np.full(len(y), -1)
+    drawn = np.random.default_rng(0).choice(len(y), 60, replace=False)
+    known[drawn] = y[drawn]
+    return StandardScaler().fit_transform(X), known, y
+
+
+@pytest.fixture(scope="module")
+def pairs(iris):
+    return Constraints.from_labels(iris[2], 60, random_state=0)
+
+
+def fitted(learner, iris, pairs):
+    X, known, _ = iris
+    learner = clone(learner)
+    return learner.fit(X, constraints=pairs) if type(learner) in map(type, FROM_PAIRS) else learner.fit(X, known)
+
+
+# ---- what a fit must give -------------------------------------------------------------------------------------------
+
+
+@named(LEARNERS)
+def test_features_of_the_training_objects_are_those_of_transform(learner, iris, pairs):
+    X, known, _ = iris
+    supervision = {"constraints": pairs} if type(learner) in map(type, FROM_PAIRS) else {"y": known}
+    Z = clone(learner).fit_transform(X, **supervision)
+    model = fitted(learner, iris, pairs)
+    np.testing.assert_array_equal(Z, model.transform(X))
+    np.testing.assert_allclose(model.transform(X[::-1])[::-1], Z, rtol=1e-9, atol=1e-9)
+    assert Z.shape == (len(X), len(model.components_))
+
+
+@named(LINEAR)
+def test_linear_features_are_products_with_the_components(learner, iris, pairs):
+    model = fitted(learner, iris, pairs)
+    np.testing.assert_allclose(model.transform(iris[0]), iris[0] @ model.components_.T)
+
+
+@named(LEARNERS)
+def test_objective_is_the_last_of_the_history_which_goes_one_way(learner, iris, pairs):
+    model = fitted(learner, iris, pairs)
+    if type(learner) in map(type, FROM_LABELS):
+        assert model.objective_ == pytest.approx(model.eigenvalues_.sum())
+        assert (np.diff(model.eigenvalues_) <= 0).all()
+        return
+    assert model.objective_ == model.history_[-1]
+    steps = np.diff(model.history_) * (1 if isinstance(model, MMC | DMLEig) else -1)
+    assert (steps >= -1e-12 * abs(model.objective_)).all()
+    assert model.n_iter_ == len(steps) > 1
+    assert model.converged_
+
+
+@named(LEARNERS)
+def test_same_seed_same_result(learner, iris, pairs):
+    first, second = fitted(learner, iris, pairs), fitted(learner, iris, pairs)
+    np.testing.assert_array_equal(first.components_, second.components_)
+
+
+@named(LEARNERS)
+def test_classes_come_nearer_to_themselves_than_to_others(learner, iris, pairs):
+    """The mean distance between classes, over that within, grows."""
+    X, _, y = iris
+
+    def ratio(Z):
+        distances = np.linalg.norm(Z[:, None] - Z[None], axis=2)
+        same = y[:, None] == y[None]
+        return distances[~same].mean() / distances[same].mean()
+
+    assert ratio(fitted(learner, iris, pairs).transform(X)) > 1.2 * ratio(X)
+
+
+# ---- invariances ----------------------------------------------------------------------------------------------------
+
+
+@named(FROM_PAIRS)
+def test_order_and_direction_of_pairs_do_not_matter(learner, iris, pairs):
+    rng = np.random.default_rng(1)
+    shuffled = Constraints(rng.permutation(pairs.must_link)[:, ::-1], rng.permutation(pairs.cannot_link)[:, ::-1])
+    model, other = fitted(learner, iris, pairs), fitted(learner, iris, shuffled)
+    np.testing.assert_array_equal(model.components_, other.components_)
+
+
+@named(LEARNERS)
+def test_names_of_the_classes_do_not_matter(learner, iris):
+    X, known, _ = iris
+    renamed = np.array([5, 2, 9, -1])[known]
+    spelt = np.array(["versicolor", "virginica", "setosa", "-1"])[known]
+    mixed = np.array(["versicolor", "virginica", "setosa", -1], dtype=object)[known]
+    Z = clone(learner).fit_transform(X, known)
+    for y in (renamed, spelt, mixed):
+        np.testing.assert_allclose(clone(learner).fit_transform(X, y), Z, rtol=1e-6, atol=1e-8)
+
+
+@named(LEARNERS)
+def test_unlabelled_objects_teach_nothing(learner, iris):
+    X, known, _ = iris
+    learner = clone(learner)
+    if "gamma" in learner.get_params():
+        learner.set_params(gamma=0.2)  # the automatic width looks at all objects
+    if "init" in learner.get_params():
+        learner.set_params(init="random", n_init=1)  # and so do principal directions
+    labelled = known >= 0
+    with_all, without = clone(learner).fit(X, known), clone(learner).fit(X[labelled], known[labelled])
+    if isinstance(learner, PCCA):  # nor can random combinations of all objects be those of the labelled
+        assert with_all.objective_ == pytest.approx(without.objective_, rel=1e-3)
+    else:
+        np.testing.assert_allclose(with_all.transform(X), without.transform(X), rtol=1e-8, atol=1e-10)
+
+
+@named([PCCA(random_state=0), FDA(), LFDA(), KPCCA(random_state=0), KFDA(), MMC(), DMLEig()])
+def test_units_do_not_matter(learner, iris, pairs):
+    """All methods scale themselves to the data, so distances between features stay."""
+    X, known, y = iris
+    model = fitted(learner, iris, pairs)
+    scaled = fitted(learner, (1e-4 * X, known, y), pairs)
+    np.testing.assert_allclose(scaled.transform(1e-4 * X), model.transform(X), rtol=1e-3, atol=1e-3)
+
+
+@named(FROM_PAIRS)
+def test_labels_imply_all_their_pairs(learner, iris):
+    X, known, _ = iris
+    implied = clone(learner).fit(X, constraints=Constraints.from_partial_labels(known))
+    np.testing.assert_array_equal(clone(learner).fit(X, known).components_, implied.components_)
+
+
+@named(FROM_PAIRS)
+def test_beyond_the_limit_pairs_are_drawn(learner, iris, monkeypatch):
+    X, known, _ = iris
+    drawn = []
+    original = Constraints.from_labels
+
+    def counting(y, n_constraints, random_state=None):
+        drawn.append(n_constraints)
+        return original(y, n_constraints, random_state)
+
+    monkeypatch.setattr(Constraints, "from_labels", counting)
+    learner = clone(learner).set_params(max_pairs=100)
+    first = learner.fit(X, known).components_
+    assert drawn == [100]
+    assert not np.array_equal(first, learner.set_params(random_state=1).fit(X, known).components_)
+
+
+# ---- tables and precision -------------------------------------------------------------------------------------------
+
+
+@named(LEARNERS)
+def test_tables(learner, iris, pairs):
+    X, known, _ = iris
+    table = pd.DataFrame(X, columns=["a", "b", "c", "d"], index=np.arange(len(X))[::-1])
+    model = clone(learner).fit(table, pd.Series(known, index=table.index))
+    np.testing.assert_array_equal(model.transform(table), clone(learner).fit(X, known).transform(X))
+    name = type(learner).__name__.lower()
+    names = model.get_feature_names_out()
+    assert names.tolist() == [f"{name}{k}" for k in range(len(model.components_))]
+    out = model.set_output(transform="pandas").transform(table)
+    assert out.columns.tolist() == names.tolist()
+    assert out.index.equals(table.index)
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(table.rename(columns={"a": "z"}))
+
+
+@named(LEARNERS)
+def test_single_precision_is_kept(learner, iris, pairs):
+    X, known, y = iris
+    double = fitted(learner, iris, pairs).transform(X)
+    single = fitted(learner, (X.astype(np.float32), known, y), pairs).transform(X.astype(np.float32))
+    assert single.dtype == np.float32
+    # features are determined up to a rotation, and near a flat minimum the descent ends a little elsewhere
+    np.testing.assert_allclose(distances(single), distances(double), atol=0.02 * distances(double).max())
+
+
+def distances(Z):
+    return np.linalg.norm(Z[::5, None] - Z[None, ::5], axis=2)
+
+
+def test_in_a_pipeline(iris):
+    X, known, _ = iris
+    Z = make_pipeline(StandardScaler(), FDA()).fit_transform(X, known)
+    assert Z.shape == (150, 2)
+
+
+# ---- bad input ------------------------------------------------------------------------------------------------------
+
+X4 = np.array([[0.0, 0.0], [0.1, 1.0], [1.0, 0.2], [1.1, 0.9]])
+Y4 = np.array([0, 0, 1, 1])
+NEITHER = Constraints()
+
+
+@named(LEARNERS)
+def test_no_supervision(learner):
+    with pytest.raises(ValueError, match=f"{type(learner).__name__} requires y to be passed"):
+        clone(learner).fit(X4)
+
+
+@named(FROM_PAIRS)
+def test_bad_constraints(learner):
+    learner = clone(learner)
+    with pytest.raises(ValueError, match="at least one pair"):
+        learner.fit(X4, constraints=NEITHER)
+    with pytest.raises(TypeError, match="constraints must be an evidentia.constraints.Constraints, got list"):
+        learner.fit(X4, constraints=[(0, 1)])
+    with pytest.raises(TypeError, match="pass them by name"):
+        learner.fit(X4, Constraints([(0, 1)], [(1, 2)]))
+    with pytest.raises(ValueError, match="must not both be given"):
+        learner.fit(X4, Y4, constraints=Constraints([(0, 1)], [(1, 2)]))
+    with pytest.raises(ValueError, match="below 4"):
+        learner.fit(X4, constraints=Constraints([(0, 7)], [(1, 2)]))
+    with pytest.raises(ValueError, match="about 5 objects, but there are 4"):
+        learner.fit(X4, constraints=Constraints([(0, 1)], [(1, 2)], n_objects=5))
+
+
+@named(FROM_LABELS)
+def test_constraints_where_labels_are_needed(learner):
+    known = Constraints([(0, 1)], [(1, 2)])
+    for arguments in ({"constraints": known}, {"y": known}, {"y": Y4, "constraints": known}):
+        with pytest.raises(TypeError, match=f"{type(learner).__name__} learns from labels"):
+            clone(learner).fit(X4, **arguments)
+
+
+@named(LEARNERS)
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([0, 0, 0, 0], "at least two classes"),
+        ([0, -1, -1, 0], "got 1 class and 2 unlabelled"),
+        ([-1, -1, -1, -1], "got 0 classes and 4 unlabelled"),
+        ([0.1, 0.2, 0.5, 1.7], "Unknown label type"),
+        ([0, 1, np.nan, 1], "without missing values"),
+        (np.array(["a", "b", None, "a"], dtype=object), "without missing values"),
+        ([0, 1, 1], "inconsistent numbers of samples"),
+    ],
+)
+def test_bad_labels(learner, y, words):
+    with pytest.raises(ValueError, match=words):
+        clone(learner).fit(X4, y)
+
+
+@named(LEARNERS)
+def test_missing_and_infinite_values(learner):
+    for bad in (np.nan, np.inf):
+        X = X4.copy()
+        X[1, 1] = bad
+        with pytest.raises(ValueError, match="NaN|infinity"):
+            clone(learner).fit(X, Y4)
+        with pytest.raises(ValueError, match="NaN|infinity"):
+            clone(learner).fit(X4, Y4).transform(X)
+
+
+@named(LEARNERS)
+def test_too_many_components(learner):
+    with pytest.raises(ValueError, match="n_components must be at most"):
+        clone(learner).set_params(n_components=5).fit(X4, Y4)
+
+
+@named(LEARNERS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_constant_column_gets_no_weight(learner):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(40, 2)) + np.repeat([[0, 0], [4, 0]], 20, axis=0), np.full(40, 3.0)])
+    y = np.repeat([0, 1], 20)
+    model = clone(learner).fit(X, y)
+    if isinstance(learner, KPCCA | KFDA):
+        plain = clone(learner).fit(X[:, :2], y)
+        np.testing.assert_allclose(model.transform(X), plain.transform(X[:, :2]), rtol=1e-5, atol=1e-6)
+    else:
+        np.testing.assert_allclose(model.components_[:, 2], 0, atol=1e-9)
+
+
+@named(LEARNERS)
+def test_objects_that_are_all_the_same(learner):
+    with pytest.raises(ValueError, match="X must|zero|differ"):
+        clone(learner).fit(np.ones((4, 2)), Y4)
+
+
+@named(LEARNERS)
+def test_not_fitted(learner):
+    with pytest.raises(NotFittedError):
+        clone(learner).transform(X4)
+
+
+@pytest.mark.parametrize(
+    ("learner", "parameter", "value", "words"),
+    [
+        (PCCA, "n_components", 0, "an integer of at least 1"),
+        (PCCA, "beta", 0, "a number above 0"),
+        (PCCA, "init", "kmeans", "'pca' or 'random' or an array"),
+        (PCCA, "max_pairs", 0, "an integer of at least 1"),
+        (PCCA, "tol", -1.0, "a number of at least 0"),
+        (PCCA, "random_state", "a", "None, an integer"),
+        (KPCCA, "gamma", "median", "'auto' or a number above 0"),
+        (KPCCA, "kernel", "gauss", "'rbf' or 'laplacian' or 'linear' or 'precomputed'"),
+        (KPCCA, "regularization", -0.1, "a number of at least 0"),
+        (FDA, "regularization", -1, "a number of at least 0"),
+        (KFDA, "gamma", 0, "a number above 0"),
+        (LFDA, "n_neighbors", 0, "an integer of at least 1"),
+        (LFDA, "embedding", "qr", "'weighted' or 'plain' or 'orthonormalized'"),
+        (MMC, "regularization", 0, "a number above 0"),
+        (MMC, "max_iter", 0, "an integer of at least 1"),
+        (DMLEig, "smoothing", 0, "a number above 0"),
+    ],
+)
+def test_bad_parameters(learner, parameter, value, words):
+    with pytest.raises(ValueError, match=f"{parameter} must be .*{words}.*got"):
+        learner(**{parameter: value}).fit(X4, Y4)
+
+
+@named(FROM_PAIRS)
+def test_a_warning_when_the_iterations_run_out(learner, iris, pairs):
+    with pytest.warns(ConvergenceWarning, match="increase max_iter"):
+        model = fitted(clone(learner).set_params(max_iter=1), iris, pairs)
+    assert not model.converged_

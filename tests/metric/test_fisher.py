@@ -1,0 +1,246 @@
+"""FDA, KFDA and LFDA against their definitions, scikit-learn, and each other."""
+
+import numpy as np
+import pytest
+from scipy import linalg
+from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
+
+from evidentia.metric import FDA, KFDA, LFDA
+from evidentia.metric._supervision import Classes
+from evidentia.metric.lfda import local_affinity, local_scatters
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def scatters(X, y):
+    within, between = np.zeros((X.shape[1],) * 2), np.zeros((X.shape[1],) * 2)
+    for k in np.unique(y):
+        deviation, shift = X[y == k] - X[y == k].mean(0), X[y == k].mean(0) - X.mean(0)
+        within += deviation.T @ deviation
+        between += (y == k).sum() * np.outer(shift, shift)
+    return within, between
+
+
+def collinear(a, b):
+    """Columns of two tables of features are the same up to sign."""
+    for u, v in zip(a.T, b.T, strict=True):
+        np.testing.assert_allclose(abs(np.corrcoef(u, v)[0, 1]), 1, atol=1e-6)
+
+
+# ---- FDA ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ridge", [0, 1e-3, 0.5])
+def test_fda_solves_the_generalised_eigenproblem(wine, ridge):
+    X, y = wine
+    model = FDA(regularization=ridge).fit(X, y)
+    within, between = scatters(X, y)
+    regular = within + ridge * np.trace(within) / 13 * np.eye(13)
+    expected = linalg.eigh(between, regular, eigvals_only=True)[::-1][:2]
+    np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-9)
+    V = model.components_.T
+    np.testing.assert_allclose(between @ V, regular @ V * model.eigenvalues_, atol=1e-6)
+    # unit variance within classes
+    np.testing.assert_allclose(np.diag(V.T @ within @ V), len(X))
+
+
+def test_fda_without_ridge_is_linear_discriminant_analysis(wine):
+    X, y = wine
+    ours, theirs = FDA(regularization=0).fit(X, y), LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    collinear(ours.transform(X), theirs.transform(X))
+
+
+def test_shrinkage_of_scikit_learn_is_another_problem(wine):
+    """Why FDA is not a thin coat over LinearDiscriminantAnalysis: its shrinkage also changes the between scatter."""
+    X, y = wine
+    ridge = 0.5
+    theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage=ridge / (1 + ridge)).fit(X, y).transform(X)
+    ours = FDA(regularization=ridge).fit_transform(X, y)
+    assert abs(np.corrcoef(ours[:, 1], theirs[:, 1])[0, 1]) < 1 - 1e-6
+
+
+def test_fda_of_fewer_objects_than_attributes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 50))
+    X[100:, 0] += 4
+    y = np.repeat([0, 1], 100)
+    known = np.where(np.arange(200) % 20 < 1, y, -1)  # ten labels
+    Z = FDA(regularization=1).fit_transform(X, known)
+    assert np.isfinite(Z).all()
+    assert abs(Z[y == 0].mean() - Z[y == 1].mean()) > Z[y == 0].std()
+    with pytest.raises(ValueError, match="regularization must be positive here"):
+        FDA(regularization=0).fit(X, known)
+
+
+def test_features_that_separate_by_chance_do_not_drown_the_others():
+    """With two objects a class the within scatter vanishes in most directions; scales stay bounded."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 30)), np.repeat([0, 1, 2], 2)
+    Z = FDA(regularization=1e-9).fit_transform(X, y)
+    within, _ = scatters(X, y)
+    bound = 6 * 100 / (1e-9 * np.trace(within) / 30)
+    assert (FDA(regularization=1e-9).fit(X, y).components_ ** 2).sum(axis=1).max() <= bound * (1 + 1e-6)
+    assert np.isfinite(Z).all()
+
+
+@pytest.mark.parametrize("learner", [FDA(), KFDA(), LFDA()])
+def test_classes_of_one_object_each(learner):
+    with pytest.raises(ValueError, match="scatter within classes is zero"):
+        learner.fit(np.arange(6.0).reshape(3, 2), [0, 1, 2])
+
+
+def test_one_object_in_one_of_the_classes(wine):
+    X, y = wine
+    y = y.copy()
+    y[y == 2] = -1
+    y[-1] = 2
+    for learner in (FDA(), KFDA(), LFDA(n_components=2)):
+        assert np.isfinite(learner.fit_transform(X, y)).all()
+
+
+def test_fda_is_affine_invariant_without_ridge():
+    X, y = load_iris(return_X_y=True)
+    mix = np.random.default_rng(0).normal(size=(4, 4))
+    plain = FDA(regularization=0).fit_transform(X, y)
+    mixed = FDA(regularization=0).fit_transform(X @ mix + 7, y)
+    collinear(plain, mixed)
+
+
+@pytest.mark.parametrize("learner", [FDA, KFDA])
+def test_no_more_features_than_classes_less_one(learner, wine):
+    assert learner().fit_transform(*wine).shape[1] == 2
+    assert learner(1).fit_transform(*wine).shape[1] == 1
+    with pytest.raises(ValueError, match="n_components must be at most .*n_classes - 1.* with 3 classes.*, got 3"):
+        learner(3).fit(*wine)
+
+
+# ---- KFDA -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 0.1])
+def test_kfda_solves_the_generalised_eigenproblem(wine, ridge):
+    X, y = wine
+    X, y = X[::3], y[::3]
+    n = len(y)
+    K = rbf_kernel(X, gamma=0.05)
+    N, M = np.zeros((n, n)), np.zeros((n, n))
+    for k in range(3):
+        columns = K[:, y == k]
+        count = columns.shape[1]
+        N += columns @ (np.eye(count) - 1 / count) @ columns.T
+        shift = columns.mean(axis=1) - K.mean(axis=1)
+        M += count * np.outer(shift, shift)
+    regular = N + ridge * np.trace(N) / n * np.eye(n)
+    expected = linalg.eigh(M, regular, eigvals_only=True)[::-1]
+    model = KFDA(gamma=0.05, regularization=ridge).fit(X, y)
+    np.testing.assert_allclose(model.eigenvalues_, expected[:2], rtol=1e-6)
+    assert expected[2] < 1e-8 * expected[0]  # there are no others
+    A = model.components_.T
+    np.testing.assert_allclose(M @ A, regular @ A * model.eigenvalues_, rtol=1e-5, atol=1e-8 * np.abs(M @ A).max())
+    np.testing.assert_allclose(np.diag(A.T @ N @ A), n)
+
+
+def test_kfda_with_a_linear_kernel_is_fda():
+    X, y = load_iris(return_X_y=True)
+    X = X - X.mean(axis=0)
+    kernel = KFDA(kernel="linear", regularization=1e-9).fit_transform(X, y)
+    collinear(kernel, FDA(regularization=1e-9).fit_transform(X, y))
+
+
+def test_kfda_needs_the_labelled_objects_only(wine):
+    X, y = wine
+    known = np.where(np.arange(len(y)) % 3, -1, y)
+    model = KFDA(gamma=0.05).fit(X, known)
+    np.testing.assert_array_equal(model.support_, np.flatnonzero(known >= 0))
+    np.testing.assert_array_equal(model.support_vectors_, X[known >= 0])
+    np.testing.assert_array_equal(model.classes_, [0, 1, 2])
+
+
+# ---- LFDA -----------------------------------------------------------------------------------------------------------
+
+
+def classes_of(y):
+    names, codes = np.unique(y, return_inverse=True)
+    return Classes(np.arange(len(y)), codes, names)
+
+
+def test_local_scatters_against_loops():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(25, 3)), np.repeat([0, 1, 2], [12, 9, 4])
+    n, scale = len(X), np.empty(len(X))
+    for i in range(n):
+        same = [np.linalg.norm(X[i] - X[j]) for j in range(n) if y[j] == y[i] and j != i]
+        scale[i] = sorted(same)[min(5, len(same)) - 1]
+    within, between = np.zeros((3, 3)), np.zeros((3, 3))
+    for i in range(n):
+        for j in range(n):
+            outer = np.outer(X[i] - X[j], X[i] - X[j]) / 2
+            if y[i] != y[j]:
+                between += outer / n
+                continue
+            count = (y == y[i]).sum()
+            affinity = np.exp(-np.sum((X[i] - X[j]) ** 2) / (scale[i] * scale[j]))
+            within += affinity / count * outer
+            between += affinity * (1 / n - 1 / count) * outer
+    found = local_scatters(X, classes_of(y), lambda rows: local_affinity(rows, 5))
+    np.testing.assert_allclose(found[0], within)
+    np.testing.assert_allclose(found[1], between, atol=1e-12)
+
+
+def test_lfda_is_fda_where_all_pairs_of_a_class_count_the_same(wine):
+    X, y = wine
+    found = local_scatters(X, classes_of(y), lambda rows: np.ones((len(rows),) * 2))
+    for ours, expected in zip(found, scatters(X, y), strict=True):
+        np.testing.assert_allclose(ours, expected, atol=1e-9)
+
+
+def test_equal_objects_do_not_break_the_affinity():
+    rows = np.repeat([[0.0, 0.0], [1.0, 0.0]], [5, 5], axis=0)
+    A = local_affinity(rows, 3)
+    np.testing.assert_array_equal(A, np.kron(np.eye(2), np.ones((5, 5))))
+
+
+def test_lfda_solves_the_generalised_eigenproblem(wine):
+    X, y = wine
+    within, between = local_scatters(X, classes_of(y), lambda rows: local_affinity(rows, 7))
+    regular = within + 1e-3 * np.trace(within) / 13 * np.eye(13)
+    plain = LFDA(embedding="plain").fit(X, y)
+    V = plain.components_.T
+    np.testing.assert_allclose(between @ V, regular @ V * plain.eigenvalues_, atol=1e-6)
+    np.testing.assert_allclose(np.diag(V.T @ within @ V), len(X))
+    weighted = LFDA(embedding="weighted").fit(X, y)
+    np.testing.assert_allclose(weighted.components_, plain.components_ * np.sqrt(plain.eigenvalues_)[:, None])
+    orthonormal = LFDA(5, embedding="orthonormalized").fit(X, y).components_
+    np.testing.assert_allclose(orthonormal @ orthonormal.T, np.eye(5), atol=1e-9)
+    span = np.linalg.lstsq(orthonormal.T, plain.components_[:5].T, rcond=None)[1]
+    assert (span < 1e-12 * len(X)).all()
+
+
+def test_lfda_has_more_features_than_classes_and_keeps_pieces_apart():
+    """One class on both sides of the other: their means coincide, so FDA sees nothing in that direction."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2)) * [0.5, 3] + np.repeat([[-4, 0], [0, 0], [4, 0]], 50, axis=0)
+    y = np.repeat([0, 1, 0], 50)
+    model = LFDA().fit(X, y)
+    assert len(model.components_) == 2
+    first = LFDA(1).fit(X, y).components_[0]
+    assert abs(first[0]) > 5 * abs(first[1])
+    z = X @ first
+    assert abs(z[y == 0]).min() > abs(z[y == 1]).max()
+
+
+def test_lfda_leaves_out_features_without_separation():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:, 2] = 1  # constant: no scatter at all
+    y = (X[:, 0] > 0).astype(int)
+    assert len(LFDA().fit(X, y).components_) == 2
+    with pytest.warns(UserWarning, match="n_components=3 features were asked for"):
+        assert len(LFDA(3).fit(X, y).components_) == 2

@@ -1,0 +1,179 @@
+"""MMC and DMLEig: optimality by independent bounds, known solutions."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize
+from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+
+from evidentia.constraints import Constraints
+from evidentia.metric import MMC, DMLEig
+from evidentia.metric._full_metric import _Ascent
+from evidentia.metric.dml_eig import _smoothed_minimum
+from evidentia.metric.mmc import _matrix_problem, _weights_problem
+
+
+@pytest.fixture(scope="module", params=["iris", "wine"])
+def problem(request):
+    X, y = (load_iris if request.param == "iris" else load_wine)(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    known = Constraints.from_labels(y, 200, random_state=0)
+    must, cannot = (X[p[:, 0]] - X[p[:, 1]] for p in (known.must_link, known.cannot_link))
+    return X, known, must, cannot
+
+
+def squared(U, A):
+    return np.einsum("ni,ij,nj->n", U, A, U)
+
+
+# ---- gradients ------------------------------------------------------------------------------------------------------
+
+
+def test_gradients_against_differences():
+    rng = np.random.default_rng(0)
+    U, V = rng.normal(size=(12, 4)), rng.normal(size=(4, 4))
+    B, b = V @ V.T, rng.uniform(0.1, 1, 4)
+    for function, point in ((_matrix_problem(U), B), (_smoothed_minimum(U, 0.3), B), (_weights_problem(U), b)):
+        _, gradient = function(point)
+        numeric = approx_fprime(point.ravel(), lambda v, f=function, s=point.shape: f(v.reshape(s))[0], 1e-7)
+        np.testing.assert_allclose(gradient.ravel(), numeric, rtol=1e-4, atol=1e-4)
+        factor = V if point.ndim == 2 else b
+        ascent = _Ascent(function, factor)
+        slope = ascent.at(factor)[1]
+        numeric = approx_fprime(factor.ravel(), lambda v, a=ascent, s=factor.shape: a.at(v.reshape(s))[0], 1e-7)
+        np.testing.assert_allclose(slope.ravel(), numeric, rtol=1e-4, atol=1e-4)
+
+
+# ---- MMC ------------------------------------------------------------------------------------------------------------
+
+
+def test_mmc_is_feasible_and_optimal(problem):
+    X, known, must, cannot = problem
+    model = MMC(tol=1e-4).fit(X, constraints=known)
+    A = model.metric_matrix_
+    assert np.linalg.eigvalsh(A)[0] >= -1e-10
+    assert squared(must, A).sum() == pytest.approx(1, abs=1e-4)  # up to the ridge
+    distances = np.sqrt(squared(cannot, A))
+    assert model.objective_ == pytest.approx(distances.sum(), rel=1e-6)
+    # concave: no metric with the same must-links can exceed the linear bound, which is a generalised eigenvalue
+    gradient = 0.5 * (cannot.T / distances) @ cannot
+    S = must.T @ must
+    root = np.linalg.inv(np.linalg.cholesky(S))
+    bound = model.objective_ / 2 + np.linalg.eigvalsh(root @ gradient @ root.T)[-1]
+    assert model.objective_ <= bound <= model.objective_ * (1 + 2e-3)
+    # and the plain Euclidean metric of the same budget is not as good
+    euclidean = np.sqrt(squared(cannot, np.eye(X.shape[1]) / (must**2).sum())).sum()
+    assert model.objective_ > euclidean
+
+
+def test_mmc_components_give_the_metric(problem):
+    X, known, *_ = problem
+    model = MMC().fit(X, constraints=known)
+    np.testing.assert_allclose(model.components_.T @ model.components_, model.metric_matrix_, atol=1e-10)
+    two = MMC(2).fit(X, constraints=known)
+    np.testing.assert_allclose(two.components_, model.components_[:2])
+    lengths = (model.components_**2).sum(axis=1)
+    assert (np.diff(lengths) <= 1e-12).all()
+
+
+def test_mmc_diagonal_is_the_published_variant(problem):
+    """sum_ML u'Au - ln sum_CL sqrt(u'Au) has its minimum where the budget of the must-links is one half."""
+    X, known, must, cannot = problem
+    model = MMC(diagonal=True, tol=1e-6).fit(X, constraints=known)
+    A = model.metric_matrix_
+    np.testing.assert_array_equal(A, np.diag(np.diag(A)))
+
+    def published(a):
+        return (must**2).sum(axis=0) @ a - np.log(np.sqrt(np.maximum(cannot**2 @ a, 1e-300)).sum())
+
+    weights = np.diag(A) / 2
+    scale = weights.max()
+    best = minimize(
+        lambda v: published(scale * v), np.full(len(weights), 0.5), bounds=[(1e-12, None)] * len(weights), tol=1e-14
+    )
+    assert published(weights) <= best.fun + 1e-4
+    assert MMC(tol=1e-4).fit(X, constraints=known).objective_ >= model.objective_ * (1 - 1e-4)
+
+
+def test_mmc_of_one_cannot_link():
+    """Must-links of equal scatter in all directions, one cannot-link: all weight along it."""
+    X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [2, 1, 2]])
+    known = Constraints(must_link=[(0, 1), (0, 2), (0, 3)], cannot_link=[(0, 4)])
+    A = MMC(tol=1e-8).fit(X, constraints=known).metric_matrix_
+    np.testing.assert_allclose(A, np.outer([2, 1, 2], [2, 1, 2]) / 9, atol=1e-5)
+
+
+# ---- DMLEig ---------------------------------------------------------------------------------------------------------
+
+
+def test_dml_eig_is_feasible_and_optimal(problem):
+    X, known, must, cannot = problem
+    model = DMLEig().fit(X, constraints=known)
+    A = model.metric_matrix_
+    assert model.converged_
+    assert squared(must, A).sum() == pytest.approx(1, abs=1e-4)
+    smallest = squared(cannot, A).min()
+    assert model.objective_ <= smallest <= model.objective_ + model.smoothing_ * np.log(len(cannot)) + 1e-12
+    # weak duality: for any weights p, max_A min_n u'Au <= largest generalised eigenvalue of sum p u u'
+    p = np.exp(-(squared(cannot, A) - smallest) / model.smoothing_)
+    root = np.linalg.inv(np.linalg.cholesky(must.T @ must))
+    bound = np.linalg.eigvalsh(root @ ((cannot.T * (p / p.sum())) @ cannot) @ root.T)[-1]
+    assert smallest <= bound * (1 + 1e-4)
+    assert smallest >= 0.97 * bound
+    assert smallest > 2 * squared(cannot, np.eye(X.shape[1]) / (must**2).sum()).min()
+
+
+def test_dml_eig_shares_its_weight():
+    """Two orthogonal cannot-links of lengths 1 and 2: the smaller distance is largest where both are equal."""
+    X = np.array([[0.0, 0], [1, 0], [0, 1], [0, 2]])
+    known = Constraints(must_link=[(0, 2)], cannot_link=[(0, 1), (0, 3)])
+    # the ridge makes the scatter of the must-link the identity, up to a scale
+    model = DMLEig(regularization=1e6, smoothing=1e-5, tol=1e-5).fit(X, constraints=known)
+    weights = np.diag(model.metric_matrix_) / np.trace(model.metric_matrix_)
+    np.testing.assert_allclose(weights, [0.8, 0.2], atol=2e-3)
+
+
+def test_less_smoothing_is_nearer_the_minimum(problem):
+    X, known, _, cannot = problem
+    smallest = [
+        squared(cannot, DMLEig(smoothing=s).fit(X, constraints=known).metric_matrix_).min() for s in (1, 1e-1, 1e-3)
+    ]
+    assert max(smallest[:2]) < smallest[2]
+
+
+def test_identical_objects_that_must_not_link():
+    X = np.array([[0.0, 0], [1, 0.3], [0, 0], [2, 1], [1, 1]])
+    known = Constraints(must_link=[(0, 1), (3, 4)], cannot_link=[(0, 2), (0, 3), (1, 4)])
+    with pytest.warns(UserWarning, match="1 cannot-links join identical objects"):
+        model = DMLEig().fit(X, constraints=known)
+    without = DMLEig().fit(X, constraints=Constraints(known.must_link, known.cannot_link[1:]))
+    np.testing.assert_array_equal(model.components_, without.components_)
+    assert np.isfinite(MMC().fit(X, constraints=known).components_).all()
+
+
+# ---- both -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", [MMC(), MMC(diagonal=True), DMLEig()])
+def test_both_kinds_of_pairs_are_needed(learner):
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    with pytest.raises(ValueError, match="pairs of both kinds, but there is no cannot-link"):
+        learner.fit(X, constraints=Constraints(must_link=[(0, 1)]))
+    with pytest.raises(ValueError, match="pairs of both kinds, but there is no must-link"):
+        learner.fit(X, constraints=Constraints(cannot_link=[(0, 1)]))
+    X[1] = X[0]
+    with pytest.raises(ValueError, match="must-link between objects that differ"):
+        learner.fit(X, constraints=Constraints([(0, 1)], [(2, 3)]))
+
+
+@pytest.mark.parametrize("learner", [MMC, DMLEig])
+def test_fewer_must_links_than_attributes(learner):
+    """The ridge bounds the metric in directions in which the must-links do not differ."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 8))
+    known = Constraints([(0, 1), (2, 3)], [(0, 2), (1, 3), (4, 5)])
+    model = learner(regularization=0.1).fit(X, constraints=known)
+    must = X[[0, 2]] - X[[1, 3]]
+    assert np.isfinite(model.components_).all()
+    assert squared(must, model.metric_matrix_).sum() <= 1 + 1e-9
+    assert np.trace(model.metric_matrix_) <= 1 / (0.1 * (must**2).sum() / 8) * (1 + 1e-6)

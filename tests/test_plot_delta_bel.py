@@ -1,0 +1,98 @@
+"""The delta-Bel graph: what it draws is what the estimator found."""
+
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgb
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+
+from evidentia.cluster import BeliefPeaks
+from evidentia.plot import DeltaBelDisplay
+from evidentia.plot._colors import PALETTE
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_blobs(300, centers=5, cluster_std=0.7, random_state=3)[0]
+
+
+def test_automatic_peaks(X):
+    model = BeliefPeaks().fit(X)
+    display = DeltaBelDisplay.from_estimator(model)
+    peaks, others = model.peaks_, np.setdiff1d(np.arange(300), model.peaks_)
+    plane = np.column_stack([model.belief_, model.delta_])
+    np.testing.assert_array_equal(display.peak_points_.get_offsets(), plane[peaks])
+    np.testing.assert_array_equal(display.points_.get_offsets(), plane[others])
+    np.testing.assert_allclose(display.peak_points_.get_facecolors()[1, :3], to_rgb(PALETTE[1]))
+    assert [label.get_text() for label in display.labels_] == [str(k) for k in range(len(peaks))]
+    np.testing.assert_array_equal([label.xy for label in display.labels_], plane[peaks])
+    assert display.belief_line_.get_xdata()[0] == np.median(model.belief_)
+    assert display.delta_line_ is None
+    curve = display.prominence_line_.get_xydata()
+    np.testing.assert_allclose(curve.prod(axis=1), model.min_prominence_)
+    assert display.ax_.get_ylim()[0] == 0
+    assert display.ax_.get_ylim()[1] > model.delta_.max()
+    assert display.ax_.get_xlabel() == "belief to be a centre"
+    display.figure_.canvas.draw()
+
+
+def test_thresholds_by_hand_on_given_axes(X):
+    figure, ax = plt.subplots()
+    model = BeliefPeaks(min_belief=0.4, min_delta=1.0).fit(X)
+    display = DeltaBelDisplay.from_estimator(model, ax, title="peaks")
+    assert display.ax_ is ax
+    assert display.belief_line_.get_xdata()[0] == 0.4
+    assert display.delta_line_.get_ydata()[0] == 1
+    assert display.prominence_line_ is None
+    assert ax.get_title() == "peaks"
+    assert plt.get_fignums() == [figure.number]
+    bare = DeltaBelDisplay.from_estimator(model, plt.subplots()[1], thresholds=False, labels=False)
+    assert bare.belief_line_ is bare.delta_line_ is None
+    assert bare.labels_ == []
+    assert len(bare.ax_.lines) == 0
+
+
+def test_many_peaks_and_many_objects():
+    rng = np.random.default_rng(0)
+    belief, delta = rng.random(6000), rng.random(6000)
+    display = DeltaBelDisplay(belief=belief, delta=delta, peaks=np.arange(100)).plot()
+    assert display.labels_ == []
+    assert len(display.peak_points_.get_offsets()) == 100
+    assert display.points_.get_rasterized()
+    assert len(DeltaBelDisplay(belief=belief[:50], delta=delta[:50], peaks=range(41)).plot(labels=True).labels_) == 41
+
+
+def test_without_peaks_and_flat():
+    display = DeltaBelDisplay(belief=[0.5, 0.2], delta=[0.0, 0.0]).plot()
+    assert len(display.peak_points_.get_offsets()) == 0
+    display.figure_.canvas.draw()
+    DeltaBelDisplay.from_estimator(BeliefPeaks().fit(np.ones((5, 2)))).figure_.canvas.draw()
+
+
+def test_errors(X):
+    with pytest.raises(NotFittedError):
+        DeltaBelDisplay.from_estimator(BeliefPeaks())
+    with pytest.raises(TypeError, match="estimator must have belief_, delta_, peaks_, got KMeans"):
+        DeltaBelDisplay.from_estimator(KMeans(2, n_init=1).fit(X))
+    with pytest.raises(TypeError):
+        DeltaBelDisplay.from_estimator(SimpleNamespace())
+    with pytest.raises(ValueError, match="delta must hold 2 numbers, one for each belief, got 3"):
+        DeltaBelDisplay(belief=[0, 1], delta=[1, 2, 3])
+    with pytest.raises(ValueError, match="belief must be a nonempty sequence of finite numbers"):
+        DeltaBelDisplay(belief=[0, np.nan], delta=[1, 2])
+    with pytest.raises(ValueError, match="peaks must be positions from 0 to 1, got 1 to 2"):
+        DeltaBelDisplay(belief=[0, 1], delta=[1, 2], peaks=[1, 2])
+    assert plt.get_fignums() == []
