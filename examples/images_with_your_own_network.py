@@ -22,6 +22,7 @@ images, digit = images[chosen].reshape(-1, 1, 8, 8).astype(np.float32), digit[ch
 # Any module will do that has an output for each focal set: here none, {0}, {1}, {2}, the three pairs and all three.
 family = FocalSets.pairs(3)
 torch.manual_seed(0)
+torch.set_num_threads(1)  # so small a network gains nothing from more
 network = nn.Sequential(
     nn.Conv2d(1, 8, kernel_size=3, stride=2),
     nn.ReLU(),

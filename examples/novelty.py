@@ -31,6 +31,6 @@ one = int((group == 3).argmax())
 print("\none of the objects never seen:")
 print(partition[one].to_frame().round(2).to_string(index=False))
 
-display = MassContourDisplay.from_estimator(model, X, layout="together")
+display = MassContourDisplay.from_estimator(model, X, layout="together", title="three groups, and one never seen")
 display.figure_.savefig("novelty.png", dpi=120)
 print("\nwrote novelty.png")

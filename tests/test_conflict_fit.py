@@ -135,16 +135,14 @@ def test_one_row_against_a_general_solver(some, n_links, family):
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), families(max_clusters=4), st.booleans())
 def test_all_pairs_are_some_pairs(seed, family, with_links):
-    """Both kernels, on the same problem, take the same first steps."""
+    """Both kernels, on the same problem, get as far with every row."""
     p = Problem(seed, family, False, 6 * with_links)
     i, j = np.triu_indices(p.n, 1)
     complete = SomePairs(p.n, np.column_stack([i, j]), np.ones(len(i)), p.delta[i, j])
-    for sweeps in (1, 2):
-        first, values, _ = p.descend(max_iter=sweeps)
-        second, others, _ = complete.descend(p.start, family, p.order, sweeps, 0.0, p.links, p.xi)
-        np.testing.assert_allclose(values, others, rtol=1e-8, atol=1e-12)
-        conflict = family.conflict
-        np.testing.assert_allclose(first @ conflict, second @ conflict, atol=1e-5)  # what the objective can see
+    for row in range(p.n):  # beyond one row, ties between minima may part them
+        first, values, _ = p.descend(max_iter=1, order=np.array([row]))
+        _, others, _ = complete.descend(p.start, family, np.array([row]), 1, 0.0, p.links, p.xi)
+        np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-13)
     assert complete.squares(first, family) == pytest.approx(p.problem.squares(first, family), rel=1e-9)
     assert (complete.total, complete.n_pairs) == (pytest.approx(p.problem.total), p.problem.n_pairs)
 

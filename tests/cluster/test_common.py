@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia.cluster import ECM, EVCLUS
+from evidentia.cluster import ECM, EVCLUS, NNEVCLUS
 
 CLUSTERERS = [
     ECM(),
@@ -14,6 +14,7 @@ CLUSTERERS = [
     EVCLUS(sampling="random", n_pairs=10),
     EVCLUS(sampling="landmarks", n_landmarks=10),
     EVCLUS(metric="precomputed"),
+    NNEVCLUS(max_iter=20, hidden_layer_sizes=5, init="random"),
 ]
 
 

@@ -166,7 +166,7 @@ def test_a_killed_fit_goes_on_to_the_same_result(blobs, solver, tmp_path, monkey
     from evidentia.cluster import _nn_checkpoint
 
     X = blobs[0]
-    settings = dict(solver=solver, batch_size=32, n_init=2, init="random", tol=0.0)
+    settings = {"solver": solver, "batch_size": 32, "n_init": 2, "init": "random", "tol": 0.0}
     whole = quick(3, **settings).fit(X).credal_partition_.masses
     path = tmp_path / "fit.checkpoint"
     write = _nn_checkpoint.Checkpoint.save
@@ -322,11 +322,12 @@ def test_clear_errors(blobs, change, message):
 
 def test_bad_labels_and_constraints(blobs):
     X, y = blobs
-    for bad in (np.where(y == 0, -1, 5), np.where(y == 0, -2, 1), np.full(90, "a"), y[:5]):
+    for bad in (np.where(y == 0, -1, 5), np.where(y == 0, -1, -2), np.where(y == 0, -1, 0.5), y[:5]):
         with pytest.raises(ValueError, match="y must hold"):
             quick(3).fit(X, bad)
-    with pytest.warns(UserWarning, match="it is ignored"):
-        quick(3).fit(X, np.arange(90))
+    for target in (np.arange(90), np.full(90, "a")):
+        with pytest.warns(UserWarning, match="it is ignored"):
+            quick(3).fit(X, target)
     with pytest.raises(ValueError):
         quick(3).fit(X, constraints=Constraints(must_link=[(0, 500)]))
     with pytest.raises(TypeError, match="Constraints object"):

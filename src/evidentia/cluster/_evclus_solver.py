@@ -32,9 +32,13 @@ __all__ = ["Solver", "State"]
 
 _ALL_PAIRS_UP_TO = 1000  # objects, for sampling="auto"
 _MOST_REFERENCES = 5000  # landmarks that constrained objects may add up to; references of k-EVCLUS
-_REFINE_ON = 5000  # objects that the landmarks are fitted to a second time
-_ASSESSED_PAIRS = 200_000
+_FEWEST_LANDMARKS = 600
+_LANDMARKS_PER_CLUSTER = 30
+_REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
+_ASSESSED_PAIRS = 100_000
+_LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
 _FIRST_TOLERANCE = 1e-5  # of the papers, at which starts compete
+_FIRST_TOLERANCE_OF_LANDMARKS = 1e-3
 _FIRST_XI = 0.05  # second of the three stages of the constraints
 
 
@@ -53,6 +57,8 @@ class Solver:
         self.estimator, self.data, self.links, self.rng, self.apply = estimator, data, links, rng, apply
         self.n = len(data)
         self.sampling = self._chosen_sampling()
+        coarse = self.sampling == "landmarks"
+        self.tol = max(estimator.tol, _LANDMARK_TOLERANCE) if coarse else estimator.tol
         if self.sampling == "landmarks":
             self.fitted = self._landmarks()
         else:
@@ -79,7 +85,7 @@ class Solver:
         """Constrained objects first, then others at random."""
         c = self.estimator.n_clusters
         asked = self.estimator.n_landmarks
-        p = max(_ALL_PAIRS_UP_TO, 30 * c) if asked == "auto" else int(asked)
+        p = max(_FEWEST_LANDMARKS, _LANDMARKS_PER_CLUSTER * c) if asked == "auto" else int(asked)
         if p < c:
             raise ValueError(f"n_landmarks={p} must be at least n_clusters={c}")
         linked = settled_links(self.links, np.empty(0, dtype=int))
@@ -146,13 +152,13 @@ class Solver:
         if previous is not None:
             padded = CredalPartition._trusted(previous.model.masses, previous.model.family).on(family)
             xi = (self._stages or [0.0])[-1]
-            return self._descend(padded.masses, family, previous.history, self.estimator.tol, xi=xi)
+            return self._descend(padded.masses, family, previous.history, self.tol, xi=xi)
         init = self.estimator.init
         if not isinstance(init, str):
-            return self._constrained(self._descend(self._given_masses(init, family), family, [], self.estimator.tol))
+            return self._constrained(self._descend(self._given_masses(init, family), family, [], self.tol))
         starts = self._starts(init, family)
         seeds = self.rng.integers(0, 2**63, len(starts))
-        first = max(self.estimator.tol, _FIRST_TOLERANCE)
+        first = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if self.sampling == "landmarks" else _FIRST_TOLERANCE)
         with self.estimator._progress(len(starts), "starts") as advance:
 
             def run(start: np.ndarray, seed: int) -> Run:
@@ -166,7 +172,7 @@ class Solver:
         for candidate in runs[1:]:
             if candidate.objective < best.objective * (1 - margin):
                 best = candidate
-        return self._constrained(self._descend(best.model.masses, family, best.history, self.estimator.tol))
+        return self._constrained(self._descend(best.model.masses, family, best.history, self.tol))
 
     def _descend(self, masses, family: FocalSets, history: list[float], tol: float, rng=None, xi: float = 0.0) -> Run:
         """Go on from masses; ``history`` is what has been before."""
@@ -181,7 +187,7 @@ class Solver:
     def _constrained(self, run: Run) -> Run:
         """Let the constraints in, in two further stages (Li, Li and Denoeux, 2018, section 3.2)."""
         for xi in self._stages:
-            run = self._descend(run.model.masses, run.model.family, [], self.estimator.tol, xi=xi)
+            run = self._descend(run.model.masses, run.model.family, [], self.tol, xi=xi)
         return run
 
     @property

@@ -8,6 +8,7 @@ keeping the best few spares the descents that would have ended in poor minima.
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from evidentia.belief import FocalSets
 
@@ -20,46 +21,73 @@ _MEDOID_STEPS = 10
 def medoid_starts(delta: np.ndarray, n_clusters: int, n_starts: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Up to ``n_starts`` different sets of medoids (indices), the best first."""
     trials = 5 + int(2 * np.log(n_clusters))
-    drawn = [_far_seeds(delta, n_clusters, trials, rng) for _ in range(_DRAWS * n_starts)]
+    draws = [rng.random((n_clusters, trials)) for _ in range(_DRAWS * n_starts)]
+    drawn = [_far_seeds(delta, uniform) for uniform in draws]
     drawn.sort(key=lambda seeds: delta[seeds].min(axis=0).sum())
-    improved = [_to_medoids(delta, seeds) for seeds in drawn[: 2 * n_starts]]
+    improved = [_to_medoids(delta, seeds, _MEDOID_STEPS) for seeds in drawn[: 2 * n_starts]]
     improved.sort(key=lambda seeds: delta[seeds].min(axis=0).sum())
     different = {tuple(np.sort(seeds).tolist()): seeds for seeds in reversed(improved)}
     return list(reversed(different.values()))[:n_starts]
 
 
-def _far_seeds(delta: np.ndarray, c: int, trials: int, rng: np.random.Generator) -> np.ndarray:
+@njit(cache=True, nogil=True, error_model="numpy")
+def _far_seeds(delta, uniform):
     """Seeds drawn in proportion to the conflict with the nearest seed so far, the best of several each time
-    (greedy k-means++; Arthur and Vassilvitskii, 2007)."""
-    n = len(delta)
-    seeds = [int(rng.integers(n))]
+    (greedy k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` holds the draws, a row for each seed."""
+    n = delta.shape[0]
+    c, trials = uniform.shape
+    seeds = np.empty(c, np.int64)
+    seeds[0] = min(int(uniform[0, 0] * n), n - 1)
     nearest = delta[seeds[0]].copy()
-    while len(seeds) < c:
-        reach = np.cumsum(nearest)
-        if reach[-1] > 0:
-            candidates = np.searchsorted(reach, rng.random(trials) * reach[-1], side="right").clip(max=n - 1)
-        else:  # fewer different objects than clusters so far
-            candidates = rng.integers(0, n, trials)
-        after = np.minimum(nearest, delta[candidates])
-        best = int(after.sum(axis=1).argmin())
-        seeds.append(int(candidates[best]))
-        nearest = after[best]
-    return np.array(seeds)
-
-
-def _to_medoids(delta: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-    """Alternate between nearest medoids and the most central object of each group."""
-    for _ in range(_MEDOID_STEPS):
-        labels = delta[seeds].argmin(axis=0)
-        moved = seeds.copy()
-        for k in range(len(seeds)):
-            members = np.flatnonzero(labels == k)
-            if len(members):
-                moved[k] = members[delta[np.ix_(members, members)].sum(axis=1).argmin()]
-        if np.array_equal(moved, seeds):
-            break
-        seeds = moved
+    reach = np.empty(n)
+    for k in range(1, c):
+        total = 0.0
+        for i in range(n):
+            total += nearest[i]
+            reach[i] = total
+        best, lowest = 0, np.inf
+        for t in range(trials):
+            if total > 0:
+                candidate = min(np.searchsorted(reach, uniform[k, t] * total, side="right"), n - 1)
+            else:  # fewer different objects than clusters so far
+                candidate = min(int(uniform[k, t] * n), n - 1)
+            after = 0.0
+            for i in range(n):
+                after += min(nearest[i], delta[candidate, i])
+            if after < lowest:
+                best, lowest = candidate, after
+        seeds[k] = best
+        for i in range(n):
+            nearest[i] = min(nearest[i], delta[best, i])
     return seeds
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _to_medoids(delta, seeds, steps):
+    """Alternate between nearest medoids and the most central object of each group."""
+    n, c = delta.shape[0], seeds.shape[0]
+    medoids = seeds.copy()
+    label = np.empty(n, np.int64)
+    for _ in range(steps):
+        for i in range(n):
+            label[i] = 0
+            for k in range(1, c):
+                if delta[medoids[k], i] < delta[medoids[label[i]], i]:
+                    label[i] = k
+        moved = medoids.copy()
+        lowest = np.full(c, np.inf)
+        for i in range(n):
+            total = 0.0
+            for j in range(n):
+                if label[j] == label[i]:
+                    total += delta[i, j]
+            if total < lowest[label[i]]:
+                lowest[label[i]] = total
+                moved[label[i]] = i
+        if np.array_equal(moved, medoids):
+            break
+        medoids = moved
+    return medoids
 
 
 def masses_of_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:

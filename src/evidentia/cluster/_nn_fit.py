@@ -538,13 +538,15 @@ def _checked_labels(y: Any, n: int, c: int) -> np.ndarray:
         raise ValueError(f"y must hold one label for each of the {n} objects, got shape {labels.shape}")
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == labels.astype(int)).all():
         labels = labels.astype(int)
-    if not (labels == -1).any() and len(np.unique(labels)) > c:
-        # not clusters: a target that came along with the data, which clusterers ignore
-        warnings.warn(f"y has more than n_clusters={c} different values and no -1: it is ignored", stacklevel=4)
+    is_number = labels.dtype.kind in "iu"
+    inside = bool(is_number and labels.min() >= -1 and labels.max() < c)
+    if not inside and not (labels == -1).any():
+        # a target that came along with the data, as in pipelines: clusterers ignore it
+        warnings.warn(f"y holds no -1 and is not made of the clusters 0 to {c - 1}: it is ignored", stacklevel=4)
         return np.full(n, -1)
-    if labels.dtype.kind not in "iu":
+    if not is_number:
         raise ValueError("y must hold cluster numbers (integers), -1 for objects without a label")
-    if labels.min() < -1 or labels.max() >= c:
+    if not inside:
         raise ValueError(f"y must hold numbers from 0 to {c - 1}, or -1, got {labels.min()} to {labels.max()}")
     return labels.astype(np.int64)
 

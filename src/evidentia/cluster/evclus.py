@@ -15,6 +15,7 @@ from evidentia.cluster._evclus_data import Remembered, training_data
 from evidentia.cluster._evclus_solver import Solver
 from evidentia.constraints import Constraints
 from evidentia.optimize.blocks import block_map
+from evidentia.optimize.conflict_fit import conflicts_of_pairs
 from evidentia.partition import CredalPartition
 
 __all__ = ["EVCLUS", "ShepardData"]
@@ -72,7 +73,7 @@ class EVCLUS(EvidentialClusterer):
     n_pairs : int, default=100
         Random partners per object for ``sampling="random"``.
     n_landmarks : int or "auto", default="auto"
-        "auto": 1,000, or 30 per cluster if that is more.
+        "auto": 600, or 30 per cluster if that is more.
     init : {"medoids", "random"}, CredalPartition or array of masses, default="medoids"
         "medoids": from objects far from each other. A given partition is used once, whatever ``n_init``.
     n_init : int, default=5
@@ -88,7 +89,7 @@ class EVCLUS(EvidentialClusterer):
         Sweeps over the objects.
     tol : float, default=1e-7
         The descent ends when e_t = (e_{t-1} + relative change of the objective) / 2 falls below it. The papers use
-        1e-5; starts compete at that precision and the best one goes on to ``tol``.
+        1e-5; starts compete at that precision and the best one goes on to ``tol`` (with landmarks: 1e-3, then 1e-5).
     n_neighbors : int, default=1
         For ``focal_sets="selected"``.
     random_state : int, RandomState, Generator or None
@@ -112,7 +113,7 @@ class EVCLUS(EvidentialClusterer):
         Objective after every sweep of the best start.
     stress_, loss_ : float
         Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
-        pairs; beyond 1,000 objects estimated from 200,000 random pairs.
+        pairs; beyond 1,000 objects estimated from 100,000 random pairs.
     landmarks_ : ndarray
         Positions of the objects that new ones are compared with.
     sampling_ : str
@@ -241,11 +242,8 @@ class EVCLUS(EvidentialClusterer):
     def _assess(self, solver: Solver, rng: np.random.Generator) -> None:
         """Stress and loss of the final partition, and the data of the Shepard diagram."""
         i, j, d, weights = solver.pairs_to_assess(rng)
-        masses, conflict = self.credal_partition_.masses, self.focal_sets_.conflict
-        kappa = np.empty(len(i))
-        for start in range(0, len(i), 65536):
-            left, right = masses[i[start : start + 65536]], masses[j[start : start + 65536]]
-            kappa[start : start + 65536] = np.einsum("pf,fg,pg->p", left, conflict, right, optimize="greedy")
+        masses = self.credal_partition_.masses
+        kappa = conflicts_of_pairs(masses, np.array(self.focal_sets_.conflict), i, j)
         delta = solver.to_conflict(d)
         squares = float(np.sum(weights * (kappa - delta) ** 2))
         self.stress_ = squares / float(np.sum(weights * delta**2))

@@ -213,7 +213,8 @@ class NNEVCLUS(EvidentialClusterer):
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, ...) with a module of your own
         y : array-like of shape (n_samples,), optional
-            Clusters 0..n_clusters-1 of labelled objects, -1 for the others.
+            Clusters 0..n_clusters-1 of labelled objects, -1 for the others. A target without any -1 that is not made
+            of these numbers is ignored, with a warning, as clusterers in pipelines do.
         constraints : Constraints, optional
         dissimilarities : array-like of shape (n_samples, n_samples), optional
             Dissimilarities to match instead of distances between the rows of X.

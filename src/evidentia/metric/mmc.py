@@ -123,10 +123,11 @@ class MMC(LinearMetricLearner):
         pairs = known_pairs("MMC", data, y, constraints, self.max_pairs, generator(self.random_state))
         objects = data.astype(np.float64, copy=False)
         coordinates = whitened("MMC", pairs, objects, self.regularization, diagonal=bool(self.diagonal))
+        cannot = coordinates.cannot
         if self.diagonal:
-            problem, start = _weights_problem(coordinates.cannot), coordinates.cannot.any(axis=0).astype(np.float64)
+            problem, start = _weights_problem(cannot), np.where(np.any(cannot, axis=0), 1.0, 0.0)
         else:
-            problem, start = _matrix_problem(coordinates.cannot), projector(coordinates.cannot)
+            problem, start = _matrix_problem(cannot), projector(cannot)
         with few_threads(d):
             run = ascend(problem, start, self.max_iter, self.tol)
         B = normalised(run.unknowns)

@@ -22,7 +22,7 @@ from numba import njit
 
 from evidentia.optimize.simplex_qp import simplex_qp, simplex_qp_workspace
 
-__all__ = ["descend_all_pairs", "descend_some_pairs", "pairs_value", "is_simple_family"]
+__all__ = ["descend_all_pairs", "descend_some_pairs", "pairs_value", "conflicts_of_pairs", "is_simple_family"]
 
 
 def is_simple_family(conflict: np.ndarray) -> bool:
@@ -59,23 +59,40 @@ def _times_conflict(conflict, simple, v, out):
 def _conflict_gram(conflict, simple, G, half, K):
     """K = C G C for symmetric G."""
     f = G.shape[0]
-    for a in range(f):
-        _times_conflict(conflict, simple, G[a], half[a])  # half = G C
     if simple:
+        last = f - 1
+        for a in range(f):  # half = G C
+            total = 0.0
+            for q in range(1, last):
+                total += G[a, q]
+            first = G[a, 0]
+            for q in range(1, last):
+                half[a, q] = first + total - G[a, q]
+            half[a, 0] = first + total + G[a, last]
+            half[a, last] = first
         for b in range(f):
-            K[0, b] = 0
-        for a in range(1, f - 1):
+            K[0, b] = half[1, b]
+        for a in range(2, last):
             for b in range(f):
                 K[0, b] += half[a, b]
-        for a in range(1, f - 1):
+        for a in range(1, last):
             for b in range(f):
                 K[a, b] = half[0, b] + K[0, b] - half[a, b]
         for b in range(f):
-            K[0, b] += half[0, b] + half[f - 1, b]
-            K[f - 1, b] = half[0, b]
+            K[0, b] += half[0, b] + half[last, b]
+            K[last, b] = half[0, b]
         return
-    K[:, :] = 0
     for a in range(f):
+        for c in range(f):
+            half[a, c] = 0
+        for b in range(f):
+            value = G[a, b]
+            if value != 0:
+                for c in range(f):
+                    half[a, c] += value * conflict[b, c]
+    for a in range(f):
+        for c in range(f):
+            K[a, c] = 0
         for b in range(f):
             if conflict[a, b] != 0:
                 for c in range(f):
@@ -328,16 +345,92 @@ def pairs_value(M, indptr, indices, weights, delta, conflict, simple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def conflicts_of_pairs(M, conflict, first, second):
+    """Degrees of conflict m_i' C m_j of the given pairs."""
+    f = M.shape[1]
+    out = np.zeros(first.shape[0])
+    for e in range(first.shape[0]):
+        i, j = first[e], second[e]
+        for a in range(f):
+            if M[i, a] > 0:
+                s = 0.0
+                for b in range(f):
+                    s += conflict[a, b] * M[j, b]
+                out[e] += M[i, a] * s
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pack(i, M, where, value, head_where, head_value):
+    """Nonzero masses of row i, one after the other, with their sets.
+
+    The first three stand apart as well, their sets together with their number, so that most rows are read from two
+    small arrays that stay in the processor's cache.
+    """
+    count = 0
+    for q in range(M.shape[1]):
+        if M[i, q] > 0:
+            where[i, count] = q
+            value[i, count] = M[i, q]
+            if count < 3:
+                head_where[i, count] = q
+                head_value[i, count] = M[i, q]
+            count += 1
+    head_where[i, 3] = count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _gather(start, stop, indices, weights, delta, where, value, head_where, head_value, G, h):
+    """G = sum_j w_ij m_j m_j' (lower triangle) and h = sum_j w_ij delta_ij m_j over the nonzeros of the neighbours.
+
+    Most mass functions have one to three nonzeros, which are written out: short loops of unknown length cost more
+    than what is in them.
+    """
+    for e in range(start, stop):
+        j = indices[e]
+        w = weights[e]
+        target = delta[e]
+        c = head_where[j, 3]
+        a, x = head_where[j, 0], head_value[j, 0]
+        wx = w * x
+        h[a] += wx * target
+        G[a, a] += wx * x
+        if c == 1:
+            continue
+        b, y = head_where[j, 1], head_value[j, 1]
+        wy = w * y
+        h[b] += wy * target
+        G[b, a] += wy * x
+        G[b, b] += wy * y
+        if c == 2:
+            continue
+        d, z = head_where[j, 2], head_value[j, 2]
+        wz = w * z
+        h[d] += wz * target
+        G[d, a] += wz * x
+        G[d, b] += wz * y
+        G[d, d] += wz * z
+        for t in range(3, c):
+            p = where[j, t]
+            share = w * value[j, t]
+            h[p] += share * target
+            for u in range(t + 1):
+                G[p, where[j, u]] += share * value[j, u]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, order, max_iter, tol, constant, links):
     """As `descend_all_pairs`, for the pairs of a symmetric adjacency (each pair stands in both its rows)."""
     n, f = M.shape
     work, index = simplex_qp_workspace(f)
     G, half, H = np.empty((f, f)), np.empty((f, f)), np.empty((f, f))
     h, g, x, old, linked = np.empty(f), np.empty(f), np.empty(f), np.empty(f), np.empty(f)
-    where = np.empty((n, f + 1), np.int16)
-    count = np.empty(n, np.int16)
+    # unsigned: indices that cannot be negative are not checked for it
+    neighbours = indices.astype(np.uint32)
+    where, value = np.zeros((n, f), np.uint16), np.zeros((n, f))
+    head_where, head_value = np.zeros((n, 4), np.uint16), np.zeros((n, 3))
     for i in range(n):
-        count[i] = _nonzeros(M[i], where[i])
+        _pack(i, M, where, value, head_where, head_value)
     history = np.empty(max_iter)
     previous = pairs_value(M, indptr, indices, weights, delta, conflict, simple) + links_value(M, links) + constant
     perfect = _PERFECT * 0.5 * np.sum(weights * delta * delta)
@@ -348,28 +441,18 @@ def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, ord
         for i in order:
             G[:, :] = 0
             h[:] = 0
-            for e in range(indptr[i], indptr[i + 1]):
-                j = indices[e]
-                w = weights[e]
-                target = delta[e]
-                for t in range(count[j]):
-                    a = where[j, t]
-                    share = w * M[j, a]
-                    h[a] += share * target
-                    for u in range(t + 1):
-                        b = where[j, u]
-                        G[a, b] += share * M[j, b]
+            _gather(indptr[i], indptr[i + 1], neighbours, weights, delta, where, value, head_where, head_value, G, h)
             for a in range(f):
                 for b in range(a):
-                    G[b, a] = G[a, b]
-            _conflict_gram(conflict, simple, G, half, H)
-            _times_conflict(conflict, simple, h, g)
-            for a in range(f):
-                g[a] *= -2
+                    twice = 2 * G[a, b]
+                    G[a, b] = twice
+                    G[b, a] = twice
+                G[a, a] *= 2
+                h[a] *= -2
                 x[a] = M[i, a]
                 old[a] = x[a]
-                for b in range(f):
-                    H[a, b] *= 2
+            _conflict_gram(conflict, simple, G, half, H)
+            _times_conflict(conflict, simple, h, g)
             _add_links(i, M, links, f, linked, g)
             simplex_qp(H, g, x, 10 * f + 10, work, index)
             if sweep >= _EXACT_FIRST:
@@ -381,22 +464,22 @@ def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, ord
                     M[i, a] = x[a]
             if moved:
                 objective += _value(H, g, x) - _value(H, g, old)
-                count[i] = _nonzeros(M[i], where[i])
+                _pack(i, M, where, value, head_where, head_value)
         if sweep % _EVERY == _EVERY - 1:
             found = False
             while step <= _LONGEST:
                 _look_ahead(M, before, step, trial)
-                value = pairs_value(trial, indptr, indices, weights, delta, conflict, simple)
-                value += links_value(trial, links) + constant
-                if not value < objective:
+                ahead = pairs_value(trial, indptr, indices, weights, delta, conflict, simple)
+                ahead += links_value(trial, links) + constant
+                if not ahead < objective:
                     break
-                objective, found = value, True
+                objective, found = ahead, True
                 trial, chosen = chosen, trial
                 step *= 2
             if found:
                 M[:, :] = chosen
                 for i in range(n):
-                    count[i] = _nonzeros(M[i], where[i])
+                    _pack(i, M, where, value, head_where, head_value)
             step = max(step / 2, 1.0)
             before[:, :] = M
         history[sweep] = objective

@@ -155,9 +155,9 @@ class MassContourDisplay:
         X : array-like or table of shape (n, 2)
             Objects to draw, those it was fitted to or others; the picture extends as far as they do.
         sets : list of sets, FocalSets or one set (a tuple), optional
-            Which sets to draw, by the numbers (or names, in the frame of the masses) of their clusters: ``[(), (0,),
-            (0, 1)]``. By default the single clusters; for masses also the empty set, and the larger sets whose mass
-            reaches a quarter somewhere, the largest first while there are no more than twelve panels.
+            Which sets to draw, by the numbers of their clusters or, if the masses name them, their names:
+            ``[(), (0,), (0, 1)]``. By default the single clusters; for masses also the empty set, and the larger sets
+            whose mass reaches a quarter somewhere, the largest first while there are no more than twelve panels.
         kind : {"mass", "plausibility", "belief"}, default="mass"
         grid_resolution : int, default=150
             Places along each axis.
