@@ -16,18 +16,32 @@ __all__ = ["medoid_starts", "masses_of_labels", "random_masses"]
 
 _DRAWS = 8  # sets of seeds per start
 _MEDOID_STEPS = 10
+_ALIKE = 0.02  # of the objects may differ between starts that count as one
 
 
 def medoid_starts(delta: np.ndarray, n_clusters: int, n_starts: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Up to ``n_starts`` different sets of medoids (indices), the best first."""
+    """Up to ``n_starts`` sets of medoids (indices) that make different partitions, the best first."""
     trials = 5 + int(2 * np.log(n_clusters))
     draws = [rng.random((n_clusters, trials)) for _ in range(_DRAWS * n_starts)]
     drawn = [_far_seeds(delta, uniform) for uniform in draws]
     drawn.sort(key=lambda seeds: delta[seeds].min(axis=0).sum())
-    improved = [_to_medoids(delta, seeds, _MEDOID_STEPS) for seeds in drawn[: 2 * n_starts]]
+    improved = [_to_medoids(delta, seeds, _MEDOID_STEPS) for seeds in drawn[: n_starts + 1]]
     improved.sort(key=lambda seeds: delta[seeds].min(axis=0).sum())
-    different = {tuple(np.sort(seeds).tolist()): seeds for seeds in reversed(improved)}
-    return list(reversed(different.values()))[:n_starts]
+    kept: list[np.ndarray] = []
+    labels: list[np.ndarray] = []
+    for seeds in improved:
+        nearest = delta[seeds].argmin(axis=0)
+        if len(kept) < n_starts and not any(_alike(nearest, other, n_clusters) for other in labels):
+            kept.append(seeds)
+            labels.append(nearest)
+    return kept
+
+
+def _alike(a: np.ndarray, b: np.ndarray, c: int) -> bool:
+    """Whether two partitions are the same but for a few objects: descents from them would end at the same place."""
+    table = np.bincount(a * c + b, minlength=c * c).reshape(c, c)
+    common = min(table.max(axis=0).sum(), table.max(axis=1).sum())
+    return common >= (1 - _ALIKE) * len(a)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

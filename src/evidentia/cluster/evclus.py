@@ -77,7 +77,8 @@ class EVCLUS(EvidentialClusterer):
     init : {"medoids", "random"}, CredalPartition or array of masses, default="medoids"
         "medoids": from objects far from each other. A given partition is used once, whatever ``n_init``.
     n_init : int, default=5
-        Starts, of which the one with the smallest objective is kept.
+        Starts, of which the one with the smallest objective is kept. Medoids that make the same partition but for a
+        few objects count as one start.
     xi : float >= 0, default=0.5
         Weight of the constraints. They enter in three stages, 0, 0.05 and ``xi``, each starting from the one before.
     xi_convention : {"program", "paper"}, default="program"
@@ -113,7 +114,7 @@ class EVCLUS(EvidentialClusterer):
         Objective after every sweep of the best start.
     stress_, loss_ : float
         Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
-        pairs; beyond 1,000 objects estimated from 100,000 random pairs.
+        pairs; beyond 1,000 objects estimated from 50,000 random pairs.
     landmarks_ : ndarray
         Positions of the objects that new ones are compared with.
     sampling_ : str
