@@ -13,9 +13,12 @@ from evidentia.constraints import links as linked
 from evidentia.dissimilarity.sampling import random_pairs
 from evidentia.dissimilarity.transform import decay, default_quantile, to_conflict
 from evidentia.optimize.conflict_fit import (
-    _conflict_gram,
+    _complete,
+    _gather,
     _look_ahead,
     _overshoot,
+    _pack,
+    _simple_conflict_gram,
     _times_conflict,
     descend_some_pairs,
     is_simple_family,
@@ -169,14 +172,37 @@ def test_closed_forms_of_the_simple_family(c):
     conflict = np.array(FocalSets.simple(c).conflict)
     f, rng = len(conflict), np.random.default_rng(c)
     assert is_simple_family(conflict)
-    v, G = rng.normal(size=f), rng.normal(size=(f, f))
-    G = G + G.T
-    out, half, K = np.empty(f), np.empty((f, f)), np.empty((f, f))
+    v, out = rng.normal(size=f), np.empty(f)
     for simple in (True, False):
         _times_conflict(conflict, simple, v, out)
         np.testing.assert_allclose(out, conflict @ v, atol=1e-12)
-        _conflict_gram(conflict, simple, G, half, K)
-        np.testing.assert_allclose(K, conflict @ G @ conflict, atol=1e-11)
+    masses, weights = random_masses(rng, 9, f), rng.uniform(0.5, 2, size=9)
+    G = (masses.T * weights) @ masses
+    sums = np.column_stack([weights @ masses, np.zeros(f)])
+    K = np.empty((f, f))
+    _simple_conflict_gram(G, sums, np.empty(f), K)
+    np.testing.assert_allclose(K, conflict @ G @ conflict, atol=1e-12)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 12))
+def test_sums_over_neighbours(seed, f):
+    """The sums over packed masses are those over the dense ones, however many are nonzero."""
+    rng = np.random.default_rng(seed)
+    n = 8
+    masses = random_masses(rng, n, f) * (rng.random((n, f)) < rng.random((n, 1)))
+    masses[np.arange(n), rng.integers(f, size=n)] += 0.1
+    masses /= masses.sum(axis=1, keepdims=True)
+    packed = np.zeros((n, f), np.uint16), np.zeros((n, f)), np.zeros((n, 8), np.uint16), np.zeros((n, 4))
+    for i in range(n):
+        _pack(i, masses, *packed)
+    neighbours, edges = rng.integers(n, size=20).astype(np.uint32), rng.normal(size=(20, 2)) ** 2
+    G, sums = np.zeros((f, f)), np.zeros((f, 2))
+    _gather(0, 20, neighbours, edges, *packed, G, sums)
+    _complete(G, sums, np.empty(f))
+    rows = masses[neighbours]
+    np.testing.assert_allclose(G, (rows.T * edges[:, 0]) @ rows, atol=1e-12)
+    np.testing.assert_allclose(sums, rows.T @ edges, atol=1e-12)
 
 
 def test_other_families_are_not_taken_for_simple():

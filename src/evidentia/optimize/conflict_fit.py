@@ -56,32 +56,9 @@ def _times_conflict(conflict, simple, v, out):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _conflict_gram(conflict, simple, G, half, K):
+def _conflict_gram(conflict, G, half, K):
     """K = C G C for symmetric G."""
     f = G.shape[0]
-    if simple:
-        last = f - 1
-        for a in range(f):  # half = G C
-            total = 0.0
-            for q in range(1, last):
-                total += G[a, q]
-            first = G[a, 0]
-            for q in range(1, last):
-                half[a, q] = first + total - G[a, q]
-            half[a, 0] = first + total + G[a, last]
-            half[a, last] = first
-        for b in range(f):
-            K[0, b] = half[1, b]
-        for a in range(2, last):
-            for b in range(f):
-                K[0, b] += half[a, b]
-        for a in range(1, last):
-            for b in range(f):
-                K[a, b] = half[0, b] + K[0, b] - half[a, b]
-        for b in range(f):
-            K[0, b] += half[0, b] + half[last, b]
-            K[last, b] = half[0, b]
-        return
     for a in range(f):
         for c in range(f):
             half[a, c] = 0
@@ -112,8 +89,6 @@ def _nonzeros(row, where):
 def _add_links(i, M, links, f, linked, g):
     """Linear term of the linked pairs of row i."""
     indptr, indices, coefficients, form = links
-    if indptr[i + 1] == indptr[i]:
-        return
     linked[:] = 0
     for e in range(indptr[i], indptr[i + 1]):
         for q in range(f):
@@ -176,7 +151,7 @@ def _dense_state(M, delta, conflict, simple, G, half, K, T):
             for t in range(count):
                 G[a, where[t]] += M[i, a] * M[i, where[t]]
             _add_row(T, a, M[i, a], delta, i)
-    _conflict_gram(conflict, simple, G, half, K)
+    _conflict_gram(conflict, G, half, K)
     squared = 0.0
     for a in range(f):
         for b in range(f):
@@ -283,7 +258,8 @@ def descend_all_pairs(M, delta, conflict, simple, order, max_iter, tol, constant
             _times_conflict(conflict, simple, h, g)
             for a in range(f):
                 g[a] *= -2
-            _add_links(i, M, links, f, linked, g)
+            if links[0][i + 1] > links[0][i]:
+                _add_links(i, M, links, f, linked, g)
             simplex_qp(H, g, x, 10 * f + 10, work, index)
             if sweep >= _EXACT_FIRST:
                 _overshoot(old, x)
@@ -360,62 +336,116 @@ def conflicts_of_pairs(M, conflict, first, second):
     return out
 
 
+_HEAD = 4  # masses of an object that stand apart from the others
+_COUNT = 6  # where their number stands, in rows of eight small integers
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _pack(i, M, where, value, head_where, head_value):
     """Nonzero masses of row i, one after the other, with their sets.
 
-    The first three stand apart as well, their sets together with their number, so that most rows are read from two
-    small arrays that stay in the processor's cache.
+    The first four stand apart as well, zeros after the last, and their sets together with their number, so that most
+    rows are read from two small arrays that stay in the processor's cache.
     """
     count = 0
     for q in range(M.shape[1]):
         if M[i, q] > 0:
             where[i, count] = q
             value[i, count] = M[i, q]
-            if count < 3:
-                head_where[i, count] = q
-                head_value[i, count] = M[i, q]
             count += 1
-    head_where[i, 3] = count
+    for t in range(_HEAD):
+        head_where[i, t] = where[i, t] if t < count else 0
+        head_value[i, t] = value[i, t] if t < count else 0.0
+    head_where[i, _COUNT] = count
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _gather(start, stop, indices, weights, delta, where, value, head_where, head_value, G, h):
-    """G = sum_j w_ij m_j m_j' (lower triangle) and h = sum_j w_ij delta_ij m_j over the nonzeros of the neighbours.
+def _gather(start, stop, indices, edges, where, value, head_where, head_value, G, sums):
+    """Over the neighbours j of a row and their nonzero masses, with the edges (v_j, t_j):
 
-    Most mass functions have one to three nonzeros, which are written out: short loops of unknown length cost more
-    than what is in them.
+    G[a, b] = sum_j v_j m_j(a) m_j(b) for a > b, and sums[a] = sum_j (v_j, t_j) m_j(a). The diagonal of G is left out:
+    masses sum to one, so that it is what the sums leave (`_complete`).
+
+    Most mass functions have three or four nonzeros. These are written out: short loops of unknown length cost more
+    than what is in them, and so does a branch that cannot be foreseen, which is why zeros are added like the rest.
     """
     for e in range(start, stop):
         j = indices[e]
-        w = weights[e]
-        target = delta[e]
-        c = head_where[j, 3]
+        v, t = edges[e, 0], edges[e, 1]
         a, x = head_where[j, 0], head_value[j, 0]
-        wx = w * x
-        h[a] += wx * target
-        G[a, a] += wx * x
-        if c == 1:
-            continue
+        first, second = sums[a, 0] + v * x, sums[a, 1] + t * x
+        sums[a, 0], sums[a, 1] = first, second
         b, y = head_where[j, 1], head_value[j, 1]
-        wy = w * y
-        h[b] += wy * target
-        G[b, a] += wy * x
-        G[b, b] += wy * y
-        if c == 2:
-            continue
+        vy = v * y
+        first, second = sums[b, 0] + vy, sums[b, 1] + t * y
+        sums[b, 0], sums[b, 1] = first, second
+        G[b, a] += vy * x
         d, z = head_where[j, 2], head_value[j, 2]
-        wz = w * z
-        h[d] += wz * target
-        G[d, a] += wz * x
-        G[d, b] += wz * y
-        G[d, d] += wz * z
-        for t in range(3, c):
-            p = where[j, t]
-            share = w * value[j, t]
-            h[p] += share * target
-            for u in range(t + 1):
-                G[p, where[j, u]] += share * value[j, u]
+        vz = v * z
+        first, second = sums[d, 0] + vz, sums[d, 1] + t * z
+        sums[d, 0], sums[d, 1] = first, second
+        G[d, a] += vz * x
+        G[d, b] += vz * y
+        count = head_where[j, _COUNT]
+        if count <= 3:
+            continue
+        q, u = head_where[j, 3], head_value[j, 3]
+        vu = v * u
+        first, second = sums[q, 0] + vu, sums[q, 1] + t * u
+        sums[q, 0], sums[q, 1] = first, second
+        G[q, a] += vu * x
+        G[q, b] += vu * y
+        G[q, d] += vu * z
+        for r in range(_HEAD, count):
+            p = where[j, r]
+            share = v * value[j, r]
+            sums[p, 0] += share
+            sums[p, 1] += t * value[j, r]
+            for k in range(r):
+                G[p, where[j, k]] += share * value[j, k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _complete(G, sums, rest):
+    """The upper triangle of G, and its diagonal: sum_b m_j(b) = 1, so G[a, a] is sums[a] less the rest of its row."""
+    f = G.shape[0]
+    for a in range(f):
+        rest[a] = 0.0
+        for b in range(a):
+            G[b, a] = G[a, b]
+    for a in range(f):
+        for b in range(f):
+            rest[b] += G[a, b]
+    for a in range(f):
+        G[a, a] = max(sums[a, 0] - rest[a], 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _simple_conflict_gram(G, sums, own, K):
+    """K = C G C for the empty set, the singletons and the frame.
+
+    There C m = (1, s - m_1, ..., s - m_c, m_empty) with s = 1 - m(frame), so K holds sums of products of these.
+    """
+    f = G.shape[0]
+    last = f - 1
+    total = 0.0
+    for a in range(f):
+        total += sums[a, 0]
+        own[a] = sums[a, 0] - G[a, last]  # of s and m_a
+    squares = total - sums[last, 0] - own[last]  # of s and s
+    for a in range(1, last):
+        common = squares - own[a]
+        for b in range(f):
+            K[a, b] = G[a, b] + common - own[b]
+    for a in range(1, last):
+        K[a, 0] = total - sums[last, 0] - sums[a, 0]
+        K[0, a] = K[a, 0]
+        K[a, last] = own[0] - G[a, 0]
+        K[last, a] = K[a, last]
+    K[0, 0] = total
+    K[last, 0] = sums[0, 0]
+    K[0, last] = sums[0, 0]
+    K[last, last] = G[0, 0]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -423,12 +453,16 @@ def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, ord
     """As `descend_all_pairs`, for the pairs of a symmetric adjacency (each pair stands in both its rows)."""
     n, f = M.shape
     work, index = simplex_qp_workspace(f)
-    G, half, H = np.empty((f, f)), np.empty((f, f)), np.empty((f, f))
+    G, half, H, sums = np.empty((f, f)), np.empty((f, f)), np.empty((f, f)), np.empty((f, 2))
     h, g, x, old, linked = np.empty(f), np.empty(f), np.empty(f), np.empty(f), np.empty(f)
     # unsigned: indices that cannot be negative are not checked for it
     neighbours = indices.astype(np.uint32)
+    edges = np.empty((indices.shape[0], 2))  # side by side, with the factors of H = 2 C G C and g = -2 C h
+    for e in range(indices.shape[0]):
+        edges[e, 0] = 2 * weights[e]
+        edges[e, 1] = -2 * weights[e] * delta[e]
     where, value = np.zeros((n, f), np.uint16), np.zeros((n, f))
-    head_where, head_value = np.zeros((n, 4), np.uint16), np.zeros((n, 3))
+    head_where, head_value = np.zeros((n, 8), np.uint16), np.zeros((n, _HEAD))
     for i in range(n):
         _pack(i, M, where, value, head_where, head_value)
     history = np.empty(max_iter)
@@ -440,20 +474,20 @@ def descend_some_pairs(M, indptr, indices, weights, delta, conflict, simple, ord
         objective = previous
         for i in order:
             G[:, :] = 0
-            h[:] = 0
-            _gather(indptr[i], indptr[i + 1], neighbours, weights, delta, where, value, head_where, head_value, G, h)
+            sums[:, :] = 0
+            _gather(indptr[i], indptr[i + 1], neighbours, edges, where, value, head_where, head_value, G, sums)
+            _complete(G, sums, h)
+            if simple:
+                _simple_conflict_gram(G, sums, h, H)
+            else:
+                _conflict_gram(conflict, G, half, H)
             for a in range(f):
-                for b in range(a):
-                    twice = 2 * G[a, b]
-                    G[a, b] = twice
-                    G[b, a] = twice
-                G[a, a] *= 2
-                h[a] *= -2
+                h[a] = sums[a, 1]
                 x[a] = M[i, a]
                 old[a] = x[a]
-            _conflict_gram(conflict, simple, G, half, H)
             _times_conflict(conflict, simple, h, g)
-            _add_links(i, M, links, f, linked, g)
+            if links[0][i + 1] > links[0][i]:
+                _add_links(i, M, links, f, linked, g)
             simplex_qp(H, g, x, 10 * f + 10, work, index)
             if sweep >= _EXACT_FIRST:
                 _overshoot(old, x)
