@@ -59,19 +59,24 @@ class Preparation:
         return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
 
     def masses(self, network: MassNetwork, X: np.ndarray, device: str) -> np.ndarray:
-        """Masses of objects by a forward pass, in blocks."""
+        """Masses of objects by a forward pass, in blocks; of the precision of X."""
         parameter = next(network.parameters())
-        out = []
+        precision = torch.float32 if X.dtype == np.float32 else torch.float64
+        out: np.ndarray | None = None
         network.eval()
         with torch.no_grad():
             for start in range(0, len(X), _ROWS_AT_ONCE):
-                inputs = self.inputs(X[start : start + _ROWS_AT_ONCE])
+                rows = slice(start, start + _ROWS_AT_ONCE)
+                inputs = self.inputs(X[rows])
                 h = self.decision(inputs)
                 x = torch.as_tensor(inputs, dtype=parameter.dtype).to(device)
                 hx = None if h is None else torch.as_tensor(h, dtype=parameter.dtype).to(device)
-                m = network(x, hx).double()
-                out.append((m / m.sum(dim=1, keepdim=True)).cpu().numpy().astype(X.dtype))
-        return np.concatenate(out)
+                m = network(x, hx).to(precision)
+                if out is None:
+                    out = np.empty((len(X), m.shape[1]), dtype=X.dtype)
+                torch.from_numpy(out[rows]).copy_(m.div_(m.sum(dim=1, keepdim=True)))
+        assert out is not None
+        return out
 
 
 class Fit:
@@ -95,6 +100,7 @@ class Fit:
             self.dtype = next((p.dtype for p in estimator.module.parameters()), torch.float32)
         self.evclus: EVCLUS | None = None
         self._start()
+        self.known = np.flatnonzero(self.labels >= 0)  # labelled objects, belief peaks included
         self.preparation = self._prepare()
         self.inputs = self.preparation.inputs(X)
         self.decision = self.preparation.decision(self.inputs)
@@ -267,7 +273,7 @@ class Fit:
 
     @property
     def _epochs(self) -> int:
-        return max(1, self.estimator.max_iter // 5)
+        return max(1, self.estimator.max_iter // 10)
 
     def _new_network(self, seed: int, *, pretrained: bool) -> Progress:
         e = self.estimator
@@ -340,7 +346,7 @@ class Fit:
                     max_iter=self._epochs,
                     learning_rate=e.learning_rate,
                     save=save,
-                    patience=e.patience,
+                    patience=e.patience if e.early_stopping else None,
                 )
                 return
             trainer = train_adaptive_steps if e.solver == "adaptive-steps" else train_lbfgs
@@ -378,7 +384,7 @@ class Fit:
 
     @property
     def _label_weight(self) -> float:
-        return self.estimator.nu if (self.labels >= 0).any() else 0.0
+        return self.estimator.nu if len(self.known) else 0.0
 
     def _penalties(self, network: MassNetwork, masses: Any, must: Any, cannot: Any, labels: Any) -> Any:
         """Constraints, labels (with their positions) and weights, for masses of the objects they refer to."""
@@ -399,16 +405,17 @@ class Fit:
         x, h = self._inputs_of(None), self._decision_of(None)
         conflict = self._tensor(np.array(self.family.conflict))
         must, cannot = self._pairs_of_constraints()
-        known = np.flatnonzero(self.labels >= 0)
+        known = self.known
         labels = (self._tensor(known, torch.long), self._tensor(self.labels[known], torch.long))
         share = 1 - self._label_weight
         if e.n_pairs is None and held_out is None:
             D = self.source.block(np.arange(self.n), np.arange(self.n)).astype(float)
             np.fill_diagonal(D, 0)
             delta = self._tensor(to_conflict(D, self.d0))
+            squares = delta.square().sum()
 
             def pair_term(m: Any) -> Any:
-                return losses.all_pairs_loss(m, delta, conflict)
+                return losses.all_pairs_loss(m, delta, conflict, squares)
         else:
             i, j = self._training_pairs(held_out)
             delta = self._tensor(to_conflict(self.source.pairs(i, j), self.d0))
@@ -458,7 +465,7 @@ class Fit:
             both = np.concatenate([who, extra])
             m = network(self._inputs_of(both), self._decision_of(both))
             delta = self._delta_of(who)
-            value = share * losses.all_pairs_loss(m[: len(who)], delta, conflict)
+            value = share * losses.all_pairs_loss(m[: len(who)], delta, conflict, delta.square().sum())
             yield value + self._penalties(network, m[len(who) :], must, cannot, labels)
 
     def _extra_objects(self, rng: np.random.Generator) -> tuple[np.ndarray, Any, Any, Any]:
@@ -471,8 +478,7 @@ class Fit:
             n_must = len(self.constraints.must_link)
             must = self.constraints.must_link[chosen[chosen < n_must]]
             cannot = self.constraints.cannot_link[chosen[chosen >= n_must] - n_must]
-        known = np.flatnonzero(self.labels >= 0)
-        known = rng.choice(known, min(_EXTRA, len(known)), replace=False) if len(known) else known
+        known = rng.choice(self.known, min(_EXTRA, len(self.known)), replace=False) if len(self.known) else self.known
         extra = np.unique(np.concatenate([must.ravel(), cannot.ravel(), known]))
         place = {int(o): k for k, o in enumerate(extra)}
 
@@ -486,9 +492,8 @@ class Fit:
 
     def _delta_of(self, who: np.ndarray) -> Any:
         if isinstance(self.source, AttributeSource) and self.source.metric == "euclidean":
-            z = torch.as_tensor(self.source.X[who]).to(self.estimator.device)
-            squared = torch.cdist(z, z, compute_mode="donot_use_mm_for_euclid_dist") ** 2
-            return (-torch.expm1(-decay(self.d0) * squared)).to(self.dtype)
+            points = torch.as_tensor(self.source.X[who]).to(self.estimator.device)
+            return losses.conflicts_wanted(points, decay(self.d0)).to(self.dtype)
         return self._tensor(to_conflict(self.source.block(who, who), self.d0))
 
     def _judged_pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -523,7 +528,7 @@ class Fit:
         else:
             i, j = self._random_pairs(200_000)
             d = self.source.pairs(i, j)
-        kappa = np.einsum("pf,pf->p", (masses @ self.family.conflict)[i], masses[j])
+        kappa = np.einsum("pf,pf->p", masses[i] @ np.asarray(self.family.conflict, dtype=masses.dtype), masses[j])
         delta = to_conflict(np.asarray(d, dtype=float), self.d0)
         self.loss = float(np.mean((kappa - delta) ** 2))
         kept = slice(None) if len(i) <= 20_000 else self.rng.choice(len(i), 20_000, replace=False)

@@ -6,15 +6,29 @@ from typing import Any
 
 import torch
 
-__all__ = ["all_pairs_loss", "pairs_loss", "links_loss", "labels_loss"]
+__all__ = ["all_pairs_loss", "conflicts_wanted", "pairs_loss", "links_loss", "labels_loss"]
 
 
-def all_pairs_loss(masses: Any, delta: Any, conflict: Any) -> Any:
-    """Mean over all pairs of (conflict - delta)^2; delta is (n, n) with a zero diagonal."""
+def all_pairs_loss(masses: Any, delta: Any, conflict: Any, squares: Any) -> Any:
+    """Mean over all pairs of (conflict - delta)^2; delta is (n, n) with a zero diagonal, squares the sum of delta^2.
+
+    The square is multiplied out: one product of delta with the masses remains, and no other (n, n) matrix, neither
+    here nor in the gradient.
+    """
     n = len(masses)
-    gap = (masses @ conflict) @ masses.T - delta
-    squares = gap * gap
-    return (squares.sum() - squares.diagonal().sum()) / (n * (n - 1))
+    image = masses @ conflict
+    conflicts = ((image.T @ image) * (masses.T @ masses)).sum() - (image * masses).sum(dim=1).square().sum()
+    cross = (image * (delta @ masses)).sum()
+    return (conflicts - 2 * cross + squares) / (n * (n - 1))
+
+
+def conflicts_wanted(points: Any, gamma: float) -> Any:
+    """delta = 1 - exp(-gamma d^2) of all pairs of points, from Euclidean distances, with a zero diagonal."""
+    centred = points - points.mean(dim=0)  # products of coordinates lose digits far from the origin
+    scaled = centred * (2 * gamma) ** 0.5
+    half = 0.5 * scaled.square().sum(dim=1)
+    exponent = torch.addmm(-half[:, None] - half[None, :], scaled, scaled.T)
+    return exponent.clamp_(max=0).expm1_().neg_().fill_diagonal_(0)
 
 
 def pairs_loss(masses: Any, i: Any, j: Any, delta: Any, conflict: Any) -> Any:

@@ -186,12 +186,12 @@ def train_mini_batches(
     max_iter: int,
     learning_rate: float,
     save: Save,
-    patience: int,
+    patience: int | None,
 ) -> None:
     """Adam with a rate that falls to zero along a cosine; ``batches(epoch)`` gives the losses of an epoch one by one.
 
-    After every epoch the held-out pairs are judged; the best parameters are kept, and ``patience`` epochs without a
-    better one end the training.
+    After every epoch the held-out pairs are judged; the best parameters are kept, and with ``patience`` that many
+    epochs without a better one end the training (without, it goes on: much is gained when the rate is small).
     """
     network = progress.network
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
@@ -211,7 +211,7 @@ def train_mini_batches(
             count += 1
         network.eval()
         progress.note(float(total) / max(count, 1), judge())
-        stopped = progress.rounds_since_best >= patience
+        stopped = patience is not None and progress.rounds_since_best >= patience
         progress.finished = stopped or len(progress.history) >= max_iter
         progress.converged = progress.finished
         progress.optimizer_state = optimizer.state_dict()

@@ -53,8 +53,9 @@ class NNEVCLUS(EvidentialClusterer):
     outlier_convention : {"program", "paper"}, default="program"
         How the decision value becomes mass on the empty set; the two published versions differ. "program" leaves
         objects inside the region alone.
-    xi : float >= 0, default=0.5
-        Weight of the constraints.
+    xi : float >= 0, default=2
+        Weight of the constraints. It multiplies the formula of the paper (which takes 0.5); 2 gives them the weight
+        they have in `EVCLUS` by default.
     nu : float in [0, 1], default=0.5
         Weight of the labels.
     alpha : float >= 0, default=0
@@ -66,12 +67,14 @@ class NNEVCLUS(EvidentialClusterer):
         "auto": L-BFGS on all pairs up to 1,000 objects, mini-batches beyond. "adaptive-steps": the papers' method.
     batch_size : int, default=512
     learning_rate : float, default=0.005
-    max_iter : int, default=500
-        Iterations of the whole-batch solvers; a fifth of it, epochs of mini-batches.
-    tol : float, default=1e-5
-        Relative gain that ends the whole-batch solvers.
+    max_iter : int, default=1000
+        Iterations of the whole-batch solvers; a tenth of it, epochs of mini-batches.
+    tol : float, default=2e-4
+        Relative gain of the loss, in ten iterations of L-BFGS or in the running mean of the adaptive steps, that ends
+        the whole-batch solvers.
     early_stopping : bool, default=False
-        Hold out a tenth of the pairs and stop when they get no better (mini-batches always judge on a sample of pairs).
+        Stop when held-out pairs get no better: a tenth of all pairs, which the training does not see. (Mini-batches keep
+        the best of their epochs on such pairs even if they are not stopped.)
     patience : int, default=20
         Epochs (or rounds) without improvement before stopping early.
     n_init : int, default=1
@@ -156,15 +159,15 @@ class NNEVCLUS(EvidentialClusterer):
         n_pairs: int | None = None,
         outlier_detector: Any = None,
         outlier_convention: str = "program",
-        xi: float = 0.5,
+        xi: float = 2.0,
         nu: float = 0.5,
         alpha: float = 0.0,
         init: str = "evclus",
         solver: str = "auto",
         batch_size: int = 512,
         learning_rate: float = 5e-3,
-        max_iter: int = 500,
-        tol: float = 1e-5,
+        max_iter: int = 1000,
+        tol: float = 2e-4,
         early_stopping: bool = False,
         patience: int = 20,
         n_init: int = 1,

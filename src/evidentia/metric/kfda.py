@@ -37,8 +37,8 @@ class KFDA(KernelMetricLearner):
     gamma : float > 0 or "auto", default="auto"
         Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian one. "auto": two over the
         median squared distance of the objects (Laplacian: the median L1 distance).
-    regularization : float >= 0, default=0.1
-        Ridge rho, in units of the mean eigenvalue of N. The default suits tens of labels; with hundreds, 0.01 or less
+    regularization : float >= 0, default=1
+        Ridge rho, in units of the mean eigenvalue of N. The default suits tens of labels; with hundreds, 0.1 or less
         lets the features follow the classes more closely.
 
     Attributes
@@ -89,7 +89,7 @@ class KFDA(KernelMetricLearner):
         *,
         kernel: str = "rbf",
         gamma: float | str = "auto",
-        regularization: float = 0.1,
+        regularization: float = 1.0,
     ):
         self.n_components = n_components
         self.kernel = kernel

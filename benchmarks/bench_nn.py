@@ -1,0 +1,135 @@
+"""NN-EVCLUS: what an epoch of mini-batches costs, and ten million objects on a GPU beside the processor."""
+
+from __future__ import annotations
+
+import time
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Row, Task, apart, at_least, at_most, benchmark, memory, skipped
+
+_CLUSTERS = 15
+_NO_TORCH = "torch is not installed"
+_NO_GPU = "no GPU that torch can use"
+
+
+def _overlapping(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fifteen Gaussian clusters in the plane that touch each other, float32, and the cluster of each object."""
+    rng = np.random.default_rng(0)
+    row, column = np.divmod(np.arange(_CLUSTERS), 4)
+    centres = np.column_stack([column + 0.5 * (row % 2), row]) + rng.uniform(-0.15, 0.15, (_CLUSTERS, 2))
+    label = rng.integers(_CLUSTERS, size=n)
+    X = (centres[label] + rng.normal(0, 0.2, (n, 2))).astype(np.float32)
+    return X, label
+
+
+def _estimator(device: str, threads: int | None, **keywords: Any) -> Any:
+    import torch
+
+    from evidentia.cluster import NNEVCLUS
+
+    if threads:
+        torch.set_num_threads(threads)
+    return NNEVCLUS(_CLUSTERS, device=device, n_jobs=threads, random_state=0, **keywords)
+
+
+def _fit(n: int, device: str, threads: int | None) -> Task:
+    """A fit with everything at its default, then the masses of all objects again, as if they were new."""
+    from sklearn.metrics import adjusted_rand_score
+
+    X, y = _overlapping(n)
+    small = min(n, 20_000)
+    _estimator(device, threads, max_iter=20).fit(X[:small]).predict_mass(X[:small])  # compile, and wake the device
+
+    def work() -> tuple[float, float, Any]:
+        began = time.perf_counter()
+        model = _estimator(device, threads).fit(X)
+        fitted = time.perf_counter()
+        again = model.predict_mass(X)
+        predicted = time.perf_counter()
+        assert len(again) == n
+        return fitted - began, predicted - fitted, model
+
+    def judge(result: tuple[float, float, Any]) -> dict[str, Any]:
+        fit, predict, model = result
+        some = slice(min(n, 1_000_000))
+        return {
+            "fit": fit,
+            "predict": predict,
+            "loss": model.loss_,
+            "quality": f"loss {model.loss_:.5f}, ARI {adjusted_rand_score(y[some], model.labels_[some]):.3f}, "
+            f"{model.n_iter_} epochs",
+        }
+
+    return Task(work, judge)
+
+
+def _inside_operators(n: int) -> dict[str, float]:
+    """Share of the training time that is spent inside torch's operators, and inside the largest of them."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    X, _ = _overlapping(n)
+    model = _estimator("cpu", 1, max_iter=50, init="random")
+    model.fit(X[:5000])
+    with profile(activities=[ProfilerActivity.CPU]) as profiler:
+        began = time.perf_counter()
+        model.fit(X)
+        total = time.perf_counter() - began
+    assert torch.get_num_threads() == 1
+    own = {entry.key: entry.self_cpu_time_total / 1e6 for entry in profiler.key_averages()}
+    products = sum(own.get(f"aten::{name}", 0.0) for name in ("mm", "addmm", "bmm", "matmul"))
+    operators = sum(value for key, value in own.items() if key.startswith("aten::"))
+    return {"seconds": total, "operators": operators / total, "products": products / total}
+
+
+@benchmark
+def epoch(quick: bool) -> list[Row]:
+    """Where the time of mini-batches goes."""
+    if find_spec("torch") is None:
+        return [skipped("NN-EVCLUS epoch", _NO_TORCH)]
+    n = 20_000 if quick else 100_000
+    share = apart(_inside_operators, n)
+    return [
+        Row(
+            "NN-EVCLUS five epochs",
+            f"{n:,} x 2, c = {_CLUSTERS}, batches of 512, one thread, with the profiler; ratio: share of the time in "
+            "torch's operators",
+            share["seconds"],
+            quality=f"{share['products']:.0%} in matrix products alone",
+            ratio=share["operators"],
+            **at_least(share["operators"], 0.5),
+        )
+    ]
+
+
+@benchmark
+def large(quick: bool) -> list[Row]:
+    """Many objects: a GPU beside two threads of the processor."""
+    if find_spec("torch") is None:
+        return [skipped("NN-EVCLUS fit", _NO_TORCH)]
+    import torch
+
+    n = 100_000 if quick else 10_000_000 if torch.cuda.is_available() else 1_000_000
+    what = f"{n:,} x 2, float32, c = {_CLUSTERS}"
+    peak, cpu = memory(_fit, n, "cpu", 2)
+    rows = [
+        Row("NN-EVCLUS fit", f"{what}, two threads", cpu["fit"], peak_bytes=peak, quality=cpu["quality"]),
+        Row("NN-EVCLUS predict_mass", f"{what}, two threads", cpu["predict"]),
+    ]
+    if not torch.cuda.is_available():
+        return [*rows, skipped("NN-EVCLUS on a GPU", _NO_GPU)]
+    peak, gpu = memory(_fit, n, "cuda", None)
+    name = torch.cuda.get_device_name()
+    ratio = f"{what}, {name}; ratio: times faster than two threads"
+    quality = f"{gpu['quality']}; loss {gpu['loss'] / cpu['loss']:.3f} of the processor's"
+    rows += [
+        Row("NN-EVCLUS fit", ratio, gpu["fit"], None, peak, quality, cpu["fit"] / gpu["fit"]),
+        Row("NN-EVCLUS predict_mass", ratio, gpu["predict"], ratio=cpu["predict"] / gpu["predict"]),
+    ]
+    if n == 10_000_000:
+        rows[2].target, rows[2].met = at_most(gpu["fit"], 60, " s").values()
+        rows[3].target, rows[3].met = at_most(gpu["predict"], 3, " s").values()
+    return rows
