@@ -1,0 +1,145 @@
+"""Where EM begins: partitions from a tree of merges or from k-means, given responsibilities, labels or parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evidentia.mixture.em import EMResult, GaussianParameters, fit_em
+from evidentia.mixture.hierarchical import MergeTree, merge_tree
+
+__all__ = ["Start", "Starts", "TREE_LIMIT"]
+
+TREE_LIMIT = 2000  # objects in a tree of merges, which is quadratic; beyond, a sample of that size
+_CRITERION = {"hierarchical": "VVV", "ward": "EII"}
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Responsibilities of all objects, or of a sample of them (``data``), or parameters."""
+
+    state: np.ndarray | GaussianParameters
+    data: np.ndarray | None = None
+
+    def fit(self, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
+        state = self.state
+        if self.data is not None and isinstance(state, np.ndarray):
+            first = fit_em(self.data, None, state, model, **{**settings, "max_iter": 1})
+            if first.parameters is None:
+                return first
+            state = first.parameters
+        return fit_em(data, weights, state, model, **settings)
+
+
+class Starts:
+    """Starts for every number of components: what can be shared between them is computed once."""
+
+    def __init__(self, data: np.ndarray, weights: np.ndarray | None, init: Any, n_init: int, rng: Any):
+        self.data, self.weights, self.n_init, self.rng = data, weights, n_init, rng
+        if isinstance(init, GaussianParameters):
+            init = _checked_parameters(init, data.shape[1])
+        elif not isinstance(init, str):
+            init = _responsibilities(init, len(data))
+        self.init: str | np.ndarray | GaussianParameters = init
+        self._tree: tuple[MergeTree, np.ndarray | None] | None = None
+        self._ordered: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def given_components(self) -> int | None:
+        """The number of components of a given start."""
+        if isinstance(self.init, str):
+            return None
+        return len(self.init.proportions) if isinstance(self.init, GaussianParameters) else self.init.shape[1]
+
+    def of(self, n_components: int) -> Sequence[Start]:
+        """One start, or ``n_init`` of them from k-means."""
+        if not isinstance(self.init, str):
+            return [Start(self.init)]
+        if n_components == 1:
+            return [Start(np.ones((len(self.data), 1)))]
+        if self.init == "k-means":
+            return [Start(one_hot(labels, n_components)) for labels in self._k_means(n_components)]
+        tree, sample = self._merge_tree(_CRITERION[self.init])
+        return [Start(one_hot(tree.labels(n_components), n_components), sample)]
+
+    def _merge_tree(self, criterion: str) -> tuple[MergeTree, np.ndarray | None]:
+        if self._tree is None:
+            rows = self._sampled_rows()
+            if rows is None:
+                self._tree = merge_tree(self.data, criterion=criterion, sample_weight=self.weights), None
+            else:
+                sample = self.data[rows]
+                self._tree = merge_tree(sample, criterion=criterion), sample
+        return self._tree
+
+    def _sampled_rows(self) -> np.ndarray | None:
+        """Rows of a sample spread evenly along a projection, in proportion to the weights; None: all of them."""
+        order, _, w = self._in_order()
+        if len(order) <= TREE_LIMIT:
+            return None
+        reach = np.cumsum(w)
+        at = (np.arange(TREE_LIMIT) + self.rng.random_sample(TREE_LIMIT)) / TREE_LIMIT * reach[-1]
+        return order[np.searchsorted(reach, at, side="right").clip(max=len(order) - 1)]
+
+    def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of positive weight in the order of a projection, standardised data and weights in that order.
+
+        Random choices are made along it, so that permuting the rows, or repeating them instead of giving them a
+        weight, leads to the same start.
+        """
+        if self._ordered is None:
+            w = np.ones(len(self.data)) if self.weights is None else self.weights
+            mean = np.average(self.data, axis=0, weights=w)
+            deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
+            scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
+            order = np.argsort(scaled @ np.random.RandomState(0).normal(size=scaled.shape[1]), kind="stable")
+            order = order[w[order] > 0]
+            self._ordered = order, scaled[order], w[order]
+        return self._ordered
+
+    def _k_means(self, n_components: int) -> list[np.ndarray]:
+        from sklearn.cluster import KMeans
+
+        order, scaled, w = self._in_order()
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.n_init)
+        partitions = []
+        for seed in seeds:
+            labels = np.full(len(self.data), -1)
+            k_means = KMeans(n_components, n_init=1, random_state=int(seed))
+            labels[order] = k_means.fit(scaled, sample_weight=w).labels_
+            partitions.append(labels)
+        return partitions
+
+
+def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
+    """(n, g) responsibilities of a partition; none for objects whose label is -1."""
+    return (labels[:, None] == np.arange(n_components)).astype(np.float64)
+
+
+def _responsibilities(init: Any, n: int) -> np.ndarray:
+    """A given start as responsibilities: labels, or an (n, g) array."""
+    array = np.asarray(init)
+    if array.ndim not in (1, 2) or len(array) != n:
+        raise ValueError(
+            f"init must hold labels ({n},) or responsibilities ({n}, n_components), got shape {array.shape}"
+        )
+    if array.ndim == 1:
+        different, labels = np.unique(array, return_inverse=True)
+        return one_hot(labels, len(different))
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(axis=1), 1, atol=1e-6):
+        raise ValueError("init must hold responsibilities that are nonnegative and sum to one in every row")
+    return array
+
+
+def _checked_parameters(init: GaussianParameters, d: int) -> GaussianParameters:
+    g = len(init.proportions)
+    shapes = np.shape(init.means), np.shape(init.covariances)
+    if shapes != ((g, d), (g, d, d)):
+        raise ValueError(
+            f"init must hold means of shape {(g, d)} and covariances of shape {(g, d, d)}, "
+            f"got {shapes[0]} and {shapes[1]}"
+        )
+    return init

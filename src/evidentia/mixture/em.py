@@ -1,0 +1,236 @@
+"""Expectation-maximisation for one covariance model: the low-level door, plain arrays in and out.
+
+`fit_em` has little overhead beside its compiled loop, which releases the interpreter lock, so that many fits (a
+bootstrap, a grid of models) run in parallel threads. It does not raise when a component collapses; it says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evidentia.mixture.models import DIAGONAL_MODELS, MODELS
+
+__all__ = ["GaussianParameters", "EMResult", "fit_em", "log_densities"]
+
+# A variance (of an attribute, given those before it) below this share of that of the data: a singular covariance.
+SINGULAR_SHARE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianParameters:
+    """A Gaussian mixture.
+
+    Parameters
+    ----------
+    proportions : ndarray of shape (g,)
+    means : ndarray of shape (g, d)
+    covariances : ndarray of shape (g, d, d)
+    model : str
+        The covariance model, one of `evidentia.mixture.models.MODELS`.
+    orientation : ndarray of shape (d, d), optional
+        Common axes (rows) of the models EVE and VVE, with which a warm start goes on.
+    """
+
+    proportions: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    model: str
+    orientation: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class EMResult:
+    """What EM ended with.
+
+    Parameters
+    ----------
+    parameters : GaussianParameters or None
+        None if there is a problem.
+    log_likelihood : float
+        Of the parameters, weighted; -inf if there is a problem.
+    n_iter : int
+    converged : bool
+    responsibilities : ndarray of shape (n, g) or None
+        Of all objects, those of weight zero included, under the parameters; None if there is a problem.
+    problem : str or None
+        Which component collapsed, and how.
+    history : ndarray of shape (n_iter,)
+        Log-likelihood after every iteration.
+    """
+
+    parameters: GaussianParameters | None
+    log_likelihood: float
+    n_iter: int
+    converged: bool
+    responsibilities: np.ndarray | None
+    problem: str | None
+    history: np.ndarray
+
+
+def fit_em(
+    data: np.ndarray,
+    weights: np.ndarray | None,
+    start: GaussianParameters | np.ndarray,
+    model: str,
+    *,
+    tol: float = 1e-5,
+    max_iter: int = 1000,
+    regularization: float = 0.0,
+) -> EMResult:
+    """Maximise sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k) within a covariance model.
+
+    Arguments are not checked. The interpreter lock is released in the compiled part.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, d), float64
+    weights : ndarray of shape (n,) or None
+        None: all one. An object of weight 2 counts as two, one of weight 0 not at all.
+    start : GaussianParameters or ndarray of shape (n, g)
+        Parameters (of any model), or responsibilities.
+    model : str
+        One of `evidentia.mixture.models.MODELS`.
+    tol : float
+        EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L|)``.
+    max_iter : int
+    regularization : float
+        This share of the variance of each attribute is added to the variance within every component (before the
+        covariance model is fitted, so that its constraints hold).
+
+    Returns
+    -------
+    EMResult
+
+    References
+    ----------
+    G. Celeux and G. Govaert (1995). Gaussian parsimonious clustering models. Pattern Recognition 28.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[0.0], [0.2], [0.3], [5.0], [5.1], [5.4]])
+    >>> responsibilities = np.repeat(np.eye(2), 3, axis=0)
+    >>> fit_em(x, None, responsibilities, "VII").parameters.means.round(2).tolist()
+    [[0.17], [5.17]]
+    >>> bootstrap = np.array([2.0, 1.0, 0.0, 0.0, 3.0, 0.0])
+    >>> fit_em(x, bootstrap, responsibilities, "VII").problem
+    'component 1 collapsed: its covariance matrix became singular (iteration 1)'
+    """
+    from evidentia.mixture import _em_kernels as kernels
+
+    n, d = data.shape
+    Z: np.ndarray
+    axes: np.ndarray
+    if weights is None:
+        kept, w = None, np.ones(n)
+    else:
+        kept = None if weights.all() else np.flatnonzero(weights)
+        w = np.array(weights if kept is None else weights[kept], dtype=np.float64)
+    # copies: the kernels are compiled for writable arrays, and again (which takes long) for any others
+    X = np.array((data if kept is None else data[kept]).T, dtype=np.float64, order="C")
+    if isinstance(start, GaussianParameters):
+        proportions, means, covariances = start.proportions.copy(), start.means.copy(), start.covariances.copy()
+        Z = np.empty((len(proportions), X.shape[1]))
+        axes = _common_axes(start, model)
+    else:
+        Z = np.array((start if kept is None else start[kept]).T, dtype=np.float64, order="C")
+        g = len(Z)
+        proportions, means, covariances = np.empty(g), np.empty((g, d)), np.empty((g, d, d))
+        axes = np.empty((d, d))
+    history: np.ndarray = np.empty(max_iter)
+    n_iter, converged, flaw, component = kernels.run_em(
+        X,
+        w,
+        Z,
+        isinstance(start, GaussianParameters),
+        proportions,
+        means,
+        covariances,
+        axes,
+        MODELS.index(model),
+        tol,
+        max_iter,
+        regularization,
+        SINGULAR_SHARE,
+        history,
+    )
+    history = history[:n_iter].copy()
+    if flaw != kernels.FINE:
+        what = "its covariance matrix became singular" if flaw == kernels.SINGULAR else "it lost all its objects"
+        problem = f"component {component} collapsed: {what} (iteration {n_iter + 1})"
+        return EMResult(None, -np.inf, n_iter, False, None, problem, history)
+    orientation = axes if model in ("EVE", "VVE") else None
+    parameters = GaussianParameters(proportions, means, covariances, model, orientation)
+    responsibilities = Z.T if kept is None else _responsibilities(parameters, data)
+    return EMResult(parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history)
+
+
+def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
+    """Logarithms of proportion times density of each component.
+
+    Their log-sum-exp over components is the log-density of the mixture; normalised, they are the responsibilities.
+
+    Parameters
+    ----------
+    parameters : GaussianParameters
+    X : ndarray of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (n, g)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = GaussianParameters(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)), "EII")
+    >>> log_densities(one, np.zeros((1, 1))).round(4).tolist()  # log 1 / sqrt(2 pi)
+    [[-0.9189]]
+    """
+    from evidentia.mixture import _em_kernels as kernels
+
+    columns, means, inverses, constants, diagonal = _prepared(parameters, X)
+    out = np.empty((len(constants), len(X)))
+    kernels.log_joint(columns, means, inverses, constants, diagonal, out)
+    return out.T
+
+
+def _responsibilities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
+    """(n, g) probabilities of the components given the objects."""
+    from evidentia.mixture import _em_kernels as kernels
+
+    columns, means, inverses, constants, diagonal = _prepared(parameters, X)
+    Z = np.empty((len(constants), len(X)))
+    none = np.empty(0), np.empty((0, 0)), np.empty((0, 0, 0))
+    kernels.expectation(columns, np.ones(len(X)), means, inverses, constants, diagonal, Z, False, *none)
+    return Z.T
+
+
+def _prepared(
+    parameters: GaussianParameters, X: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Objects as columns, means, inverse Cholesky factors, constants, whether the covariances are diagonal."""
+    from evidentia.mixture import _em_kernels as kernels
+
+    proportions, means, covariances = (
+        np.array(a, dtype=np.float64) for a in (parameters.proportions, parameters.means, parameters.covariances)
+    )
+    g, d = means.shape
+    inverses, constants = np.zeros((g, d, d)), np.empty(g)
+    failed = kernels.prepare(proportions, covariances, np.zeros(d), inverses, constants)
+    if failed >= 0:
+        raise ValueError(f"the covariance matrix of component {failed} must be positive definite")
+    columns = np.array(np.asarray(X).T, dtype=np.float64, order="C")
+    return columns, means, inverses, constants, parameters.model in DIAGONAL_MODELS
+
+
+def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
+    """Axes with which EVE and VVE begin, when they begin with parameters."""
+    if model not in ("EVE", "VVE"):
+        return np.empty_like(start.covariances[0])
+    if start.orientation is not None:
+        return start.orientation.copy()
+    pooled: Any = np.tensordot(start.proportions, start.covariances, axes=1)
+    return np.ascontiguousarray(np.linalg.eigh(pooled)[1].T[::-1])
