@@ -332,7 +332,7 @@ class Fit:
         return torch.as_tensor(rows, dtype=self.dtype).to(self.estimator.device)
 
     def _tensor(self, values: Any, dtype: Any = None) -> Any:
-        return torch.as_tensor(np.asarray(values), dtype=dtype or self.dtype).to(self.estimator.device)
+        return torch.tensor(np.asarray(values), dtype=dtype or self.dtype, device=self.estimator.device)
 
     def _train(self, progress: Progress, seed: int, judged: Any, save: Callable) -> None:
         e = self.estimator
