@@ -219,6 +219,7 @@ _OPERATIONS: dict[str, Operation] = {
             "maximin": _agrees_with(lambda m: m.singleton_belief),
             "hurwicz": _agrees_with(lambda m: m.contour + m.singleton_belief),
             "interval_dominance": lambda kept, given: f"{kept.sum(axis=1).mean():.2f} acts kept on average",
+            "maximality": lambda kept, given: f"{kept.sum(axis=1).mean():.2f} acts kept on average",
         }.items()
     },
     "decide_sets": Operation(

@@ -13,9 +13,20 @@ import numpy as np
 
 from evidentia.belief.focal_sets import FocalSets
 
-__all__ = ["DECISION_RULES", "expected_losses", "choose_acts", "interval_dominance", "cautious_sets"]
+__all__ = [
+    "DECISION_RULES",
+    "SINGLE_RULES",
+    "SET_RULES",
+    "expected_losses",
+    "choose_acts",
+    "interval_dominance",
+    "maximality",
+    "cautious_sets",
+]
 
-DECISION_RULES = ("maximax", "maximin", "hurwicz", "pignistic", "interval_dominance")
+SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # these choose one act
+SET_RULES = ("interval_dominance", "maximality")  # these keep every act that nothing surely beats
+DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
 def expected_losses(
@@ -26,25 +37,34 @@ def expected_losses(
     If ``losses`` has one row more than the frame has classes, that row is an unknown class: it has no mass of its
     own and belongs to the set that was the whole frame.
     """
-    sets = family.membership
-    if losses.shape[0] == family.n_clusters + 1:
-        sets = np.column_stack([sets, sets.all(axis=1)])
+    sets = _sets_of_states(family, losses)
     if rule == "pignistic":
         share = sets / np.maximum(sets.sum(axis=1), 1)[:, None]
         return masses @ (share @ losses)
-    nonempty = sets.any(axis=1)
-    lowest = np.zeros((len(sets), losses.shape[1]))
-    highest = np.zeros_like(lowest)
-    for j in np.flatnonzero(nonempty):
-        lowest[j] = losses[sets[j]].min(axis=0)
-        highest[j] = losses[sets[j]].max(axis=0)
+    lowest, highest = _bounds(sets, losses)
     if rule == "maximax":
         return masses @ lowest
     if rule == "maximin":
         return masses @ highest
     if rule == "hurwicz":
         return masses @ (optimism * lowest + (1 - optimism) * highest)
-    raise ValueError(f"rule must be one of {', '.join(map(repr, DECISION_RULES))}, got {rule!r}")
+    raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {rule!r}")
+
+
+def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:
+    """Membership of the focal sets, with a column for the unknown class if the losses have a row for it."""
+    sets = family.membership
+    return sets if losses.shape[0] == family.n_clusters else np.column_stack([sets, sets.all(axis=1)])
+
+
+def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(f, acts) smallest and largest loss of each act inside each set; zero for the empty set."""
+    lowest = np.zeros((len(sets), losses.shape[1]))
+    highest = np.zeros_like(lowest)
+    for j in np.flatnonzero(sets.any(axis=1)):
+        lowest[j] = losses[sets[j]].min(axis=0)
+        highest[j] = losses[sets[j]].max(axis=0)
+    return lowest, highest
 
 
 def choose_acts(expected: np.ndarray, reject: float | None) -> np.ndarray:
@@ -65,8 +85,28 @@ def interval_dominance(masses: np.ndarray, family: FocalSets, losses: np.ndarray
         losses = 1.0 - np.eye(family.n_clusters)
     lower = expected_losses(masses, family, losses, "maximax")
     upper = expected_losses(masses, family, losses, "maximin")
-    slack = 1e-12 if masses.dtype == np.float64 else 1e-6  # equal in exact arithmetic is not dominated
-    return lower <= upper.min(axis=1, keepdims=True) + slack
+    return lower <= upper.min(axis=1, keepdims=True) + _slack(masses, losses)
+
+
+def maximality(masses: np.ndarray, family: FocalSets, losses: np.ndarray | None = None) -> np.ndarray:
+    """(n, acts) true for the acts that no other act beats whatever probability the evidence allows.
+
+    Act a is beaten by b when the lower expectation of the loss of a less that of b is positive (Walley, 1991; Denoeux,
+    2019). The acts kept are among those that `interval_dominance` keeps, which compares the two losses separately.
+    """
+    if losses is None:
+        losses = 1.0 - np.eye(family.n_clusters)
+    sets = _sets_of_states(family, losses)
+    kept = np.ones((len(masses), losses.shape[1]), dtype=bool)
+    for b in range(losses.shape[1]):
+        least, _ = _bounds(sets, losses - losses[:, [b]])
+        kept &= masses @ least <= _slack(masses, losses)
+    return kept
+
+
+def _slack(masses: np.ndarray, losses: np.ndarray) -> float:
+    """Rounding allowed for: what is equal in exact arithmetic is not dominated."""
+    return (1e-12 if masses.dtype == np.float64 else 1e-6) * max(1.0, float(np.abs(losses).max()))
 
 
 @cache

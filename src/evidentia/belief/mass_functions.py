@@ -347,10 +347,12 @@ class MassFunctions:
 
         Parameters
         ----------
-        rule : {"pignistic", "maximax", "maximin", "hurwicz", "interval_dominance"}
+        rule : {"pignistic", "maximax", "maximin", "hurwicz", "interval_dominance", "maximality"}
             Which expected loss to minimise: pignistic, lower (optimistic), upper (pessimistic), or ``optimism``
             times the lower plus the rest times the upper. With 0-1 losses these pick the answer of largest pignistic
-            probability, plausibility, belief. Interval dominance keeps every act that no other surely beats.
+            probability, plausibility, belief. Interval dominance keeps every act whose smallest expected loss is not
+            above the largest one of another; maximality, which keeps fewer, every act that no other beats whatever
+            probability the evidence allows.
         losses : array-like of shape (c, acts) or (c + 1, acts), optional
             Loss of each act (column) when each answer (row) is true; 0-1 by default. A further row stands for an
             unknown answer, which belongs to the set that was the whole frame.
@@ -362,7 +364,7 @@ class MassFunctions:
         Returns
         -------
         numpy.ndarray
-            (n,) number of the act, -1 for rejection; for interval dominance (n, acts) Boolean.
+            (n,) number of the act, -1 for rejection; for interval dominance and maximality (n, acts) Boolean.
 
         Notes
         -----
@@ -381,10 +383,11 @@ class MassFunctions:
         if not np.isfinite(table).all():
             raise ValueError("losses must be finite")
         known = self._for_decision()
-        if rule == "interval_dominance":
+        if rule in decisions.SET_RULES:
             if reject is not None:
-                raise ValueError("reject has no meaning for interval dominance, which already keeps several acts")
-            return decisions.interval_dominance(known.masses, known.focal_sets, table)
+                raise ValueError(f"reject has no meaning for rule={rule!r}, which already keeps several acts")
+            keep = decisions.interval_dominance if rule == "interval_dominance" else decisions.maximality
+            return keep(known.masses, known.focal_sets, table)
         expected = decisions.expected_losses(known.masses, known.focal_sets, table, rule, optimism)
         return decisions.choose_acts(expected, reject)
 
@@ -399,8 +402,8 @@ class MassFunctions:
         """
         if not 0.5 <= tolerance <= 1:
             raise ValueError(f"tolerance must lie in [0.5, 1], got {tolerance}")
-        if rule not in decisions.DECISION_RULES[:-1]:
-            raise ValueError(f"rule must be one of {', '.join(map(repr, decisions.DECISION_RULES[:-1]))}, got {rule!r}")
+        if rule not in decisions.SINGLE_RULES:
+            raise ValueError(f"rule must be one of {', '.join(map(repr, decisions.SINGLE_RULES))}, got {rule!r}")
         size = (2 if self.n_clusters > 8 else self.n_clusters) if max_size is None else max_size
         candidates = FocalSets.max_cardinality(self.n_clusters, size, empty=False)
         known = self._for_decision()

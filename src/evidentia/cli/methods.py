@@ -41,6 +41,7 @@ class Method:
 METHODS: dict[str, Method] = {
     "evclus": Method("EVCLUS", "stress"),
     "ecm": Method("ECM"),
+    "recm": Method("RECM"),
 }
 
 

@@ -78,11 +78,16 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         """(n, f) masses of validated objects under the fitted model."""
         raise NotImplementedError
 
+    @property
+    def _c(self) -> int:
+        """Number of clusters; methods that can find it give what they found."""
+        return self.n_clusters
+
     # ---- checking -------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         rule.check_parameters(self, self._rules)
-        if isinstance(self.focal_sets, FocalSets) and self.focal_sets.n_clusters != self.n_clusters:
+        if isinstance(self.focal_sets, FocalSets) and self.n_clusters not in (None, self.focal_sets.n_clusters):
             raise ValueError(
                 f"focal_sets is a family on {self.focal_sets.n_clusters} clusters, but n_clusters={self.n_clusters}"
             )
@@ -90,7 +95,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
         """Attributes as a C-contiguous float array, float32 kept; enough objects for the clusters."""
         data = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C")
-        if reset and len(data) < self.n_clusters:
+        if reset and len(data) < (self.n_clusters or 1):
             raise ValueError(f"n_samples={len(data)} should be >= n_clusters={self.n_clusters}")
         return data
 
@@ -98,7 +103,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     def _family(self) -> FocalSets:
         """The family to fit (for the two-step strategy, that of the first step)."""
-        c = self.n_clusters
+        c = self._c
         if isinstance(self.focal_sets, FocalSets):
             return self.focal_sets
         if self.focal_sets == "full":
@@ -118,7 +123,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         if self.focal_sets != "selected":
             return first
         pairs = nearest_pairs(partition_of(first), self.n_neighbors)
-        return solve(FocalSets.with_pairs(self.n_clusters, pairs), first)
+        return solve(FocalSets.with_pairs(self._c, pairs), first)
 
     # ---- restarts -------------------------------------------------------------------------------------------------
 

@@ -200,6 +200,30 @@ def _write_masses(X, start, stop, barycentres, metrics, factor, size, delta2, be
             out[i, empty_column] = empty
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def squared_distances(X, barycentres, metrics):
+    """(n, g) squared distances of the rows of X to the barycentres, for methods that need all of them at once."""
+    p, g = barycentres.shape
+    out = np.empty((X.shape[0], g), X.dtype)
+    gaps = np.empty((p, g), X.dtype)
+    for i in range(X.shape[0]):
+        if metrics.shape[0] > 0:
+            _set_costs_adaptive(X[i], barycentres, metrics, gaps, out[i])
+        else:
+            _set_costs(X[i], barycentres, out[i])
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def masses_from_costs(costs, weights, factor, size, delta2, beta, zero, masses, empty):
+    """Masses of objects whose costs are known, a row each; returns the objective, weighted unless weights is empty."""
+    objective = 0.0
+    for i in range(costs.shape[0]):
+        empty[i], value = masses_of_row(costs[i], factor, size, delta2, beta, zero, masses[i])
+        objective += value * (weights[i] if weights.shape[0] > 0 else 1.0)
+    return objective
+
+
 @dataclass(frozen=True)
 class Model:
     """Prototypes with everything needed to turn an object into masses.
@@ -274,15 +298,7 @@ class Model:
 
     def centers_from(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
         """Prototypes that minimise the Euclidean objective for given masses on any family of sets."""
-        sets = family.membership[family.cardinality > 0]
-        here = self.family.membership[self.family.cardinality > 0]
-        weight = np.zeros((len(X), len(here)))
-        for j, row in enumerate(sets):
-            # a set that this family lacks counts for its clusters one by one
-            targets = np.flatnonzero((here == row).all(axis=1))
-            if len(targets) == 0:
-                targets = np.flatnonzero((here.sum(axis=1) == 1) & (here @ row))
-            weight[:, targets] += masses[:, np.flatnonzero(family.cardinality > 0)[j], None] / len(targets)
+        weight = carried_masses(masses, family, self.family)
         weight **= self.beta
         return self._best_centers(Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0)))
 
@@ -336,6 +352,27 @@ class Statistics:
     total: np.ndarray
     first: np.ndarray
     second: np.ndarray
+
+    def __add__(self, other: Statistics) -> Statistics:
+        return Statistics(
+            self.objective + other.objective,
+            self.total + other.total,
+            self.first + other.first,
+            self.second + other.second,
+        )
+
+
+def carried_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:
+    """(n, g) masses on the nonempty sets of another family; a set that it lacks counts for its clusters one by one."""
+    here = target.membership[target.cardinality > 0]
+    carried = np.zeros((len(masses), len(here)))
+    for j in np.flatnonzero(source.cardinality > 0):
+        row = source.membership[j]
+        targets = np.flatnonzero((here == row).all(axis=1))
+        if len(targets) == 0:
+            targets = np.flatnonzero((here.sum(axis=1) == 1) & (here @ row))
+        carried[:, targets] += masses[:, j, None] / len(targets)
+    return carried
 
 
 def _solve(H: np.ndarray, R: np.ndarray) -> np.ndarray:

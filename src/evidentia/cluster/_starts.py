@@ -6,13 +6,32 @@ permuting the rows, or repeating them instead of giving them a weight, leads to 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-__all__ = ["representative_sample", "first_centers", "within_cluster_scale", "mean_squared_deviation"]
+if TYPE_CHECKING:
+    from evidentia.cluster.belief_peaks import BeliefPeaks
+
+__all__ = [
+    "random_numbers",
+    "representative_sample",
+    "first_centers",
+    "belief_peaks",
+    "k_means",
+    "within_cluster_scale",
+    "mean_squared_deviation",
+]
 
 SAMPLE_SIZE = 20_000
+
+
+def random_numbers(random_state: Any) -> np.random.RandomState:
+    """A RandomState from whatever the estimators take as a random state."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.integers(2**31))
+    return check_random_state(random_state)
 
 
 def representative_sample(X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState):
@@ -49,20 +68,48 @@ def first_centers(
     return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
 
 
+def belief_peaks(
+    finder: str | BeliefPeaks, X: np.ndarray, n_clusters: int | None, estimator: Any, metric: Any = "euclidean"
+) -> BeliefPeaks:
+    """Belief peaks of the objects, found as ``finder`` says; the number of clusters must be that of the estimator."""
+    from sklearn.base import clone
+
+    from evidentia.cluster.belief_peaks import BeliefPeaks
+
+    peaks = BeliefPeaks(n_clusters, metric=metric, random_state=estimator.random_state, n_jobs=estimator.n_jobs)
+    if isinstance(finder, BeliefPeaks):
+        peaks = clone(finder)
+        if peaks.n_clusters is None:
+            peaks.set_params(n_clusters=n_clusters)
+    peaks.fit(X)
+    if n_clusters is not None and peaks.n_clusters_ != n_clusters:
+        raise ValueError(f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}")
+    return peaks
+
+
 def within_cluster_scale(
     X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: np.random.RandomState, n_iter: int = 20
 ) -> float:
     """Mean squared distance of the objects to the nearest centre of a short k-means."""
     from sklearn.metrics import pairwise_distances_argmin_min
 
-    centers = first_centers(X, weights, n_clusters, "k-means++", rng).astype(float)
+    centers = k_means(X, weights, first_centers(X, weights, n_clusters, "k-means++", rng), n_iter)
+    _, distance = pairwise_distances_argmin_min(X, centers)
+    return float(np.average(distance.astype(float) ** 2, weights=weights))
+
+
+def k_means(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int) -> np.ndarray:
+    """Centres after some iterations of k-means; one without objects stays where it is."""
+    from sklearn.metrics import pairwise_distances_argmin
+
+    n_clusters = len(centers)
+    centers = centers.astype(float)
     for _ in range(n_iter):
-        nearest, _ = pairwise_distances_argmin_min(X, centers)
+        nearest = pairwise_distances_argmin(X, centers)
         total = np.bincount(nearest, weights, minlength=n_clusters)
         moved = np.stack([np.bincount(nearest, weights * x, minlength=n_clusters) for x in X.T], axis=1)
         centers = np.where(total[:, None] > 0, moved / np.maximum(total, 1e-300)[:, None], centers)
-    _, distance = pairwise_distances_argmin_min(X, centers)
-    return float(np.average(distance.astype(float) ** 2, weights=weights))
+    return centers
 
 
 def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:

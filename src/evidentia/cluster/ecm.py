@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,16 +11,14 @@ from sklearn.utils.validation import _check_sample_weight
 
 from evidentia import _parameters as rule
 from evidentia.belief import FocalSets
-from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, descend, object_index
-from evidentia.cluster._prototypes import Model
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, object_index
+from evidentia.cluster._prototype_solver import PrototypeSolver
 from evidentia.optimize.blocks import block_map
 from evidentia.partition import CredalPartition
 
 __all__ = ["ECM"]
 
-_DELTA_FACTOR = 10.0  # delta="auto": squared, this many times the mean squared distance to the nearest centre
-_EUCLIDEAN_FIRST = 5  # iterations before the metric adapts
+_Solver = PrototypeSolver  # the name under which other methods know it
 
 
 class ECM(EvidentialClusterer):
@@ -166,7 +162,7 @@ class ECM(EvidentialClusterer):
         rng = check_random_state(self.random_state)
         centre = self._centre(data, weights)
         with block_map(self.n_jobs) as apply:
-            solver = _Solver(self, data - centre if centre is not None else data, weights, centre, rng, apply)
+            solver = PrototypeSolver(self, data - centre if centre is not None else data, weights, centre, rng, apply)
             run = self._one_or_two_steps(solver.solve, solver.partition_of)
             model = run.model if centre is None else replace(run.model, centers=run.model.centers + centre)
             masses = model.masses(data, apply)
@@ -187,75 +183,3 @@ class ECM(EvidentialClusterer):
     def _masses(self, X: np.ndarray) -> np.ndarray:
         with block_map(self.n_jobs) as apply:
             return self._model.masses(X, apply)
-
-
-class _Solver:
-    """The data of one fit, and how to descend for one family of focal sets."""
-
-    def __init__(self, estimator: ECM, data, weights, centre, rng, apply: Callable):
-        self.estimator = estimator
-        self.data, self.weights, self.centre, self.rng, self.apply = data, weights, centre, rng, apply
-        self.sample, self.sample_weights = _starts.representative_sample(data, weights, rng)
-        _starts.check_enough_objects(data, self.sample, estimator.n_clusters)
-        self.zero = 1e-12 * _starts.mean_squared_deviation(data, weights)
-        if estimator.delta != "auto":
-            self.delta = float(estimator.delta)
-        else:
-            scale = _starts.within_cluster_scale(self.sample, self.sample_weights, estimator.n_clusters, rng)
-            # with as many clusters as different objects nothing is far from a centre, and any distance will do
-            self.delta = float(np.sqrt(_DELTA_FACTOR * scale)) or 1.0
-
-    def solve(self, family: FocalSets, previous: Run | None) -> Run:
-        """Best run for a family, from several starts or from the prototypes of the run before."""
-        if (family.singleton_index < 0).any():
-            raise ValueError("focal_sets must hold every single cluster: each has a prototype of its own")
-        if previous is not None:
-            return self._run(self._model(family, previous.model.centers, previous.model.metrics))
-        init = self.estimator.init
-        if not isinstance(init, str):
-            return self._run(self._model(family, self._given_centers(init, family)))
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        starts = (self._drawn(family, init, seed) for seed in seeds)
-        best = self.estimator._best_of(starts, len(seeds), partial(self._run, on_sample=True))
-        return best if len(self.data) == len(self.sample) else self._run(best.model)
-
-    def partition_of(self, run: Run) -> CredalPartition:
-        return CredalPartition._trusted(run.model.masses(self.data, self.apply), run.model.family)
-
-    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> Model:
-        e = self.estimator
-        return Model(family, np.asarray(centers, float), e.alpha, e.beta, self.delta, self.zero, metrics)
-
-    def _drawn(self, family: FocalSets, method: str, seed: int) -> Model:
-        rng = np.random.RandomState(seed)
-        c = self.estimator.n_clusters
-        return self._model(family, _starts.first_centers(self.sample, self.sample_weights, c, method, rng))
-
-    def _given_centers(self, init: Any, family: FocalSets) -> np.ndarray:
-        shape = (self.estimator.n_clusters, self.data.shape[1])
-        if isinstance(init, CredalPartition):
-            if init.n_clusters != shape[0] or len(init) != len(self.data):
-                raise ValueError(
-                    f"init must be a partition of {len(self.data)} objects into {shape[0]} clusters, "
-                    f"got {len(init)} objects and {init.n_clusters} clusters"
-                )
-            return self._model(family, np.zeros(shape)).centers_from(init.masses, init.focal_sets, self.data)
-        centers = np.asarray(init, dtype=float)
-        if centers.shape != shape:
-            raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {centers.shape}")
-        if not np.isfinite(centers).all():
-            raise ValueError("init must be finite")
-        return centers if self.centre is None else centers - self.centre
-
-    def _run(self, start: Model, *, on_sample: bool = False) -> Run:
-        data, weights = (self.sample, self.sample_weights) if on_sample else (self.data, self.weights)
-
-        def step(model: Model) -> tuple[float, Model]:
-            statistics = model.statistics(data, weights, self.apply)
-            return statistics.objective, model.updated(statistics)
-
-        e = self.estimator
-        if e.metric == "adaptive" and start.metrics is None:
-            start = descend(step, start, max_iter=_EUCLIDEAN_FIRST, tol=e.tol).model
-            start = replace(start, metrics=np.stack([np.eye(data.shape[1])] * e.n_clusters))
-        return descend(step, start, max_iter=e.max_iter, tol=e.tol)

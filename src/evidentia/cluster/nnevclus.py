@@ -73,8 +73,8 @@ class NNEVCLUS(EvidentialClusterer):
         Relative gain of the loss, in ten iterations of L-BFGS or in the running mean of the adaptive steps, that ends
         the whole-batch solvers.
     early_stopping : bool, default=False
-        Stop when held-out pairs get no better: a tenth of all pairs, which the training does not see. (Mini-batches keep
-        the best of their epochs on such pairs even if they are not stopped.)
+        Stop when held-out pairs get no better: a tenth of all pairs, which the training does not see. (Mini-batches
+        keep the best of their epochs on such pairs even if they are not stopped.)
     patience : int, default=20
         Epochs (or rounds) without improvement before stopping early.
     n_init : int, default=1

@@ -1,0 +1,63 @@
+"""Classifiers that say what they do not know: masses, cautious decisions, rejection, soft labels.
+
+    python examples/evidential_classification.py
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+
+from evidentia import FocalSets, MassFunctions
+from evidentia.classify import EKNNClassifier, EvidenceFromClassifier
+from evidentia.plot import MassContourDisplay, RejectionCurveDisplay
+
+iris = load_iris(as_frame=True)
+X = iris.data[["petal length (cm)", "petal width (cm)"]]
+y = iris.target_names[iris.target]
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+
+# Each neighbour is a piece of evidence that fades with distance; the number of neighbours is chosen by leave-one-out.
+eknn = EKNNClassifier(range(5, 16)).fit(X_train, y_train)
+# Each attribute of a logistic regression is a piece of evidence, too.
+logistic = EvidenceFromClassifier(LogisticRegression()).fit(X_train, y_train)
+for model in (eknn, logistic):
+    print(f"{type(model).__name__:24} test error {1 - model.score(X_test, y_test):.3f}")
+print(f"EK-NN uses {eknn.n_neighbors_} neighbours")
+
+# Three flowers: a typical one, one between two species, and one that is like nothing seen before.
+flowers = X.iloc[:3].copy()
+flowers[:] = [[1.4, 0.2], [4.9, 1.65], [9.0, 0.1]]
+flowers.index = ["typical", "between", "strange"]
+print("\nmasses of the evidential K nearest neighbour rule")
+print(eknn.predict_mass(flowers).to_frame().round(3).to_string())
+print("\nmasses behind the logistic regression")
+print(logistic.predict_mass(flowers).to_frame().round(3).to_string())
+
+# Decisions: one class each; none where a mistake is too likely; all classes that cannot be excluded.
+print("\nbest class       ", eknn.decide(flowers).tolist())
+print("or none          ", eknn.decide(flowers, "maximin", reject=0.2, reject_label="?").tolist())
+kept = eknn.decide(flowers, "partial_assignment", tolerance=0.8)
+print("or several       ", [" or ".join(eknn.classes_[row]) for row in kept])
+
+# Somebody who is not sure about the species of half of the flowers can say so.
+rng = np.random.default_rng(0)
+names = list(iris.target_names)
+masses = np.zeros((len(X_train), 5))  # setosa, versicolor, virginica, one of the last two, any
+masses[np.arange(len(X_train)), [names.index(name) for name in y_train]] = 1
+unsure = (y_train != "setosa") & (rng.random(len(X_train)) < 0.5)
+masses[unsure] = [0, 0, 0, 0.9, 0.1]
+family = FocalSets.from_sets(3, [(0,), (1,), (2,), (1, 2), (0, 1, 2)])
+soft = EKNNClassifier(range(5, 16)).fit(X_train, MassFunctions(masses, family, frame=names))
+print(f"\nwith {unsure.sum()} of {len(X_train)} labels unsure: test error {1 - soft.score(X_test, y_test):.3f}")
+
+display = MassContourDisplay.from_estimator(eknn, X, grid_resolution=100)
+display.figure_.savefig("evidential_classification.png", dpi=120)
+_, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+rejection = RejectionCurveDisplay.from_estimator(
+    {"EK-NN": eknn, "logistic regression": logistic}, X_test, y_test, ax=ax, title="iris, two attributes"
+)
+rejection.figure_.savefig("rejection.png", dpi=120)
+print("mean error over all rates of rejection:", {name: round(area, 4) for name, area in rejection.areas.items()})
+print("\nwrote evidential_classification.png and rejection.png")

@@ -1,0 +1,237 @@
+"""Bootstrap of a Gaussian mixture: the same model refitted to samples drawn with replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from evidentia.mixture.em import GaussianParameters, fit_em
+from evidentia.optimize.blocks import n_threads, row_blocks
+
+__all__ = ["Bootstraps", "bootstrap_mixture"]
+
+_MOST_REDRAWS = 100  # of one sample, before the model is called unfit for these data
+_SAMPLES_A_TASK = 10
+_ROWS = 64  # objects whose probabilities are computed together
+
+
+class _Problem(NamedTuple):
+    """What every sample is drawn from, where its fit starts, and how it is fitted; can be sent to other processes."""
+
+    data: np.ndarray
+    fitted: GaussianParameters
+    posterior: np.ndarray
+    tol: float
+    max_iter: int
+    regularization: float
+
+
+class _Replicate(NamedTuple):
+    proportions: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    log_likelihood: float
+    n_redrawn: int
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstraps:
+    """Parameters of B fits of a mixture of c components to bootstrap samples.
+
+    Component k of every fit is the one that shares most objects with component k of the mixture fitted to the data.
+
+    Attributes
+    ----------
+    proportions : ndarray of shape (B, c)
+    means : ndarray of shape (B, c, d)
+    covariances : ndarray of shape (B, c, d, d)
+    log_likelihood : ndarray of shape (B,)
+        Of each sample under its own fit.
+    n_redrawn : int
+        Samples thrown away because the fit lost a component, and drawn again.
+    """
+
+    proportions: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    log_likelihood: np.ndarray
+    n_redrawn: int
+
+    def __len__(self) -> int:
+        return len(self.proportions)
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.proportions.shape[1])
+
+    def posteriors(self, X: np.ndarray, apply: Callable | None = None) -> np.ndarray:
+        """(n, c, B) float32 probabilities of the components given each object, under every fit.
+
+        Parameters
+        ----------
+        X : (n, d) float64
+        apply : function that maps a kernel over blocks (`evidentia.optimize.blocks.block_map`), optional
+        """
+        return self.posterior_function()(X, apply)
+
+    def posterior_function(self) -> Callable[..., np.ndarray]:
+        """`posteriors` as a function, with what depends on the fits alone computed once."""
+        prepared = self._prepared()
+
+        def posteriors(X: np.ndarray, apply: Callable | None = None) -> np.ndarray:
+            out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
+            if apply is None:
+                _posteriors(X, *prepared, out, 0, len(X))
+            else:
+                apply(_posteriors, [(X, *prepared, out, *rows) for rows in row_blocks(len(X), _ROWS, most=None)])
+            return out
+
+        return posteriors
+
+    def _prepared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Inverse Cholesky factors (c, d, d, B), means (c, d, B) and constants (c, B) of the log-densities."""
+        factors = np.linalg.cholesky(self.covariances)
+        whiteners = np.linalg.inv(factors)
+        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3)).sum(axis=2)
+        constants = np.log(np.maximum(self.proportions, 1e-300)) - half_log_det
+        last = (np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants))
+        return tuple(last)  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"Bootstraps({len(self)} fits of {self.n_clusters} components, {self.n_redrawn} samples redrawn)"
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _posteriors(X, whiteners, means, constants, out, start, stop):
+    """Posterior probabilities of objects start to stop - 1 under all fits; the fits run in the inner loops."""
+    g, d, n_fits = means.shape
+    logs, part, top = np.empty((g, n_fits)), np.empty(n_fits), np.empty(n_fits)
+    for i in range(start, stop):
+        top[:] = -np.inf
+        for k in range(g):
+            for b in range(n_fits):
+                logs[k, b] = constants[k, b]
+            for r in range(d):
+                for b in range(n_fits):
+                    part[b] = 0.0
+                for s in range(r + 1):
+                    x = X[i, s]
+                    for b in range(n_fits):
+                        part[b] += whiteners[k, r, s, b] * (x - means[k, s, b])
+                for b in range(n_fits):
+                    logs[k, b] -= 0.5 * part[b] * part[b]
+            for b in range(n_fits):
+                top[b] = max(top[b], logs[k, b])
+        for b in range(n_fits):
+            part[b] = 0.0
+        for k in range(g):
+            for b in range(n_fits):
+                logs[k, b] = np.exp(logs[k, b] - top[b])
+                part[b] += logs[k, b]
+        for k in range(g):
+            for b in range(n_fits):
+                out[i, k, b] = logs[k, b] / part[b]
+
+
+def bootstrap_mixture(
+    data: np.ndarray,
+    fitted: GaussianParameters,
+    posterior: np.ndarray,
+    n_bootstraps: int,
+    seed: np.random.SeedSequence,
+    *,
+    tol: float,
+    max_iter: int,
+    regularization: float,
+    n_jobs: int | None,
+    advance: Callable[[str], None],
+) -> Bootstraps:
+    """Refit a mixture to samples drawn with replacement, each fit starting from the mixture of all data.
+
+    Every sample has a seed of its own, so the result does not depend on how the work is shared out. The work goes
+    through joblib: threads by default, whatever `joblib.parallel_config` says otherwise (processes, a Dask cluster).
+
+    Parameters
+    ----------
+    data : (n, d) float64
+    fitted : the mixture fitted to the data
+    posterior : (n, c) its probabilities of the components, to recognise them in the fits
+    n_bootstraps : int
+    seed : numpy SeedSequence
+    tol, max_iter, regularization : of the EM algorithm
+    n_jobs : int or None
+    advance : function called after every sample with a word on the state
+    """
+    problem = _Problem(data, fitted, posterior, tol, max_iter, regularization)
+    seeds = seed.spawn(n_bootstraps)
+    tasks = [seeds[s : s + _SAMPLES_A_TASK] for s in range(0, n_bootstraps, _SAMPLES_A_TASK)]
+    replicates: list[_Replicate] = []
+    redrawn = 0
+    for some in _in_parallel(n_jobs, problem, tasks):
+        for replicate in some:
+            replicates.append(replicate)
+            redrawn += replicate.n_redrawn
+            advance(f"{redrawn} redrawn" if redrawn else "")
+    return Bootstraps(
+        proportions=np.stack([r.proportions for r in replicates]),
+        means=np.stack([r.means for r in replicates]),
+        covariances=np.stack([r.covariances for r in replicates]),
+        log_likelihood=np.array([r.log_likelihood for r in replicates]),
+        n_redrawn=redrawn,
+    )
+
+
+def _in_parallel(
+    n_jobs: int | None, problem: _Problem, tasks: list[list[np.random.SeedSequence]]
+) -> Iterator[list[_Replicate]]:
+    """Results of the tasks in their order, as they come."""
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    if n_jobs is None and effective_n_jobs(None) == 1:  # nobody has configured joblib: all processors
+        n_jobs = n_threads(None)
+    if n_jobs == 1 or len(tasks) == 1:
+        return (_refit(problem, seeds) for seeds in tasks)
+    return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+        delayed(_refit)(problem, seeds) for seeds in tasks
+    )
+
+
+def _refit(problem: _Problem, seeds: list[np.random.SeedSequence]) -> list[_Replicate]:
+    """One task: a few samples."""
+    return [_refit_once(problem, np.random.default_rng(seed)) for seed in seeds]
+
+
+def _refit_once(problem: _Problem, rng: np.random.Generator) -> _Replicate:
+    """Draw a sample and fit it; draw again as long as the fit loses a component."""
+    data, fitted, posterior, tol, max_iter, regularization = problem
+    n = len(data)
+    for redrawn in range(_MOST_REDRAWS + 1):
+        weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
+        result = fit_em(data, weights, fitted, fitted.model, tol=tol, max_iter=max_iter, regularization=regularization)
+        if result.problem is None:
+            p = result.parameters
+            assert p is not None
+            assert result.responsibilities is not None
+            order = _alignment(result.responsibilities, posterior)
+            likelihood = float(result.log_likelihood)
+            return _Replicate(p.proportions[order], p.means[order], p.covariances[order], likelihood, redrawn)
+    raise ValueError(
+        f"X has too few objects for n_clusters={len(fitted.proportions)} components of model {fitted.model}: "
+        f"{_MOST_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {result.problem}); "
+        "use fewer clusters or a simpler mixture"
+    )
+
+
+def _alignment(responsibilities: np.ndarray, posterior: np.ndarray) -> np.ndarray:
+    """For each component of the mixture, the component of the refit that shares most objects with it."""
+    shared = posterior.T @ responsibilities
+    best = shared.argmax(axis=1)
+    if np.array_equal(np.sort(best), np.arange(len(best))):
+        return best
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment(shared, maximize=True)[1]

@@ -1,0 +1,79 @@
+"""Images as objects: pixels in a row, and what their neighbours say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+__all__ = ["as_pixels", "neighborhood", "smoothed"]
+
+
+def as_pixels(image: Any, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
+    """(n, channels) finite float array of the pixels in C order, and the shape of the grid of two or three axes."""
+    array = image if isinstance(image, np.ndarray) else np.asarray(image)
+    if array.dtype.kind not in "buif":
+        raise ValueError(f"X must be an image of real numbers, got an array of type {array.dtype}")
+    if channel_axis is not None and array.ndim > 2:
+        if not -array.ndim <= channel_axis < array.ndim:
+            raise ValueError(f"channel_axis={channel_axis} is none of the {array.ndim} axes of X")
+        array = np.moveaxis(array, channel_axis, -1)
+    else:
+        array = array[..., None]
+    if array.ndim not in (3, 4):
+        raise ValueError(
+            "X must be an image of shape (h, w) or (h, w, channels) or a volume of shape (h, w, d, channels), "
+            f"got shape {np.shape(image)}" + (" with channel_axis=None" if channel_axis is None else "")
+        )
+    if array.size == 0:
+        raise ValueError(f"X must hold at least one pixel and one channel, got shape {np.shape(image)}")
+    dtype = np.float32 if array.dtype == np.float32 else np.float64
+    pixels = np.ascontiguousarray(array, dtype=dtype).reshape(-1, array.shape[-1])
+    if not np.isfinite(pixels).all():
+        raise ValueError("X must be an image of finite numbers; it contains NaN or infinity")
+    return pixels, array.shape[:-1]
+
+
+def neighborhood(n_axes: int, radius: int, weighting: str, spacing: Sequence[float] | None) -> np.ndarray:
+    """Weights of the neighbours of a pixel: a cube of side 2 radius + 1, zero in the middle."""
+    step = np.ones(n_axes) if spacing is None else np.asarray(spacing, dtype=float)
+    if step.shape != (n_axes,) or not (np.isfinite(step).all() and (step > 0).all()):
+        raise ValueError(f"spacing must hold {n_axes} positive numbers, one for each axis of the image, got {spacing}")
+    reach = range(-radius, radius + 1)
+    distance = np.array([np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)])
+    distance = distance.reshape((len(reach),) * n_axes)
+    # measured from the nearest neighbour: only ratios matter, and fine or coarse grids must not vanish
+    nearest = step.min()
+    weights = np.exp(1 - distance / nearest) if weighting == "distance" else np.ones_like(distance)
+    weights[(radius,) * n_axes] = 0
+    return weights
+
+
+def smoothed(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, smoothing: float) -> np.ndarray:
+    """(n, channels + 1): mean of each pixel and its neighbours, and the root of their mean squared distance to it.
+
+    The pixel counts for 1 - smoothing and its neighbours for the rest (for nothing where there are none). With these,
+    the mean squared distance of pixel and neighbours to any point v is the squared distance of the first columns to v
+    plus the square of the last.
+    """
+    from scipy.ndimage import convolve
+
+    middle = pixels.mean(axis=0, dtype=float).astype(pixels.dtype)  # squares of large numbers lose digits
+    grid = (pixels - middle).reshape(*shape, -1)
+    present = convolve(np.ones(shape, dtype=pixels.dtype), weights.astype(pixels.dtype), mode="constant")
+    share = np.where(present > 0, smoothing / np.where(present > 0, present, 1), 0).astype(pixels.dtype)
+    own = np.where(present > 0, 1 - smoothing, 1).astype(pixels.dtype)
+
+    def average(values: np.ndarray) -> np.ndarray:
+        return own * values + share * convolve(values, weights.astype(values.dtype), mode="constant")
+
+    out = np.empty((len(pixels), pixels.shape[1] + 1), dtype=pixels.dtype)
+    square = average(np.einsum("...d,...d->...", grid, grid))
+    for d in range(grid.shape[-1]):
+        mean = average(np.ascontiguousarray(grid[..., d]))
+        square -= mean * mean
+        out[:, d] = mean.ravel() + middle[d]
+    out[:, -1] = np.sqrt(np.maximum(square, 0)).ravel()
+    return out

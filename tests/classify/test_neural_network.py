@@ -1,0 +1,418 @@
+"""The evidential neural network: reference numbers, an exact gradient, quality, and what a user sees."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from evidentia import FocalSets, MassFunctions
+from evidentia.classify import EvidentialNeuralNetworkClassifier
+from evidentia.classify import neural_network as network
+from evidentia.classify._prototype_network import minimised, shares
+
+CASES = ["prods_glass_p7", "prods_ionosphere_fixedproto", "prods_iris_p2perclass_mu"]
+
+
+@parametrize_with_checks([EvidentialNeuralNetworkClassifier(n_init=1)])
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def quick(n_prototypes="auto", **parameters):
+    return EvidentialNeuralNetworkClassifier(n_prototypes, **{"n_init": 1, "random_state": 0, "n_jobs": 1} | parameters)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(150, 3, centers=3, cluster_std=1.5, random_state=1)
+
+
+def start_of(case):
+    parts = [case["W0"].ravel(), case["gamma0"], case["beta0"].ravel(), case["alpha0"]]
+    return np.concatenate(parts), np.eye(case["beta0"].shape[1])[case["y"]]
+
+
+def random_problem(seed=0, n=12, p=3, r=4, n_classes=3):
+    rng = np.random.default_rng(seed)
+    parameters = rng.normal(size=r * (p + n_classes + 2))
+    X = rng.normal(size=(n, p))
+    lower = rng.uniform(0, 0.5, size=(n, n_classes))
+    return parameters, X, lower, lower + rng.uniform(0, 0.3, size=lower.shape) * (rng.random(lower.shape) < 0.5)
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_the_reference(reference, name):
+    case = reference(name)
+    p = case.parameters
+    parameters, targets = start_of(case)
+    cost, gradient = network.network_cost(parameters, case["x"], targets, targets, p["lambda"], p["mu"])
+    case.assert_equal("cost0", cost)
+    by = network.unpacked(gradient, case["x"].shape[1], targets.shape[1])
+    case.assert_equal("grad_W0", by[0])
+    case.assert_equal("grad_gamma0", by[1])
+    case.assert_equal("grad_beta0", by[2])
+    case.assert_equal("grad_alpha0", by[3])  # the exact derivative: the program's is approximate
+    assert np.abs(by[3] - case["grad_alpha0_R"]).max() > 1e-6 * np.abs(by[3]).max()
+    u, alpha = network.memberships(case["beta0"]), network.reliabilities(case["alpha0"])
+    case.assert_equal("mass_test_init", network.network_masses(case["xtest"], case["W0"], case["gamma0"], alpha, u))
+    u, alpha = network.memberships(case["beta"]), network.reliabilities(case["alpha"])
+    masses = network.network_masses(case["xtest"], case["W"], case["gamma"], alpha, u)
+    case.assert_equal("mass_test", masses, rtol=1e-7, atol=1e-9)
+    sure = case["ypred_tied"] == 0
+    np.testing.assert_array_equal(masses[sure, :-1].argmax(axis=1), case["ypred_test"][sure])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ends_at_least_as_low_as_the_reference(reference, name):
+    case = reference(name)
+    p = case.parameters
+    parameters, targets = start_of(case)
+    held = np.zeros(len(parameters), dtype=bool)
+    held[: 0 if p["optimProto"] else case["W0"].size] = True
+    run = minimised(
+        lambda t: network.network_cost(t, case["x"], targets, targets, p["lambda"], p["mu"]),
+        parameters,
+        held,
+        max_iter=1000,
+        tol=1e-7,
+    )
+    assert run.objective <= case["cost"] * 1.001
+    assert np.all(np.diff(run.history) <= 1e-15)
+    np.testing.assert_array_equal(run.model[held], parameters[held])
+
+
+@pytest.mark.parametrize("mixing", [0.0, 1 / 3, 1.0])
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_gradient_against_finite_differences(mixing, mu):
+    parameters, X, lower, upper = random_problem()
+
+    def cost(values):
+        return network.network_cost(values, X, lower, upper, mixing, mu)[0]
+
+    step = 1e-6
+    numeric = [(cost(parameters + e) - cost(parameters - e)) / (2 * step) for e in step * np.eye(len(parameters))]
+    gradient = network.network_cost(parameters, X, lower, upper, mixing, mu)[1]
+    np.testing.assert_allclose(gradient, numeric, atol=1e-8)
+
+
+def test_masses_are_dempsters_combination():
+    parameters, X, _, _ = random_problem(3)
+    prototypes, gamma, beta, xi = network.unpacked(parameters, 3, 3)
+    u, alpha = network.memberships(beta), network.reliabilities(xi)
+    family = FocalSets.simple(3, empty=False)
+    s = alpha * np.exp(-0.5 * gamma**2 * ((X[:, None] - prototypes) ** 2).sum(axis=2))
+    combined = MassFunctions(np.column_stack([s[:, [0]] * u[0], 1 - s[:, 0]]), family)
+    for i in range(1, len(gamma)):
+        combined = combined.combine(MassFunctions(np.column_stack([s[:, [i]] * u[i], 1 - s[:, i]]), family))
+    masses = network.network_masses(X, prototypes, gamma, alpha, u)
+    np.testing.assert_allclose(masses, combined.on(family).masses, atol=1e-12)
+
+
+def test_hundreds_of_sure_prototypes_do_not_underflow():
+    r = 400
+    parameters = np.concatenate([np.zeros(r), np.ones(r), np.tile([1.0, 1.0, 1.0], r), np.full(r, 20.0)])
+    X, targets = np.zeros((2, 1)), np.eye(3)[:2]
+    cost, gradient = network.network_cost(parameters, X, targets, targets, 0.5, 0.0)
+    assert np.isfinite(cost)
+    assert np.isfinite(gradient).all()
+    u = np.full((r, 3), 1 / 3)
+    masses = network.network_masses(X, np.zeros((r, 1)), np.ones(r), np.full(r, 0.99), u)
+    np.testing.assert_allclose(masses[:, :3], 1 / 3)
+    conflicting = np.eye(3)[np.arange(r) % 2]
+    masses = network.network_masses(X, np.zeros((r, 1)), np.ones(r), np.full(r, 0.99), conflicting)
+    np.testing.assert_allclose(masses.sum(axis=1), 1)
+    np.testing.assert_allclose(masses[0, :2], 0.5, atol=1e-9)
+
+
+# ---- quality --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_prototypes", [33, 55])
+def test_vowel(shared, n_prototypes):
+    """Published: 0.38 and 0.37."""
+    with np.load(shared / "data" / "vowel.npz") as z:
+        X, y, train = z["X"].astype(float), z["y"], z["train"]
+    model = EvidentialNeuralNetworkClassifier(n_prototypes, n_init=2, random_state=0).fit(X[train], y[train])
+    assert 1 - model.score(X[~train], y[~train]) <= 0.40
+
+
+def test_glass(shared):
+    """Published: 0.3333."""
+    with np.load(shared / "data" / "glass_evclass.npz") as z:
+        X, y = z["X"].astype(float), z["y"]
+    errors = []
+    for seed in range(3):
+        model = EvidentialNeuralNetworkClassifier(7, random_state=seed).fit(X[:89], y[:89])
+        errors.append(1 - model.score(X[89:], y[89:]))
+    assert max(errors) <= 0.34
+
+
+@pytest.mark.parametrize("init", ["classes", "all"])
+@pytest.mark.parametrize("mixing", [None, 0.0, 1.0])
+def test_iris(iris, init, mixing):
+    X, y = iris
+    model = quick(6, init=init, mixing=mixing).fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) >= 0.92
+    masses = model.predict_mass(np.vstack([X, X[:1] + 1e4]))
+    np.testing.assert_allclose(masses.masses.sum(axis=1), 1)
+    assert masses.masses[-1, -1] == pytest.approx(1)
+    assert (model.reliabilities_ < 0.99).all()
+    assert np.allclose(model.memberships_.sum(axis=1), 1)
+    assert model.prototypes_.shape == (6, 4)
+
+
+def test_unit_and_origin_do_not_matter(iris):
+    X, y = iris
+    one = quick(6).fit(X, y).predict_mass(X).masses
+    np.testing.assert_allclose(
+        quick(6).fit(X * 1e200 + 3e200, y).predict_mass(X * 1e200 + 3e200).masses, one, atol=1e-3
+    )
+    other = quick(6).fit(X * 1000, y)
+    np.testing.assert_allclose(other.predict_mass(X * 1000).masses, one, atol=1e-3)
+    shown = network.network_masses(
+        X * 1000, other.prototypes_, other.gamma_, other.reliabilities_, other.memberships_
+    )  # the attributes are in the units of the data
+    np.testing.assert_allclose(shown, other.predict_mass(X * 1000).masses, atol=1e-9)
+
+
+# ---- regularisation, starts -----------------------------------------------------------------------------------------
+
+
+def test_regularisation_switches_prototypes_off(iris):
+    X, y = iris
+    sums = [quick(15, mu=mu).fit(X, y).reliabilities_.sum() for mu in (0.0, 1e-3, 1e-2, 10.0)]
+    assert sums[0] > sums[1] > sums[2] > sums[3]
+    assert sums[3] < 0.1
+
+
+def test_mu_by_cross_validation(iris):
+    X, y = iris
+    grid = [0.0, 1e-3, 10.0]
+    model = quick(6, mu=grid, cv=3).fit(X, y)
+    assert list(model.cv_losses_) == grid
+    assert model.mu_ == min(grid, key=model.cv_losses_.get)
+    assert model.cv_losses_[10.0] > 2 * model.cv_losses_[0.0]
+    assert quick(6, mu="cv", cv=2).fit(X, y).mu_ in (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
+    assert quick(6, mu=0.01).fit(X, y).mu_ == 0.01
+    rare = np.r_[0:50, 50:100, [149]]
+    assert quick(6, mu=grid, cv=3).fit(X[rare], y[rare]).mu_ in grid  # a class with one object
+
+
+def test_fixed_prototypes_stay(iris):
+    X, y = iris
+    moved, fixed = (quick(6, optimize_prototypes=flag).fit(X, y) for flag in (True, False))
+    started = quick(6, max_iter=1, optimize_prototypes=False)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
+        started.fit(X, y)
+    np.testing.assert_allclose(fixed.prototypes_, started.prototypes_)
+    assert np.abs(moved.prototypes_ - fixed.prototypes_).max() > 0.01
+    assert fixed.objective_ >= moved.objective_
+
+
+def test_restarts_histories_and_seeds(iris):
+    X, y = iris
+    one = quick(6).fit(X, y)
+    several = quick(6, n_init=4).fit(X, y)
+    assert several.objective_ <= one.objective_ + 1e-12
+    assert np.all(np.diff(several.history_) <= 0)
+    assert several.n_iter_ == len(several.history_) - 1 > 1
+    assert several.history_[-1] == several.objective_
+    assert several.converged_
+    again = quick(6, n_init=4, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(several.predict_mass(X).masses, again.predict_mass(X).masses)
+    for state in (np.random.RandomState(0), np.random.default_rng(0), None):
+        assert quick(6, random_state=state).fit(X, y).score(X, y) > 0.9
+
+
+def test_threads_share_the_objects():
+    X, y = make_blobs(9000, 2, centers=2, random_state=0)
+    fits = [quick(2, max_iter=5, n_jobs=jobs, tol=0.1) for jobs in (1, 2)]
+    masses = [fit.fit(X, y).predict_mass(X).masses for fit in fits]
+    np.testing.assert_array_equal(*masses)
+
+
+def test_prototypes_are_shared_between_classes():
+    assert shares([50, 50, 50], [40, 40, 40], 7).tolist() == [3, 2, 2]
+    assert shares([10, 90], [40, 40], 3).tolist() == [1, 2]
+    assert shares([90, 2, 1], [40, 2, 1], 10).tolist() == [7, 2, 1]
+    assert shares([1, 1], [1, 1], 5).tolist() == [1, 1]
+
+
+def test_classes_with_few_objects(iris):
+    X, y = iris
+    rare = np.r_[0:50, 50:53, [149]]  # classes of fifty, three and one objects
+    for init in ("classes", "all"):
+        model = quick(12, init=init).fit(X[rare], y[rare])
+        assert model.prototypes_.shape == (12, 4)
+        assert model.score(X[rare], y[rare]) > 0.9
+    with pytest.raises(ValueError, match="n_prototypes must be at most the number of different training objects, 54"):
+        quick(60).fit(X[rare], y[rare])
+    twins = quick(4).fit(
+        np.repeat([[0.0], [1.0]], 2, axis=0).repeat(3, axis=0)[:, [0, 0]] + np.eye(12, 2), np.arange(12) % 2
+    )
+    assert np.isfinite(twins.predict_mass([[0.0, 0.0]]).masses).all()
+
+
+def test_all_objects_alike():
+    model = quick().fit(np.ones((10, 2)), np.arange(10) % 2)
+    np.testing.assert_allclose(model.predict_proba(np.ones((1, 2))), 0.5, atol=0.01)
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+
+
+def test_class_names_and_decisions(iris):
+    X, y = iris
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = quick(6).fit(X, names)
+    assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    assert model.predict(X[:2]).tolist() == ["setosa", "setosa"]
+    assert model.predict_mass(X).frame == ("setosa", "versicolor", "virginica")
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    decided = model.decide(np.vstack([X[:1], X[:1] + 1e4]), reject=0.3, reject_label="?")
+    assert decided.tolist() == ["setosa", "?"]
+    assert model.decide(X[:1] + 1e4, "interval_dominance").all()
+    with pytest.raises(ValueError, match="not seen in training"):
+        model.score(X[:2], ["setosa", "tulip"])
+
+
+def test_permuted_classes_permute_columns(iris):
+    X, y = iris
+    a = quick(6).fit(X, y).predict_proba(X)
+    b = quick(6, n_init=3).fit(X, (y + 1) % 3).predict_proba(X)[:, [1, 2, 0]]
+    assert (a.argmax(axis=1) == b.argmax(axis=1)).mean() > 0.95
+
+
+def test_certain_soft_labels_are_hard_labels(iris):
+    X, y = iris
+    family = FocalSets.simple(3, empty=False)
+    soft = MassFunctions(np.eye(3, 4)[y], family)
+    np.testing.assert_array_equal(
+        quick(6).fit(X, soft).predict_mass(X).masses, quick(6).fit(X, y).predict_mass(X).masses
+    )
+
+
+def test_soft_labels(blobs):
+    X, y = blobs
+    rng = np.random.default_rng(0)
+    doubt = rng.uniform(0, 0.6, size=len(y))
+    masses = np.eye(3, 4)[y] * (1 - doubt)[:, None]
+    masses[:, 3] += doubt
+    labels = MassFunctions(masses, FocalSets.simple(3, empty=False), frame=["a", "b", "c"])
+    model = quick(6).fit(X, labels)
+    assert (model.predict(X) == np.array(["a", "b", "c"])[y]).mean() > 0.9
+    # a pair says what an object is not
+    pairs = MassFunctions.from_dict([{(k, (k + 1) % 3): 1.0} if i % 3 else {k: 1.0} for i, k in enumerate(y)], range(3))
+    assert (quick(6).fit(X, pairs).predict(X) == y).mean() > 0.85
+
+
+def test_vacuous_labels_have_no_effect_on_the_cost():
+    parameters, X, _, _ = random_problem()
+    n = len(X)
+    targets = np.eye(3)[np.arange(n) % 3]
+    known = network.network_cost(parameters, X, targets, targets, 1.0, 0.0)
+    lower, upper = np.vstack([targets, np.zeros((n, 3))]), np.vstack([targets, np.ones((n, 3))])
+    both = network.network_cost(parameters, np.vstack([X, X]), lower, upper, 1.0, 0.0)
+    assert 2 * both[0] == pytest.approx(known[0])
+    np.testing.assert_allclose(2 * both[1], known[1], atol=1e-14)
+
+
+def test_half_of_the_labels_vacuous(blobs):
+    X, y = blobs
+    masses = np.eye(3, 4)[y]
+    masses[::2] = [0, 0, 0, 1]
+    model = quick(6).fit(X, MassFunctions(masses, FocalSets.simple(3, empty=False)))
+    assert (model.predict(X) == y).mean() > 0.9
+
+
+# ---- scikit-learn and pandas ----------------------------------------------------------------------------------------
+
+
+def test_pipelines_searches_pandas_pickle(iris):
+    X, y = iris
+    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"flower {i}" for i in range(150)])
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), quick()), {"evidentialneuralnetworkclassifier__n_prototypes": [3, 6]}, cv=3
+    ).fit(frame, y)
+    assert search.best_score_ > 0.9
+    assert cross_val_score(quick(6, mu=1e-3), X, y, cv=3).mean() > 0.9
+    model = quick(6).fit(frame, pd.Series(y))
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert list(model.predict_mass(frame[:2]).to_frame().index) == ["flower 0", "flower 1"]
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_mass(X).masses, model.predict_mass(X).masses)
+    np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
+    assert quick(6).fit(X.astype(np.float32), y).score(X.astype(np.float32), y) > 0.9
+
+
+# ---- bad input ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_prototypes": 0}, "n_prototypes must be 'auto' or an integer of at least 1, got 0"),
+        ({"n_prototypes": 2, "init": "classes"}, "n_prototypes must be at least the number of classes, 3"),
+        ({"n_prototypes": 151}, "n_prototypes must be at most the number of different training objects"),
+        ({"mu": -1}, "mu must be"),
+        ({"mu": "best"}, "mu must be"),
+        ({"mu": []}, "mu must hold numbers of at least 0"),
+        ({"mu": [0.1, -0.1]}, "mu must hold numbers of at least 0"),
+        ({"mixing": 2}, "mixing must be None or a number of at least 0 and at most 1, got 2"),
+        ({"init": "random"}, "init must be 'auto' or 'classes' or 'all', got 'random'"),
+        ({"cv": 1}, "cv must be an integer of at least 2, got 1"),
+        ({"cv": 200, "mu": "cv"}, "cv must be at most the number of training objects, 150, got 200"),
+        ({"n_init": 0}, "n_init must be an integer of at least 1, got 0"),
+        ({"tol": -1}, "tol must be a number of at least 0, got -1"),
+        ({"random_state": "x"}, "random_state must be"),
+    ],
+)
+def test_bad_parameters(iris, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        quick(**parameters).fit(*iris)
+
+
+def test_bad_data(iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="at least two classes"):
+        quick().fit(X, np.zeros(150))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        quick().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="sum to one"):
+        quick().fit(X, MassFunctions(np.full((150, 4), 0.5), FocalSets.simple(3, empty=False)))
+    with pytest.raises(ValueError, match="empty set"):
+        quick().fit(X, MassFunctions(np.eye(1, 5).repeat(150, axis=0), FocalSets.simple(3)))
+    with pytest.raises(ValueError, match="requires y"):
+        quick().fit(X, None)
+    with pytest.raises(ValueError, match="NaN"):
+        quick().fit(np.where(X > 7, np.nan, X), y)
+    with pytest.raises(NotFittedError):
+        quick().predict(X)
+    with pytest.raises(ValueError, match="features"):
+        quick(3).fit(X, y).predict_mass(X[:, :2])
+
+
+def test_warns_when_iterations_run_out(iris):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 iterations"):
+        quick(6, max_iter=2).fit(*iris)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick(6).fit(*iris)

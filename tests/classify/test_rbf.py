@@ -1,0 +1,260 @@
+"""The evidential radial basis function network: reference numbers, an exact gradient, and what a user sees."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from evidentia import FocalSets, MassFunctions
+from evidentia.classify import EvidentialRBFClassifier, rbf
+from evidentia.classify._prototype_network import minimised
+
+CASES = ["rbf_glass_p7", "rbf_ionosphere_p6", "rbf_iris_p5"]
+
+
+@parametrize_with_checks(
+    [EvidentialRBFClassifier(n_init=1), EvidentialRBFClassifier(6, penalty=[1e-3, 1e-1], cv=2, n_init=1)]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def quick(n_prototypes="auto", **parameters):
+    return EvidentialRBFClassifier(n_prototypes, **{"n_init": 1, "random_state": 0, "n_jobs": 1} | parameters)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def start_of(case):
+    return (
+        np.concatenate([case["P0"].ravel(), case["Gamma0"], case["W0"].ravel()]),
+        np.eye(case["W0"].shape[1])[case["y"]],
+    )
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_the_reference(reference, name):
+    case = reference(name)
+    parameters, targets = start_of(case)
+    cost, gradient = rbf.network_cost(parameters, case["x"], targets, case.parameters["lambda"])
+    case.assert_equal("objective0", -cost)
+    by = rbf.unpacked(-gradient, case["x"].shape[1], targets.shape[1])
+    case.assert_equal("grad_P0", by[0])
+    case.assert_equal("grad_Gamma0", by[1])
+    case.assert_equal("grad_W0", by[2])
+    evidence = rbf.evidence(case["xtest"], case["P0"], case["Gamma0"], case["W0"])
+    family = FocalSets.full(targets.shape[1], empty=False)
+    case.assert_equal("prob_test_init", evidence.probabilities)
+    case.assert_equal("mass_test_init", MassFunctions(evidence.masses(family), family).to_dense())
+    case.assert_equal("pl_test_init", evidence.contour)
+    case.assert_equal("conf_test_init", evidence.conflict)
+    final = rbf.evidence(case["xtest"], case["P"], case["Gamma"], case["W"])
+    case.assert_equal("prob_test", final.probabilities, rtol=1e-6, atol=1e-9)
+    case.assert_equal("mass_test", MassFunctions(final.masses(family), family).to_dense(), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ends_about_as_high_as_the_reference(reference, name):
+    case = reference(name)
+    parameters, targets = start_of(case)
+    held = np.zeros(len(parameters), dtype=bool)
+    held[: 0 if case.parameters["optimProto"] else case["P0"].size] = True
+    run = minimised(
+        lambda t: rbf.network_cost(t, case["x"], targets, case.parameters["lambda"]),
+        parameters,
+        held,
+        max_iter=1000,
+        tol=1e-8,
+    )
+    case.assert_equal("objective", -run.objective)
+    np.testing.assert_array_equal(run.model[held], parameters[held])
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_gradient_against_finite_differences(n_classes):
+    rng = np.random.default_rng(0)
+    X, contour = rng.normal(size=(15, 3)), rng.uniform(0.1, 1, size=(15, n_classes))
+    contour[:5] = np.eye(n_classes)[rng.integers(n_classes, size=5)]
+    parameters = rng.normal(size=4 * (3 + n_classes + 1))
+
+    def cost(values):
+        return rbf.network_cost(values, X, contour, 0.05)[0]
+
+    step = 1e-6
+    numeric = [(cost(parameters + e) - cost(parameters - e)) / (2 * step) for e in step * np.eye(len(parameters))]
+    np.testing.assert_allclose(rbf.network_cost(parameters, X, contour, 0.05)[1], numeric, atol=1e-8)
+
+
+# ---- quality --------------------------------------------------------------------------------------------------------
+
+
+def test_iris(iris):
+    X, y = iris
+    model = quick(6).fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) >= 0.93
+    masses = model.predict_mass(X)
+    np.testing.assert_allclose(masses.masses.sum(axis=1), 1)
+    np.testing.assert_allclose(masses.plausibility_transform(), model.predict_proba(X), atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
+    assert len(masses.focal_sets) == 7
+
+
+def test_vacuous_far_from_all_prototypes(iris):
+    X, y = iris
+    masses = quick(6).fit(X, y).predict_mass(X[:1] + 1e4)
+    assert masses.mass((0, 1, 2))[0] == pytest.approx(1)
+    np.testing.assert_allclose(masses.plausibility_transform(), 1 / 3)
+
+
+def test_ionosphere(shared):
+    with np.load(shared / "data" / "ionosphere.npz") as z:
+        X, y = z["X"].astype(float), z["y"]
+    model = EvidentialRBFClassifier(20, random_state=0).fit(X[:176], y[:176])
+    assert 1 - model.score(X[176:], y[176:]) <= 0.12
+
+
+def test_many_classes_get_single_classes_and_the_frame():
+    X, y = make_blobs(280, 2, centers=14, cluster_std=0.3, random_state=0)
+    model = quick(20).fit(X, y)
+    assert len(model.focal_sets_) == 15
+    assert model.score(X, y) > 0.9
+    np.testing.assert_allclose(model.predict_mass(X).masses.sum(axis=1), 1)
+    with pytest.raises(ValueError, match="focal_sets='full' is for at most 12 classes, got 14"):
+        quick(20, focal_sets="full").fit(X, y)
+    assert len(quick(5, focal_sets="simple").fit(X, y % 3).focal_sets_) == 4
+
+
+def test_unit_and_origin_do_not_matter(iris):
+    X, y = iris
+    one = quick(6).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(quick(6).fit(X * 1000 + 5e4, y).predict_proba(X * 1000 + 5e4), one, atol=0.03)
+
+
+# ---- regularisation, starts -----------------------------------------------------------------------------------------
+
+
+def test_penalty(iris):
+    X, y = iris
+    norms = [np.square(quick(6, penalty=p).fit(X, y).weights_).sum() for p in (1e-5, 1e-3, 1e-1, 10.0)]
+    assert norms[0] > norms[1] > norms[2] > norms[3]
+    grid = [1e-3, 10.0]
+    model = quick(6, penalty=grid, cv=3).fit(X, y)
+    assert model.penalty_ == 1e-3
+    assert model.cv_losses_[1e-3] < model.cv_losses_[10.0]
+    assert quick(6, penalty="cv").fit(X, y).score(X, y) > 0.93
+
+
+def test_fixed_prototypes_stay(iris):
+    X, y = iris
+    fixed = quick(6, optimize_prototypes=False).fit(X, y)
+    with pytest.warns(ConvergenceWarning):
+        started = quick(6, max_iter=1, optimize_prototypes=False).fit(X, y)
+    np.testing.assert_allclose(fixed.prototypes_, started.prototypes_)
+    assert quick(6).fit(X, y).objective_ <= fixed.objective_ + 1e-9
+
+
+def test_restarts_histories_and_seeds(iris):
+    X, y = iris
+    one, several = quick(6).fit(X, y), quick(6, n_init=4).fit(X, y)
+    assert several.objective_ <= one.objective_ + 1e-12
+    assert np.all(np.diff(several.history_) <= 0)
+    assert several.converged_
+    again = quick(6, n_init=4, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(several.predict_proba(X), again.predict_proba(X))
+
+
+def test_clusters_of_one_object_are_no_prototypes():
+    X, y = make_blobs(60, 2, centers=2, cluster_std=0.5, random_state=0)
+    X = np.vstack([X, [[100.0, 100.0]]])
+    model = quick(3, optimize_prototypes=False).fit(X, np.append(y, 0))
+    assert len(model.prototypes_) == 2
+    assert np.abs(model.prototypes_).max() < 20
+    assert len(quick(2).fit([[0.0], [1.0]], [0, 1]).prototypes_) == 2
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+
+
+def test_soft_labels(iris):
+    X, y = iris
+    family = FocalSets.simple(3, empty=False)
+    certain = quick(6).fit(X, MassFunctions(np.eye(3, 4)[y], family))
+    np.testing.assert_array_equal(certain.predict_proba(X), quick(6).fit(X, y).predict_proba(X))
+    doubt = np.random.default_rng(0).uniform(0, 0.8, size=150)
+    masses = np.eye(3, 4)[y] * (1 - doubt)[:, None]
+    masses[:, 3] += doubt
+    model = quick(6).fit(X, MassFunctions(masses, family, frame=["a", "b", "c"]))
+    assert (model.predict(X) == np.array(["a", "b", "c"])[y]).mean() > 0.9
+
+
+def test_vacuous_labels_have_no_effect_on_the_cost():
+    rng = np.random.default_rng(0)
+    X, targets = rng.normal(size=(10, 2)), np.eye(3)[np.arange(10) % 3]
+    parameters = rng.normal(size=4 * 6)
+    known = rbf.network_cost(parameters, X, targets, 0.0)
+    both = rbf.network_cost(parameters, np.vstack([X, X]), np.vstack([targets, np.ones((10, 3))]), 0.0)
+    assert 2 * both[0] == pytest.approx(known[0])
+    np.testing.assert_allclose(2 * both[1], known[1], atol=1e-13)
+
+
+def test_names_pipelines_pandas_pickle(iris):
+    X, y = iris
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"flower {i}" for i in range(150)])
+    model = quick(6).fit(frame, names)
+    assert model.predict(frame[:1]).tolist() == ["setosa"]
+    assert model.predict_mass(frame[:2]).frame == ("setosa", "versicolor", "virginica")
+    assert list(model.predict_mass(frame[:2]).to_frame().index) == ["flower 0", "flower 1"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(frame), model.predict(frame))
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), quick(5)), {"evidentialrbfclassifier__penalty": [1e-3, 1.0]}, cv=3
+    ).fit(frame, names)
+    assert search.best_params_["evidentialrbfclassifier__penalty"] == 1e-3
+    assert model.decide(frame[:1] + 1e4, reject=0.3, reject_label="?").tolist() == ["?"]
+
+
+# ---- bad input ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_prototypes": 0}, "n_prototypes must be 'auto' or an integer of at least 1, got 0"),
+        ({"n_prototypes": 151}, "n_prototypes must be at most the number of different training objects"),
+        ({"penalty": -1}, "penalty must be"),
+        ({"penalty": [np.nan]}, "penalty must hold numbers of at least 0"),
+        ({"focal_sets": "pairs"}, "focal_sets must be 'auto' or 'full' or 'simple', got 'pairs'"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
+    ],
+)
+def test_bad_parameters(iris, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        quick(**parameters).fit(*iris)
+
+
+def test_bad_data(iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="at least two classes"):
+        quick().fit(X, np.zeros(150))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        quick().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="not seen in training"):
+        quick(3).fit(X, y).score(X[:1], [7])
+    with pytest.raises(NotFittedError):
+        quick().predict_proba(X)
+    rare = np.r_[0:50, 50:100, [149]]
+    assert quick(6).fit(X[rare], y[rare]).predict_proba(X).shape == (150, 3)

@@ -1,0 +1,199 @@
+"""Evidential Gaussian mixture: the density by SciPy, EM step by step, and what a user sees."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster import EGMM
+
+
+def joint_densities(model, X):
+    """(n, f) weight times density of every component."""
+    out = np.zeros((len(X), len(model.focal_sets_)))
+    for j, clusters in enumerate(model.focal_sets_):
+        if clusters:
+            mean = model.means_[list(clusters)].mean(axis=0)
+            out[:, j] = model.weights_[j] * multivariate_normal(mean, model.covariance_).pdf(X)
+    return out
+
+
+def em_step(model, X, ridge):
+    """One step of EM as the formulas say, by loops."""
+    masses = joint_densities(model, X)
+    masses /= masses.sum(axis=1, keepdims=True)
+    sets, c = list(model.focal_sets_), model.n_clusters
+    H, R = np.zeros((c, c)), np.zeros((c, X.shape[1]))
+    for j, clusters in enumerate(sets):
+        for k in clusters:
+            R[k] += masses[:, j] @ X / len(clusters)
+            for m in clusters:
+                H[k, m] += masses[:, j].sum() / len(clusters) ** 2
+    means = np.linalg.solve(H, R)
+    covariance = ridge * np.eye(X.shape[1])
+    for j, clusters in enumerate(sets):
+        gap = X - means[list(clusters)].mean(axis=0)
+        covariance += (gap * masses[:, [j]]).T @ gap / len(X)
+    return masses.mean(axis=0), means, covariance
+
+
+@pytest.mark.parametrize("family", ["simple", "pairs", "full"])
+def test_masses_and_densities(family):
+    X = load_iris().data
+    model = EGMM(3, focal_sets=family, random_state=0).fit(X)
+    joint = joint_densities(model, X)
+    np.testing.assert_allclose(model.score_samples(X), np.log(joint.sum(axis=1)), atol=1e-9)
+    np.testing.assert_allclose(model.credal_partition_.masses, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
+    assert model.log_likelihood_ == pytest.approx(np.log(joint.sum(axis=1)).sum())
+    assert model.score(X) == pytest.approx(model.log_likelihood_ / len(X))
+    g = len(model.focal_sets_)
+    assert model.ebic_ == pytest.approx(model.log_likelihood_ - (g - 1 + 3 * 4 + 10) * np.log(150) / 2)
+
+
+def test_em_by_the_formulas():
+    """A fixed point of EM as written in the paper, and a step before it as well."""
+    X, _ = make_blobs(80, 2, centers=3, random_state=1)
+    ridge = 1e-3 * X.var(axis=0).mean()
+    model = EGMM(3, focal_sets="full", reg_covar=1e-3, tol=1e-15, max_iter=20_000, random_state=0).fit(X)
+    weights, means, covariance = em_step(model, X, ridge)
+    np.testing.assert_allclose(weights, model.weights_, atol=1e-4)
+    np.testing.assert_allclose(means, model.means_, atol=1e-3)
+    np.testing.assert_allclose(covariance, model.covariance_, atol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        first, second = (EGMM(3, init=X[:3], max_iter=k, tol=0, reg_covar=1e-3).fit(X) for k in (1, 2))
+    weights, means, covariance = em_step(first, X, ridge)
+    np.testing.assert_allclose(second.weights_, weights, atol=1e-9)
+    np.testing.assert_allclose(second.means_, means, atol=1e-9)
+    np.testing.assert_allclose(second.covariance_, covariance, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["simple", "pairs", "full"]),
+    st.sampled_from([1e-6, 1e-2, 0.5]),
+)
+def test_likelihood_never_falls(seed, family, ridge):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
+    model = EGMM(3, focal_sets=family, reg_covar=ridge, n_init=1, max_iter=40, tol=0, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
+    penalty = ridge * X.var(axis=0).mean() * len(X) / 2 * np.trace(np.linalg.inv(model.covariance_))
+    assert model.objective_ == pytest.approx(penalty - model.log_likelihood_, rel=1e-7)
+    np.testing.assert_allclose(model.credal_partition_.masses.sum(axis=1), 1, atol=1e-12)
+    assert model.weights_.sum() == pytest.approx(1)
+
+
+def test_recovers_the_mixture():
+    rng = np.random.default_rng(0)
+    means = np.array([[0.0, 0], [8, 0], [0, 8]])
+    sets = [(0,), (1,), (2,), (0, 1)]
+    which = rng.choice(4, 6000, p=[0.3, 0.3, 0.3, 0.1])
+    covariance = np.array([[1.0, 0.4], [0.4, 0.7]])
+    X = np.stack([means[list(s)].mean(axis=0) for s in sets])[which] + rng.multivariate_normal([0, 0], covariance, 6000)
+    model = EGMM(3, focal_sets="full", random_state=0).fit(X)
+    order = [int(np.argmin(((model.means_ - m) ** 2).sum(axis=1))) for m in means]
+    np.testing.assert_allclose(model.means_[order], means, atol=0.1)
+    np.testing.assert_allclose(model.covariance_, covariance, atol=0.1)
+    pair = model.focal_sets_.index({order[0], order[1]})
+    assert model.weights_[pair] == pytest.approx(0.1, abs=0.02)
+    best = model.credal_partition_.best_set
+    assert (best[which == 3] == pair).mean() > 0.9
+
+
+def test_number_of_clusters_by_ebic():
+    X, _ = make_blobs(500, 2, centers=[[0, 0], [9, 1], [1, 10], [11, 12]], random_state=1)
+    scores = [EGMM(c, focal_sets="simple", random_state=0).fit(X).ebic_ for c in range(1, 7)]
+    assert int(np.argmax(scores)) + 1 == 4
+
+
+def test_empty_set():
+    X, y = make_blobs(100, 2, centers=2, random_state=1)
+    assert EGMM(2, random_state=0).fit(X).focal_sets_.empty_index is None
+    assert EGMM(2, focal_sets="selected", random_state=0).fit(X).focal_sets_.empty_index is None
+    given_sets = EGMM(2, focal_sets=FocalSets.full(2), random_state=0).fit(X)
+    assert given_sets.focal_sets_ == FocalSets.full(2)
+    assert (given_sets.credal_partition_.masses[:, 0] == 0).all()
+    assert adjusted_rand_score(y, given_sets.labels_) > 0.95
+
+
+def test_new_data_threads_float32_and_places_far_from_the_origin():
+    X, y = make_blobs(12_000, 3, centers=3, random_state=0)
+    a, b = (EGMM(3, n_init=2, random_state=0, n_jobs=jobs).fit(X) for jobs in (1, 2))
+    np.testing.assert_array_equal(a.credal_partition_.masses, b.credal_partition_.masses)
+    np.testing.assert_array_equal(a.predict_mass(X).masses, a.credal_partition_.masses)
+    np.testing.assert_allclose(a.predict_mass(X[:7]).masses, a.credal_partition_.masses[:7], atol=1e-12)
+    assert adjusted_rand_score(y, a.labels_) > 0.95
+    far = EGMM(3, n_init=2, random_state=0).fit(X + 1e6)
+    np.testing.assert_allclose(far.covariance_, a.covariance_, rtol=1e-3, atol=1e-4)
+    single = EGMM(3, n_init=2, random_state=0).fit(X[:500].astype(np.float32))
+    assert single.credal_partition_.masses.dtype == single.means_.dtype == np.float32
+    assert a.score_samples(X[:1] + 100)[0] < a.score_samples(X).min()
+
+
+def test_sample_weights_count_as_repetitions():
+    X, _ = make_blobs(80, 2, centers=3, random_state=5)
+    weights = np.random.default_rng(0).integers(0, 4, 80)
+    a = EGMM(3, random_state=0, tol=1e-12).fit(X, sample_weight=weights)
+    b = EGMM(3, random_state=0, tol=1e-12).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(a.means_, b.means_, atol=1e-5)
+    assert a.ebic_ == pytest.approx(b.ebic_)
+    with pytest.raises(ValueError, match="non-zero"):
+        EGMM(3).fit(X, sample_weight=np.zeros(80))
+
+
+def test_large_data_start_on_a_sample():
+    X, y = make_blobs(50_000, 3, centers=5, random_state=0)
+    assert adjusted_rand_score(y, EGMM(5, n_init=3, random_state=0).fit(X).labels_) > 0.95
+
+
+def test_starting_partition_and_means():
+    X, y = make_blobs(90, 2, centers=3, random_state=0)
+    assert (EGMM(3, init=CredalPartition.from_hard(y)).fit(X).labels_ == y).mean() > 0.8
+    means = np.array([X[y == k].mean(axis=0) for k in range(3)])
+    assert (EGMM(3, init=means).fit(X).labels_ == y).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+        ({"reg_covar": -1}, "reg_covar must be a number of at least 0, got -1"),
+        ({"focal_sets": FocalSets.simple(3)}, "family on 3 clusters, but n_clusters=2"),
+        ({"focal_sets": FocalSets.from_sets(2, [(0,), (0, 1)])}, "every single cluster"),
+        ({"init": "middle"}, "init must be"),
+        ({"init": np.zeros((3, 2))}, r"init must have shape \(2, 2\)"),
+        ({"init": CredalPartition.from_hard([0, 1])}, "partition of 30 objects into 2 clusters"),
+        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+    ],
+)
+def test_clear_errors(change, message):
+    X, _ = make_blobs(30, 2, centers=2, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        EGMM(**{"n_clusters": 2, **change}).fit(X)
+
+
+def test_flat_and_few_data():
+    X, y = make_blobs(100, 2, centers=[[0, 0], [6, 6]], random_state=0)
+    for reg_covar in (1e-6, 0.0):
+        model = EGMM(2, reg_covar=reg_covar, random_state=0).fit(np.column_stack([X, np.zeros(100)]))
+        assert np.isfinite(model.credal_partition_.masses).all()
+        assert adjusted_rand_score(y, model.labels_) > 0.9
+    few = EGMM(3, random_state=0).fit([[0.0, 0], [5, 5], [9, 0]])
+    assert sorted(few.labels_.tolist()) == [0, 1, 2]
+    assert (EGMM(1).fit(X).labels_ == 0).all()
+    with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
+        EGMM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
+    with pytest.raises(NotFittedError):
+        EGMM(2).predict(X)

@@ -1,0 +1,129 @@
+"""Error against rejection: the curve counts what it says, and the picture shows the curve."""
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from evidentia import FocalSets, MassFunctions
+from evidentia.classify import EKNNClassifier, EvidenceFromClassifier
+from evidentia.plot import MassContourDisplay, RejectionCurve, RejectionCurveDisplay
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    return X[::2, 2:], names[::2], X[1::2, 2:], names[1::2]
+
+
+def test_curve_of_a_small_example():
+    # losses .1 right, .2 wrong, .2 right, .6 wrong: equal losses are rejected together
+    curve = RejectionCurve.from_losses([False, True, False, True], [0.1, 0.2, 0.2, 0.6])
+    assert curve.rejection_rate.tolist() == [0, 0.25, 0.75]
+    np.testing.assert_allclose(curve.error, [0.5, 1 / 3, 0])
+    assert curve.threshold.tolist() == [0.6, 0.2, 0.1]
+    assert curve.area == pytest.approx(0.25 * 0.5 + 0.5 / 3)
+    assert [curve.error_at(rate) for rate in (0, 0.2, 0.25, 0.3, 0.9, 1)] == pytest.approx([0.5, 1 / 3, 1 / 3, 0, 0, 0])
+
+
+@pytest.mark.parametrize("rule", ["pignistic", "maximin", "maximax", "hurwicz"])
+def test_curve_agrees_with_the_decisions(iris, rule):
+    X, y, X_test, y_test = iris
+    model = EKNNClassifier(9).fit(X, y)
+    curve = RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule=rule).curves["EKNNClassifier"]
+    assert curve.error[0] == pytest.approx(1 - model.score(X_test, y_test))
+    for threshold, rate, error in zip(curve.threshold, curve.rejection_rate, curve.error, strict=True):
+        decided = model.decide(X_test, rule, reject=threshold + 5e-13)
+        kept = decided != -1
+        assert 1 - kept.mean() == pytest.approx(rate)
+        assert (decided[kept] != y_test[kept]).mean() == pytest.approx(error)
+
+
+def test_doubt_is_worth_something(shared_data):
+    X, y = shared_data("vehicles", standardise=True)
+    model = EKNNClassifier(10).fit(X[:564], y[:564])
+    curve = RejectionCurveDisplay.from_estimator(model, X[564:], y[564:]).curves["EKNNClassifier"]
+    assert curve.error_at(0.3) < 0.7 * curve.error_at(0)
+    assert curve.area < 0.6 * curve.error_at(0)
+
+
+def test_several_classifiers_in_one_picture(iris):
+    X, y, X_test, y_test = iris
+    models = {
+        "EK-NN": EKNNClassifier(9).fit(X, y),
+        "evidence": EvidenceFromClassifier().fit(X, y),
+        "logistic": LogisticRegression().fit(X, y),
+    }
+    _, ax = plt.subplots()
+    display = RejectionCurveDisplay.from_estimator(models, X_test, y_test, ax=ax, title="iris")
+    assert display.ax_ is ax
+    assert list(display.areas) == list(models)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(models)
+    assert ax.get_title() == "iris"
+    for line, curve in zip(display.lines_, display.curves.values(), strict=True):
+        np.testing.assert_array_equal(line.get_xdata()[:-1], curve.rejection_rate)
+        np.testing.assert_array_equal(line.get_ydata()[:-1], curve.error)
+    listed = RejectionCurveDisplay.from_estimator(list(models.values())[:2], X_test, y_test, names=["a", "b"])
+    assert list(listed.curves) == ["a", "b"]
+
+
+def test_from_masses():
+    m = MassFunctions(
+        [[0.9, 0.1, 0.0], [0.5, 0.4, 0.1], [0, 0, 1.0]], FocalSets.simple(2, empty=False), frame=("yes", "no")
+    )
+    curve = RejectionCurveDisplay.from_masses(m, ["yes", "no", "no"]).curves["masses"]
+    np.testing.assert_allclose(curve.error, [2 / 3, 1 / 2, 0])
+    pessimist = RejectionCurveDisplay.from_masses({"x": m}, ["yes", "no", "no"], rule="maximin").curves["x"]
+    np.testing.assert_allclose(pessimist.threshold, [1, 0.5, 0.1])
+
+
+def test_bad_input_is_refused(iris):
+    X, y, X_test, y_test = iris
+    model = EKNNClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="y must hold the classes of 75 objects"):
+        RejectionCurveDisplay.from_estimator(model, X_test, y_test[:3])
+    with pytest.raises(ValueError, match="rule must be one of"):
+        RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule="interval_dominance")
+    with pytest.raises(TypeError, match="estimator must have predict_mass or predict_proba, got LinearSVC"):
+        RejectionCurveDisplay.from_estimator(LinearSVC().fit(X, y), X_test, y_test)
+    with pytest.raises(ValueError, match="two sequences alike"):
+        RejectionCurve.from_losses([True], [0.1, 0.2])
+    with pytest.raises(ValueError, match="expected_loss must be finite"):
+        RejectionCurve.from_losses([True], [np.nan])
+    with pytest.raises(TypeError, match="curves must map"):
+        RejectionCurveDisplay(curves={})
+    with pytest.raises(ValueError, match="rejection_rate must lie in"):
+        RejectionCurve.from_losses([True], [0.1]).error_at(2)
+
+
+# ---- masses and plausibilities of classifiers over the plane --------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [EKNNClassifier(9), EvidenceFromClassifier()], ids=["eknn", "evidence"])
+@pytest.mark.parametrize("kind", ["mass", "plausibility"])
+def test_classifiers_over_the_plane(iris, model, kind):
+    X, y, *_ = iris
+    model.fit(X, y)
+    display = MassContourDisplay.from_estimator(model, X, kind=kind, grid_resolution=30)
+    assert display.set_names[:3] == ["{setosa}", "{versicolor}", "{virginica}"]
+    places = np.column_stack([display.xx.ravel(), display.yy.ravel()])
+    masses = model.predict_mass(places)
+    theirs = masses.singleton_belief if kind == "mass" else masses.contour
+    np.testing.assert_allclose(display.values[:3].reshape(3, -1).T, theirs)
+    assert (model.classes_[display.labels.ravel()] == model.predict(places)).mean() > 0.99  # but for ties far away
+    chosen = MassContourDisplay.from_estimator(
+        model, X, kind=kind, sets=[("setosa",), ("versicolor", "virginica")], grid_resolution=20
+    )
+    assert chosen.set_names == ["{setosa}", "{versicolor,virginica}"]
