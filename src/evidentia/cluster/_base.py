@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia.belief import FocalSets
+from evidentia.constraints import Constraints
 from evidentia.partition import CredalPartition, nearest_pairs
 
-__all__ = ["EvidentialClusterer", "Run", "descend", "COMMON_RULES", "object_index"]
+__all__ = ["EvidentialClusterer", "Run", "descend", "COMMON_RULES", "object_index", "checked_constraints"]
 
 Model = TypeVar("Model")
 
@@ -212,3 +213,23 @@ def object_index(X: Any) -> Any:
     index = X.index
     plain = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
     return None if plain else index
+
+
+def checked_constraints(constraints: Any, n: int) -> Constraints:
+    """Constraints between n objects, none if None. A pair that is both: an error; a longer contradiction: a warning."""
+    if constraints is None:
+        return Constraints()
+    if not isinstance(constraints, Constraints):
+        raise TypeError(f"constraints must be a Constraints object, got {type(constraints).__name__}")
+    constraints.check(n)
+    contradictions = constraints.contradictions()
+    direct = [c for c in contradictions if len(c.chain) == 2]
+    if direct:
+        raise ValueError(f"constraints contradict each other: {direct[0]!r}")
+    if contradictions:
+        warnings.warn(
+            f"constraints contradict each other in {len(contradictions)} places, so they cannot all be met: "
+            f"{contradictions[0]!r}",
+            stacklevel=3,
+        )
+    return constraints

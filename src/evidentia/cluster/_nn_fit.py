@@ -14,13 +14,12 @@ from sklearn.base import clone
 
 from evidentia.belief import FocalSets
 from evidentia.cluster import _nn_losses as losses
-from evidentia.cluster._base import Run
+from evidentia.cluster._base import Run, checked_constraints
 from evidentia.cluster._conflict_problems import link_form
 from evidentia.cluster._nn_checkpoint import Checkpoint, fingerprint
 from evidentia.cluster._nn_model import MassNetwork, feed_forward, weight_penalty
 from evidentia.cluster._nn_training import Progress, pretrain, train_adaptive_steps, train_lbfgs, train_mini_batches
 from evidentia.cluster.evclus import EVCLUS
-from evidentia.constraints import Constraints
 from evidentia.dissimilarity.sources import AttributeSource, MatrixSource, check_square
 from evidentia.dissimilarity.transform import decay, default_quantile, to_conflict
 
@@ -90,7 +89,8 @@ class Fit:
             seed = seed.randint(np.iinfo(np.int32).max)
         self.rng = np.random.default_rng(seed)
         self.labels = _checked_labels(y, self.n, estimator.n_clusters)
-        self.constraints = _checked_constraints(constraints, self.n)
+        known = checked_constraints(constraints, self.n)
+        self.constraints = known if len(known) else None
         self.source = self._source(dissimilarities)
         self.whole = estimator.solver in ("lbfgs", "adaptive-steps") or (
             estimator.solver == "auto" and self.n <= _WHOLE_UP_TO
@@ -554,15 +554,6 @@ def _checked_labels(y: Any, n: int, c: int) -> np.ndarray:
     if not inside:
         raise ValueError(f"y must hold numbers from 0 to {c - 1}, or -1, got {labels.min()} to {labels.max()}")
     return labels.astype(np.int64)
-
-
-def _checked_constraints(constraints: Any, n: int) -> Constraints | None:
-    if constraints is None:
-        return None
-    if not isinstance(constraints, Constraints):
-        raise TypeError(f"constraints must be a Constraints object, got {type(constraints).__name__}")
-    constraints.check(n)
-    return constraints if len(constraints) else None
 
 
 def _check_device(device: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from evidentia import _parameters as rule
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, checked_constraints, object_index
 from evidentia.cluster._constrained import LinkedObjects, LinkTerms
 from evidentia.cluster._prototype_solver import PrototypeSolver
 from evidentia.cluster._prototypes import Model, Statistics, squared_distances
@@ -178,7 +177,7 @@ class CECM(EvidentialClusterer):
         """
         self._check_parameters()
         data = self._checked_objects(X, reset=True)
-        known = _checked_constraints(constraints, len(data))
+        known = checked_constraints(constraints, len(data))
         rng = _starts.random_numbers(self.random_state)
         # second moments lose digits far from the origin
         centre = data.mean(axis=0, dtype=float).astype(data.dtype) if self.metric == "adaptive" else None
@@ -214,25 +213,6 @@ class CECM(EvidentialClusterer):
             twin = Twins(known.keys(known.objects)).find(known.keys(X))
             masses[twin >= 0] = self._linked_masses[twin[twin >= 0]]
         return masses
-
-
-def _checked_constraints(constraints: Constraints | None, n: int) -> Constraints:
-    if constraints is None:
-        return Constraints()
-    if not isinstance(constraints, Constraints):
-        raise TypeError(f"constraints must be a Constraints object, got {type(constraints).__name__}")
-    constraints.check(n)
-    contradictions = constraints.contradictions()
-    direct = [c for c in contradictions if len(c.chain) == 2]
-    if direct:
-        raise ValueError(f"constraints contradict each other: {direct[0]!r}")
-    if contradictions:
-        warnings.warn(
-            f"constraints contradict each other in {len(contradictions)} places, so they cannot all be met: "
-            f"{contradictions[0]!r}",
-            stacklevel=3,
-        )
-    return constraints
 
 
 @dataclass(frozen=True)

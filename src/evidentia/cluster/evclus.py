@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, checked_constraints, object_index
 from evidentia.cluster._conflict_problems import Links
 from evidentia.cluster._evclus_data import Remembered, training_data
 from evidentia.cluster._evclus_solver import Solver
@@ -233,13 +233,8 @@ class EVCLUS(EvidentialClusterer):
             return Links.none(n)
         from evidentia.constraints import links
 
-        if not isinstance(constraints, Constraints):
-            raise TypeError(f"constraints must be a Constraints object, got {type(constraints).__name__}")
-        constraints.check(n)
-        both = [c for c in constraints.contradictions() if len(c.chain) == 2]
-        if both:
-            raise ValueError(f"constraints contradict each other: {both[0]!r}")
-        return Links(*links(constraints, n)) if self.xi > 0 else Links.none(n)
+        known = checked_constraints(constraints, n)
+        return Links(*links(known, n)) if self.xi > 0 else Links.none(n)
 
     def _assess(self, solver: Solver, rng: np.random.Generator) -> None:
         """Stress and loss of the final partition, and the data of the Shepard diagram."""
