@@ -5,13 +5,14 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_CONSTRAINT = constraints.txt
 
-.PHONY: help demo test test-long lint benchmark clean
+.PHONY: help demo test test-long lint benchmark reproduce reproduce-quick clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
 	@echo "make test       install the extras, run linter, type checker and every test"
 	@echo "make test-long  the statistical studies and the large datasets"
 	@echo "make benchmark  speed, memory and quality beside other implementations"
+	@echo "make reproduce  the tables and figures of the papers (under an hour); reproduce-quick: a few minutes"
 	@echo "make clean      remove .venv, demo/ and caches"
 
 $(BIN)/python:
@@ -33,8 +34,8 @@ demo: $(VENV)/.installed
 	$(BIN)/evidentia demo --output demo
 
 lint: $(VENV)/.installed-all
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples reproduce
+	$(BIN)/ruff format --check src tests benchmarks examples reproduce
 	$(BIN)/mypy
 
 test: $(VENV)/.installed-all lint
@@ -46,6 +47,12 @@ test-long: $(VENV)/.installed-all
 benchmark: $(VENV)/.installed-all
 	$(BIN)/python -m pip install --quiet --no-deps evclust==0.2.1 seaborn
 	$(BIN)/python -m benchmarks
+
+reproduce: $(VENV)/.installed-all
+	$(BIN)/python -m reproduce
+
+reproduce-quick: $(VENV)/.installed-all
+	$(BIN)/python -m reproduce --quick
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """Classifiers that say what they do not know: masses, cautious decisions, rejection, soft labels.
 
-    python examples/evidential_classification.py
+python examples/evidential_classification.py
 """
 
 import matplotlib.pyplot as plt
