@@ -50,7 +50,7 @@ CLUSTERERS = [
     EVCLUS(sampling="random", n_pairs=10),
     EVCLUS(sampling="landmarks", n_landmarks=10),
     EVCLUS(metric="precomputed"),
-    BootClus(n_bootstraps=20),
+    BootClus(),
     BootClus(n_bootstraps=20, n_pairs=10, mixture="VII"),
     NNEVCLUS(max_iter=20, hidden_layer_sizes=5, init="random"),
 ]

@@ -15,6 +15,8 @@ from evidentia.optimize.blocks import n_threads, row_blocks
 __all__ = ["Bootstraps", "bootstrap_mixture"]
 
 _MOST_REDRAWS = 100  # of one sample, before the model is called unfit for these data
+_PLAIN_REDRAWS = 20  # of one sample, before a ridge keeps its components from collapsing
+_RIDGE = 0.01  # of the variance of each attribute
 _SAMPLES_A_TASK = 10
 _ROWS = 64  # objects whose probabilities are computed together
 
@@ -206,11 +208,13 @@ def _refit(problem: _Problem, seeds: list[np.random.SeedSequence]) -> list[_Repl
 
 
 def _refit_once(problem: _Problem, rng: np.random.Generator) -> _Replicate:
-    """Draw a sample and fit it; draw again as long as the fit loses a component."""
+    """Draw a sample and fit it; draw again as long as the fit loses a component, after a while with a ridge."""
     data, fitted, posterior, tol, max_iter, regularization = problem
     n = len(data)
     for redrawn in range(_MOST_REDRAWS + 1):
         weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
+        if redrawn == _PLAIN_REDRAWS:  # very few objects: most samples are degenerate
+            regularization = max(regularization, _RIDGE)
         result = fit_em(data, weights, fitted, fitted.model, tol=tol, max_iter=max_iter, regularization=regularization)
         if result.problem is None:
             p = result.parameters

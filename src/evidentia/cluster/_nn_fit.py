@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from evidentia.cluster import _nn_losses as losses
 from evidentia.cluster._base import Run, checked_constraints
 from evidentia.cluster._conflict_problems import link_form
 from evidentia.cluster._nn_checkpoint import Checkpoint, fingerprint
-from evidentia.cluster._nn_model import MassNetwork, feed_forward, weight_penalty
+from evidentia.cluster._nn_model import MassNetwork, Preparation, feed_forward, weight_penalty
 from evidentia.cluster._nn_training import Progress, pretrain, train_adaptive_steps, train_lbfgs, train_mini_batches
 from evidentia.cluster.evclus import EVCLUS
 from evidentia.dissimilarity.sources import AttributeSource, MatrixSource, check_square
@@ -26,56 +25,14 @@ from evidentia.dissimilarity.transform import decay, default_quantile, to_confli
 if TYPE_CHECKING:
     from evidentia.cluster.nnevclus import NNEVCLUS
 
-__all__ = ["Fit", "Preparation"]
+__all__ = ["Fit"]
 
 _WHOLE_UP_TO = 1000  # objects trained on in one batch
 _JUDGED_PAIRS = 20_000
 _MOST_STEPS = 50  # of mini-batches in an epoch
 _EXTRA = 256  # labelled objects and constraints added to a mini-batch
-_ROWS_AT_ONCE = 65_536
 _DETECTOR_SAMPLE = 10_000
 _PRETRAIN_STEPS = 1000
-
-
-@dataclass
-class Preparation:
-    """What happens to an object before the network sees it: standardisation, and the value of the detector."""
-
-    mean: np.ndarray
-    scale: np.ndarray
-    detector: Any = None
-    detector_scale: float = 1.0
-
-    def inputs(self, X: np.ndarray) -> np.ndarray:
-        return (X - self.mean) / self.scale
-
-    def decision(self, inputs: np.ndarray) -> np.ndarray | None:
-        """Decision values over their standard deviation among the training objects; positive inside."""
-        if self.detector is None:
-            return None
-        flat = inputs.reshape(len(inputs), -1)
-        parts = [self.detector.decision_function(flat[s : s + 10_000]) for s in range(0, len(flat), 10_000)]
-        return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
-
-    def masses(self, network: MassNetwork, X: np.ndarray, device: str) -> np.ndarray:
-        """Masses of objects by a forward pass, in blocks; of the precision of X."""
-        parameter = next(network.parameters())
-        precision = torch.float32 if X.dtype == np.float32 else torch.float64
-        out: np.ndarray | None = None
-        network.eval()
-        with torch.no_grad():
-            for start in range(0, len(X), _ROWS_AT_ONCE):
-                rows = slice(start, start + _ROWS_AT_ONCE)
-                inputs = self.inputs(X[rows])
-                h = self.decision(inputs)
-                x = torch.as_tensor(inputs, dtype=parameter.dtype).to(device)
-                hx = None if h is None else torch.as_tensor(h, dtype=parameter.dtype).to(device)
-                m = network(x, hx).to(precision)
-                if out is None:
-                    out = np.empty((len(X), m.shape[1]), dtype=X.dtype)
-                torch.from_numpy(out[rows]).copy_(m.div_(m.sum(dim=1, keepdim=True)))
-        assert out is not None
-        return out
 
 
 class Fit:

@@ -1,4 +1,4 @@
-"""The network of NN-EVCLUS: attributes in, masses out, with an optional unit that recognises outliers.
+"""The model of NN-EVCLUS: attributes in, masses out, with an optional unit that recognises outliers.
 
 Notation of Denoeux (2021), "NN-EVCLUS: Neural network-based evidential clustering", Information Sciences 572.
 """
@@ -6,6 +6,7 @@ Notation of Denoeux (2021), "NN-EVCLUS: Neural network-based evidential clusteri
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,9 @@ import numpy as np
 import torch
 from torch import nn
 
-__all__ = ["MassNetwork", "feed_forward", "weight_penalty"]
+__all__ = ["MassNetwork", "Preparation", "feed_forward", "weight_penalty"]
+
+_ROWS_AT_ONCE = 65_536
 
 
 def feed_forward(n_inputs: int, hidden: Sequence[int], n_outputs: int, generator: torch.Generator) -> nn.Sequential:
@@ -81,3 +84,44 @@ def weight_penalty(body: nn.Module) -> Any:
         if own:
             total = total + sum((p**2).sum() for p in own) / sum(p.numel() for p in own)
     return total / 2
+
+
+@dataclass
+class Preparation:
+    """What happens to an object before the network sees it: standardisation, and the value of the detector."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+    detector: Any = None
+    detector_scale: float = 1.0
+
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        return (X - self.mean) / self.scale
+
+    def decision(self, inputs: np.ndarray) -> np.ndarray | None:
+        """Decision values over their standard deviation among the training objects; positive inside."""
+        if self.detector is None:
+            return None
+        flat = inputs.reshape(len(inputs), -1)
+        parts = [self.detector.decision_function(flat[s : s + 10_000]) for s in range(0, len(flat), 10_000)]
+        return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
+
+    def masses(self, network: MassNetwork, X: np.ndarray, device: str) -> np.ndarray:
+        """Masses of objects by a forward pass, in blocks; of the precision of X."""
+        parameter = next(network.parameters())
+        precision = torch.float32 if X.dtype == np.float32 else torch.float64
+        out: np.ndarray | None = None
+        network.eval()
+        with torch.no_grad():
+            for start in range(0, len(X), _ROWS_AT_ONCE):
+                rows = slice(start, start + _ROWS_AT_ONCE)
+                inputs = self.inputs(X[rows])
+                h = self.decision(inputs)
+                x = torch.as_tensor(inputs, dtype=parameter.dtype).to(device)
+                hx = None if h is None else torch.as_tensor(h, dtype=parameter.dtype).to(device)
+                m = network(x, hx).to(precision)
+                if out is None:
+                    out = np.empty((len(X), m.shape[1]), dtype=X.dtype)
+                torch.from_numpy(out[rows]).copy_(m.div_(m.sum(dim=1, keepdim=True)))
+        assert out is not None
+        return out

@@ -103,7 +103,8 @@ class BootClus(EvidentialClusterer):
     bootstraps_ : Bootstraps
         Parameters of the refitted mixtures.
     n_redrawn_ : int
-        Samples that lost a cluster and were drawn again.
+        Samples that lost a cluster and were drawn again. (With very few objects most samples do; a sample drawn twenty
+        times in vain is fitted with a ridge of a hundredth of the variances.)
     intervals_ : PairIntervals
         Confidence intervals and belief-plausibility intervals of all pairs of the reference objects (with all pairs:
         of all objects).
