@@ -45,8 +45,8 @@ test-long: $(VENV)/.installed-all
 	$(BIN)/python -m pytest -m long
 
 benchmark: $(VENV)/.installed-all
-	$(BIN)/python -m pip install --quiet --no-deps evclust==0.2.1 seaborn
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m pip install --quiet --no-deps evclust==0.2.1 seaborn scikit-fuzzy daqp
+	$(BIN)/python -m benchmarks --markdown benchmarks/RESULTS.md
 
 reproduce: $(VENV)/.installed-all
 	$(BIN)/python -m reproduce

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import platform
@@ -18,8 +19,15 @@ from rich.table import Table
 
 from benchmarks.harness import Benchmark, Row, discover, skipped
 
-_PACKAGES = ("evidentia", "numpy", "scipy", "scikit-learn", "numba", "evclust")
+_PACKAGES = ("evidentia", "numpy", "scipy", "scikit-learn", "numba", "torch", "evclust", "scikit-fuzzy", "daqp")
 _WIDTH_OF_FILES = 170  # columns when the output is not a terminal
+_HEADINGS = ("benchmark", "measured", "time", "noise", "memory", "quality", "ratio", "target", "met")
+_LEGEND = (
+    "time: smallest of several repetitions, interleaved with those of what it is compared to, in “all” one after the "
+    "other (of an iteration: median difference of two fits in a row); "
+    "noise: how far the median lies above the smallest; "
+    "memory: rise of the peak in a fresh process; ratio: to what “measured” names, in this run."
+)
 
 
 @click.command()
@@ -28,7 +36,8 @@ _WIDTH_OF_FILES = 170  # columns when the output is not a terminal
 )
 @click.option("--quick", is_flag=True, help="Small sizes: tells whether everything runs, not whether targets are met.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Also write the rows to this file.")
-def main(only: tuple[str, ...], quick: bool, json_path: Path | None) -> None:
+@click.option("--markdown", type=click.Path(path_type=Path), help="Also write the table to this file, as Markdown.")
+def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: Path | None) -> None:
     """Time, peak memory and quality of evidentia beside other implementations, all measured in this run."""
     chosen = _chosen(discover(), only)
     progress = Console(stderr=True)
@@ -50,6 +59,8 @@ def main(only: tuple[str, ...], quick: bool, json_path: Path | None) -> None:
     if json_path is not None:
         record = [{"benchmark": name, **asdict(row)} for name, some in rows.items() for row in some]
         json_path.write_text(json.dumps({"environment": environment, "rows": record}, indent=1) + "\n")
+    if markdown is not None:
+        markdown.write_text(_markdown(rows, environment), encoding="utf-8")
     raise SystemExit(1 if failed else 0)
 
 
@@ -85,45 +96,69 @@ def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
     table = Table(
         title="evidentia: time, memory and quality" + (" (quick: small sizes)" if environment["quick"] else "")
     )
-    for heading in ("benchmark", "measured"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("time", "noise", "memory"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("quality", overflow="fold")
-    for heading in ("ratio", "target"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("met", justify="center", no_wrap=True)
+    for heading in _HEADINGS:
+        if heading in ("benchmark", "measured", "quality"):
+            table.add_column(heading, overflow="fold")
+        else:
+            table.add_column(heading, justify="center" if heading == "met" else "right", no_wrap=True)
     for some in rows.values():
         for row in some:
-            table.add_row(*_cells(row))
+            colour = {"yes": "[green]yes[/]", "NO": "[bold red]NO[/]", "": ""}
+            *cells, met = _cells(row)
+            table.add_row(*map(escape, cells), colour[met])
         table.add_section()
     console.print(table)
     console.print("; ".join(f"{name} {number}" for name, number in environment["packages"].items()), highlight=False)
     load = "" if environment["load"] is None else f", load average {environment['load']:.1f}"
     console.print(f"{environment['processors']} processors ({environment['processor']}){load}", highlight=False)
-    console.print(
-        "time: smallest of several interleaved repetitions (of an iteration: median difference of two fits in a row); "
-        "noise: how far the median lies above the smallest; "
-        "memory: rise of the peak in a fresh process; ratio: to what “measured” names, in this run.",
-        style="dim",
-        highlight=False,
-    )
+    console.print(_LEGEND, style="dim", highlight=False)
+    if targets := _targets(rows):
+        console.print(targets, style="bold", highlight=False)
+
+
+def _targets(rows: dict[str, list[Row]]) -> str:
     judged = [row.met for some in rows.values() for row in some if row.met is not None]
-    if judged:
-        console.print(f"{sum(judged)} of {len(judged)} targets met", style="bold", highlight=False)
+    return f"{sum(judged)} of {len(judged)} targets met" if judged else ""
+
+
+def _markdown(rows: dict[str, list[Row]], environment: dict[str, Any]) -> str:
+    """The whole table, a section for each module of benchmarks, and where it was measured in general terms."""
+    packages = ", ".join(f"{name} {number}" for name, number in environment["packages"].items())
+    lines = [
+        "# Time, memory and quality",
+        "",
+        "Written by `make benchmark`" + (" (quick: small sizes)." if environment["quick"] else "."),
+        "",
+        f"Measured on {environment['processors']} processors ({environment['processor']}) with "
+        f"Python {environment['python']}, {packages}.",
+        "",
+        _LEGEND[0].upper() + _LEGEND[1:],
+    ]
+    if targets := _targets(rows):
+        lines += ["", f"**{targets}.**"]
+    for subject in dict.fromkeys(name.split(".")[0] for name in rows):
+        about = importlib.import_module(f"benchmarks.bench_{subject}").__doc__ or ""
+        lines += ["", f"## {subject}", "", about.strip().splitlines()[0] if about else "", ""]
+        lines += [_line(_HEADINGS), "|:--|:--|--:|--:|--:|:--|--:|--:|:-:|"]
+        lines += [_line(_cells(row)) for name, some in rows.items() if name.split(".")[0] == subject for row in some]
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
-        escape(row.name),
-        escape(row.measured),
+        row.name,
+        row.measured,
         _duration(row.seconds),
         "" if row.noise is None else f"+{row.noise:.0%}",
         "" if row.peak_bytes is None else f"{row.peak_bytes / 1e6:,.0f} MB",
-        escape("; ".join(filter(None, [row.quality, row.note]))),
+        "; ".join(filter(None, [row.quality, row.note])),
         "" if row.ratio is None else f"{row.ratio:,.3g}" if row.ratio < 1000 else f"{row.ratio:,.0f}",
         row.target,
-        {True: "[green]yes[/]", False: "[bold red]NO[/]", None: ""}[row.met],
+        {True: "yes", False: "NO", None: ""}[row.met],
     )
 
 

@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "Measurement",
+    "MeasurementError",
     "Row",
     "Task",
     "Timing",
@@ -32,6 +34,7 @@ __all__ = [
     "apart",
     "benchmark",
     "discover",
+    "measured",
     "memory",
     "shared_folder",
     "skipped",
@@ -39,6 +42,7 @@ __all__ = [
 ]
 
 SHORTEST_ROUND = 0.2  # seconds: quick work is repeated within a round
+MOST_ROUNDS, LONG_ENOUGH = 5, 1.0  # of a single measurement: rounds, and seconds after which no other begins
 
 
 # ---- rows of the table ----------------------------------------------------------------------------------------------
@@ -175,6 +179,64 @@ def memory(prepare: Prepare, *arguments: Any) -> tuple[int | None, Any]:
 def timings(entries: Sequence[Entry], rounds: int) -> list[Timing]:
     """Times of several tasks that take turns in one fresh process, so that a slow moment strikes all of them."""
     return [Timing(smallest) for smallest in apart(_times_of, list(entries), rounds)]
+
+
+@dataclass
+class Measurement:
+    """Everything about one task: times, rise of the peak memory in bytes, and the judgement of its result."""
+
+    timing: Timing
+    peak_bytes: int | None
+    verdict: Any
+
+
+class MeasurementError(Exception):
+    """A task failed, or took too long; the message says which."""
+
+
+def measured(prepare: Prepare, *arguments: Any, limit: float | None = None, imports: Sequence[str] = ()) -> Measurement:
+    """Times, peak memory and judgement of one task, all from one fresh process, which gets so many seconds in all.
+
+    For tables of many tasks, where two processes each (`memory`, `timings`) would take longer than the work. Where the
+    system can fork, all these processes descend from one that has done nothing but the imports.
+    """
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    fresh: Any = multiprocessing.get_context(method)
+    fresh.set_forkserver_preload(list(imports))
+    receiver, sender = fresh.Pipe(duplex=False)
+    process = fresh.Process(target=_measure_and_send, args=(sender, prepare, arguments))
+    process.start()
+    sender.close()  # ours: without it the end of the process would go unnoticed
+    try:
+        if not receiver.poll(limit):
+            raise MeasurementError(f"did not end within {limit:g} s")
+        answer = receiver.recv()
+    except EOFError:
+        raise MeasurementError("its process died") from None
+    finally:
+        process.terminate()
+        process.join()
+        receiver.close()
+    if isinstance(answer, str):
+        raise MeasurementError(answer)
+    return answer
+
+
+def _measure_and_send(sender: Any, prepare: Prepare, arguments: tuple[Any, ...]) -> None:
+    try:
+        task = prepare(*arguments)
+        gc.collect()
+        before, begin = _lowered_peak(), time.perf_counter()
+        result = task.work()
+        rounds, after = [time.perf_counter() - begin], _peak()
+        peak = None if before is None or after is None else after - before
+        verdict = task.judge(result)
+        del result
+        while len(rounds) < MOST_ROUNDS and time.perf_counter() - begin < LONG_ENOUGH:
+            rounds.append(_smallest_time(task.work))
+        sender.send(Measurement(Timing(rounds), peak, verdict))
+    except Exception as error:  # whatever it is, the table shall say it
+        sender.send(f"fails: {type(error).__name__}: {error}")
 
 
 def _memory_of(prepare: Prepare, arguments: tuple[Any, ...]) -> tuple[int | None, Any]:
