@@ -52,7 +52,7 @@ CLUSTERERS = [
     EVCLUS(metric="precomputed"),
     BootClus(),
     BootClus(n_bootstraps=20, n_pairs=10, mixture="VII"),
-    NNEVCLUS(max_iter=20, hidden_layer_sizes=5, init="random"),
+    NNEVCLUS(max_iter=60, hidden_layer_sizes=10),
 ]
 
 

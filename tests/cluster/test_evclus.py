@@ -121,7 +121,7 @@ def test_from_the_same_start_we_end_where_the_published_program_does(reference, 
 
 def test_golden_iris():
     X, y = iris()
-    pairs, simple = EVCLUS(3, random_state=0).fit(X), EVCLUS(3, focal_sets="simple", random_state=0).fit(X)
+    pairs, simple = (EVCLUS(3, focal_sets=name, d0_quantile=0.8, random_state=0).fit(X) for name in ("pairs", "simple"))
     assert pairs.objective_ == pytest.approx(0.005583265, abs=1e-8)
     assert simple.objective_ == pytest.approx(0.019451278, abs=1e-8)
     assert pairs.d0_ == pytest.approx(4.1436699)
@@ -261,8 +261,8 @@ def test_order_of_the_objects_does_not_matter():
         warnings.simplefilter("ignore", ConvergenceWarning)
         init = start.fit(X).credal_partition_
     shuffled = np.random.default_rng(1).permutation(150)
-    one = evclus(3, init=init, tol=1e-12).fit(X)
-    two = evclus(3, init=init[shuffled], tol=1e-12).fit(X[shuffled])
+    one = evclus(3, init=init, d0_quantile=0.8, tol=1e-12).fit(X)
+    two = evclus(3, init=init[shuffled], d0_quantile=0.8, tol=1e-12).fit(X[shuffled])
     assert two.objective_ == pytest.approx(one.objective_, rel=1e-8)
     np.testing.assert_allclose(masses_of(two), masses_of(one)[shuffled], atol=1e-3)
 
@@ -282,7 +282,8 @@ def test_an_outlier_belongs_to_no_cluster(sampling):
 def test_more_sets_fit_better():
     X, _ = blobs(120, centers=[[0, 0], [4, 0], [0, 4], [4, 4]], cluster_std=1.3)
     simple, selected, pairs, full = (
-        evclus(4, focal_sets=name, n_init=4).fit(X).objective_ for name in ("simple", "selected", "pairs", "full")
+        evclus(4, focal_sets=name, d0_quantile=0.8, n_init=4).fit(X).objective_
+        for name in ("simple", "selected", "pairs", "full")
     )
     assert simple > selected > pairs > full
 
