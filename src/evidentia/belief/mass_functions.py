@@ -319,6 +319,7 @@ class MassFunctions:
         total = masses.sum(axis=1, keepdims=True)
         out = np.divide(masses, total, out=np.zeros_like(masses), where=total > 0)
         if lost.any():
+            out[lost] = 0  # what rounding left beside the empty set
             out[lost, family.omega_index] = 1
         return self._like(out, family)
 

@@ -1,0 +1,5 @@
+"""F. Li, S. Li and T. Denoeux (2018). k-CEVCLUS: constrained evidential clustering of large dissimilarity data.
+Knowledge-Based Systems 142."""
+
+ORDER = 1
+MODULES = ["tuning", "comparison", "large", "expansion"]

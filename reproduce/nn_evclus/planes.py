@@ -1,0 +1,82 @@
+"""Consistency and nonspecificity: which method dominates which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evidentia import CredalPartition
+from evidentia.partition import consistency_index, nonspecificity_of_pairs
+from reproduce.runner import Run, summary
+
+Results = dict[str, list[dict[str, Any]]]  # of every method, one for each seed
+MARKS = "osD^v<>PX*ph8d"
+
+
+def place(partition: CredalPartition, y: np.ndarray) -> dict[str, float]:
+    """Consistency with the classes and nonspecificity, of the normalised partition and of the partition as it is."""
+    normal = partition.normalize("dempster")
+    return {
+        "consistency": float(consistency_index(normal, y)),
+        "nonspecificity": float(nonspecificity_of_pairs(normal)),
+        "consistency as it is": float(consistency_index(partition, y)),
+        "nonspecificity as it is": float(nonspecificity_of_pairs(partition)),
+    }
+
+
+def position(results: list[dict[str, Any]]) -> tuple[float, float]:
+    """Mean nonspecificity and consistency over seeds."""
+    return summary(results, "nonspecificity").mean, summary(results, "consistency").mean
+
+
+def dominated_by(methods: Results) -> dict[str, list[str]]:
+    """For every method, those that are at least as consistent and as specific, and better in one of them.
+
+    As `evidentia.partition.dominates` with ``strict=True``, on means over seeds.
+    """
+    at = {name: position(results) for name, results in methods.items()}
+    return {
+        name: [
+            other for other, (ns, ci) in at.items() if ns <= at[name][0] and ci >= at[name][1] and (ns, ci) != at[name]
+        ]
+        for name in methods
+    }
+
+
+def table_of_dominance(run: Run, planes: dict[str, Results]) -> None:
+    """A row for each dataset: the methods that none dominates, and which dominate the others."""
+    lines = ["| data | dominated by no other | dominated (by) |", "| --- | --- | --- |"]
+    for data, methods in planes.items():
+        above = dominated_by(methods)
+        free = [name for name, others in above.items() if not others]
+        beaten = [f"{name} ({', '.join(others)})" for name, others in above.items() if others]
+        lines.append(f"| {data} | {', '.join(free)} | {'; '.join(beaten)} |")
+    run.text("\n".join(lines))
+
+
+def draw_planes(planes: dict[str, Results]) -> Any:
+    """A panel for each dataset; filled marks are dominated by none."""
+    import matplotlib.pyplot as plt
+
+    n_columns = min(4, len(planes))
+    n_rows = -(-len(planes) // n_columns)
+    figure, grid = plt.subplots(n_rows, n_columns, figsize=(4.2 * n_columns, 3.6 * n_rows), squeeze=False)
+    names = list(dict.fromkeys(name for methods in planes.values() for name in methods))
+    style = {name: (MARKS[k % len(MARKS)], plt.get_cmap("tab20")(k % 20)) for k, name in enumerate(names)}
+    for ax, (data, methods) in zip(grid.flat, planes.items(), strict=False):
+        above = dominated_by(methods)
+        for name, results in methods.items():
+            mark, colour = style[name]
+            ax.plot(*position(results), mark, color=colour, ms=8, mfc="none" if above[name] else colour, label=name)
+        ax.set_title(data, fontsize=10)
+    for ax in list(grid.flat)[len(planes) :]:
+        ax.set_axis_off()
+    figure.supxlabel("nonspecificity")
+    figure.supylabel("consistency")
+    handles = [
+        plt.Line2D([], [], ls="", marker=mark, color=colour, ms=8, label=name) for name, (mark, colour) in style.items()
+    ]
+    figure.tight_layout()
+    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(7, len(names)))
+    return figure

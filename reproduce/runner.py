@@ -1,0 +1,317 @@
+"""What all experiments share: seeds, workers, a cache that survives interruptions, tables, figures, progress.
+
+An experiment is a function of one argument, the `Run`, in a module of a paper's folder::
+
+    @experiment("NN-EVCLUS", "Table 1", "The butterfly by EVCLUS")
+    def table_1(run):
+        \"\"\"What the paper does, in its words; becomes the text above the table.\"\"\"
+        (result,) = run.each(fit_butterfly, [{}])
+        table = run.table("object", "set", paper="mass", ours="mass")
+        table.add("1", "{1}", paper=0.89, ours=result["masses"][0])
+
+Work is done by *cells*: functions of a module with keyword arguments that can be written down as JSON, which return a
+dictionary of numbers. They run in worker processes, one thread each, and every result is written down as soon as it is
+there, so that an interrupted run goes on where it was. A result counts as long as the library, the cell's module and
+its arguments are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+__all__ = ["experiment", "experiments", "Experiment", "Run", "Table", "Summary", "summary"]
+
+HOME = Path(__file__).resolve().parent
+CACHE = HOME / ".cache"
+FIGURES = HOME / "figures"
+SHORT = 0.03  # of the adjusted Rand index: a cell that falls this far below the paper's is marked
+
+Cell = Callable[..., dict[str, Any]]
+
+
+# ---- experiments ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Experiment:
+    paper: str
+    place: str
+    title: str
+    function: Callable[[Run], None]
+
+    @property
+    def name(self) -> str:
+        """Folder and function: ``nn_evclus.table_1``."""
+        return f"{self.function.__module__.split('.')[1]}.{self.function.__name__}"
+
+
+def experiment(paper: str, place: str, title: str) -> Callable[[Callable[[Run], None]], Experiment]:
+    """Mark a function as the experiment behind a table or figure of a paper."""
+    return lambda function: Experiment(paper, place, title, function)
+
+
+def experiments() -> list[Experiment]:
+    """All experiments, in the order of the papers, of the modules of each and of their lines."""
+    found: list[Experiment] = []
+    for folder in sorted(pkgutil.iter_modules([str(HOME)])):
+        if not folder.ispkg:
+            continue
+        package = importlib.import_module(f"reproduce.{folder.name}")
+        for module in package.MODULES:
+            contents = vars(importlib.import_module(f"reproduce.{folder.name}.{module}"))
+            found += [value for value in contents.values() if isinstance(value, Experiment)]
+    order = [importlib.import_module(f"reproduce.{e.name.split('.')[0]}").ORDER for e in found]
+    return [e for _, e in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+
+
+# ---- summaries ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and spread of a figure over seeds."""
+
+    mean: float
+    spread: float
+    count: int
+
+    def __format__(self, spec: str) -> str:
+        spec = spec or ".2f"
+        spread = f" ± {format(self.spread, spec)}" if self.count > 1 else ""
+        return format(self.mean, spec) + spread
+
+
+def summary(results: Iterable[dict[str, Any]], key: str) -> Summary:
+    """Mean and standard deviation of one of the numbers of several cells."""
+    values = [float(result[key]) for result in results]
+    return Summary(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Table:
+    """A table for the page: what was done, the paper's figure, ours, and seconds.
+
+    Parameters
+    ----------
+    columns : names of the leading columns
+    quantity : what is compared; the columns of the figures are named after it
+    short : how far below the paper a figure may fall; None where smaller is better or nothing is compared
+    form : how figures are written
+    """
+
+    columns: Sequence[str]
+    quantity: str = "ARI"
+    short: float | None = SHORT
+    form: str = ".2f"
+    rows: list[list[str]] = field(default_factory=list)
+    reasons: dict[int, str] = field(default_factory=dict)
+    marked: list[int] = field(default_factory=list)
+
+    def add(
+        self,
+        *cells: Any,
+        paper: float | str | None = None,
+        ours: Summary | float | str | None = None,
+        seconds: float | None = None,
+        why: str = "",
+    ) -> None:
+        """A row. ``why`` explains a figure that falls short; it is printed only where it does."""
+        row = [str(cell) for cell in cells]
+        if len(row) != len(self.columns):
+            raise ValueError(f"the table has {len(self.columns)} leading columns, the row {len(row)}")
+        mark = ""
+        value = ours.mean if isinstance(ours, Summary) else ours
+        if (
+            self.short is not None
+            and isinstance(paper, int | float)
+            and isinstance(value, int | float)
+            and value < paper - self.short
+        ):
+            mark = " ▼"
+            self.marked.append(len(self.rows))
+            self.reasons[len(self.rows)] = why
+        row += [self._figure(paper), self._figure(ours) + mark]
+        row.append("" if seconds is None else f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}")
+        self.rows.append(row)
+
+    def _figure(self, value: Any) -> str:
+        if value is None:
+            return "–"
+        return value if isinstance(value, str) else format(value, self.form)
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The marked rows without a reason."""
+        return [" ".join(self.rows[k][: len(self.columns)]) for k in self.marked if not self.reasons[k]]
+
+    def markdown(self) -> str:
+        names = [*self.columns, f"{self.quantity}, paper", f"{self.quantity}, ours", "seconds"]
+        lines = ["| " + " | ".join(row) + " |" for row in [names, ["---"] * len(names), *self.rows]]
+        for k in self.marked:
+            place = ", ".join(cell for cell in self.rows[k][: len(self.columns)] if cell)
+            lines.append(f"\n▼ {place}: {self.reasons[k] or 'falls short, not explained'}")
+        return "\n".join(lines)
+
+
+# ---- running --------------------------------------------------------------------------------------------------------
+
+
+class Run:
+    """What an experiment is given: whether to be quick, seeds, workers, and a page to write on."""
+
+    def __init__(self, about: Experiment, *, quick: bool, jobs: int, any_version: bool, progress: Any = None):
+        self.about, self.quick, self.jobs, self.any_version = about, quick, jobs, any_version
+        self.progress = progress
+        self.page: list[str] = []
+        self.tables: list[Table] = []
+        self.seconds = 0.0  # of all cells, also those found in the cache
+
+    def choose(self, full: Any, quick: Any) -> Any:
+        """One of two settings."""
+        return quick if self.quick else full
+
+    def seeds(self, full: int, quick: int = 1) -> list[int]:
+        """Seeds fixed in advance: 0, 1, 2, ..."""
+        return list(range(self.choose(full, quick)))
+
+    def each(self, cell: Cell, arguments: Iterable[dict[str, Any]], *, alone: bool = False) -> list[dict[str, Any]]:
+        """Results of a cell for each set of arguments, in their order; ``alone`` runs them one at a time.
+
+        Each result has a key ``"seconds"``: the cell's own if it gives one, otherwise what the call took.
+        """
+        arguments = list(arguments)
+        files = [self._file(cell, keywords) for keywords in arguments]
+        results: dict[int, dict[str, Any]] = {}
+        for k, file in enumerate(files):
+            if file.exists():
+                results[k] = json.loads(file.read_text())
+                self._advance(cell, len(results), len(files))
+        left = [k for k in range(len(files)) if k not in results]
+        for k, result in self._compute(cell, arguments, left, 1 if alone else self.jobs):
+            results[k] = result
+            _write(files[k], result)
+            self._advance(cell, len(results), len(files))
+        self.seconds += sum(result["seconds"] for result in results.values())
+        return [results[k] for k in range(len(files))]
+
+    def text(self, words: str) -> None:
+        """A paragraph below what is already on the page."""
+        self.page.append(words)
+
+    def table(self, *columns: str, **keywords: Any) -> Table:
+        """A table, in its place on the page."""
+        table = Table(columns, **keywords)
+        self.tables.append(table)
+        self.page.append(table)  # type: ignore[arg-type]
+        return table
+
+    def figure(self, name: str, figure: Any, caption: str) -> None:
+        """Save a Matplotlib figure and show it on the page."""
+        import matplotlib.pyplot as plt
+
+        FIGURES.mkdir(exist_ok=True)
+        path = FIGURES / f"{self.about.name.replace('.', '-')}-{name}.png"
+        figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})
+        plt.close(figure)
+        self.page.append(f"![{caption}](figures/{path.name})\n\n*{caption}*")
+
+    def markdown(self) -> str:
+        """The section of this experiment."""
+        intro = inspect.cleandoc(self.about.function.__doc__ or "")
+        parts = [f"### {self.about.place}: {self.about.title}", intro]
+        parts += [part.markdown() if isinstance(part, Table) else part for part in self.page]
+        return "\n\n".join(part for part in parts if part)
+
+    def _advance(self, cell: Cell, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(f"{self.about.name} · {cell.__name__} {done}/{total}")
+
+    def _file(self, cell: Cell, keywords: dict[str, Any]) -> Path:
+        source = Path(inspect.getfile(cell)).read_text()
+        version = "" if self.any_version else library_fingerprint()
+        text = json.dumps([cell.__qualname__, source, keywords, version], sort_keys=True)
+        key = hashlib.sha256(text.encode()).hexdigest()[:24]
+        return CACHE / self.about.name / f"{cell.__name__}-{key}.json"
+
+    def _compute(self, cell: Cell, arguments: list[dict[str, Any]], which: list[int], jobs: int) -> Any:
+        if not which:
+            return
+        if jobs == 1:
+            for k in which:
+                yield k, _timed(cell.__module__, cell.__name__, arguments[k])
+            return
+        with ProcessPoolExecutor(
+            min(jobs, len(which)), mp_context=get_context("spawn"), initializer=_one_thread
+        ) as pool:
+            futures = {pool.submit(_timed, cell.__module__, cell.__name__, arguments[k]): k for k in which}
+            try:
+                while futures:
+                    finished, _ = wait(futures, return_when=FIRST_COMPLETED)
+                    for future in finished:
+                        yield futures.pop(future), future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+def _one_thread() -> None:
+    """Workers share the processors: each keeps to one thread."""
+    from threadpoolctl import threadpool_limits
+
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT"), "1"))
+    threadpool_limits(1)
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.set_num_threads(1)
+
+
+def _timed(module: str, name: str, keywords: dict[str, Any]) -> dict[str, Any]:
+    import warnings
+
+    cell = getattr(importlib.import_module(module), name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        began = time.perf_counter()
+        result = dict(cell(**keywords))
+    result.setdefault("seconds", time.perf_counter() - began)
+    return result
+
+
+def _write(file: Path, result: dict[str, Any]) -> None:
+    """Whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_suffix(".part")
+    unfinished.write_text(json.dumps(result))
+    unfinished.replace(file)
+
+
+@cache
+def library_fingerprint() -> str:
+    """A hash of the sources of the library: results of other sources do not count."""
+    import evidentia
+
+    digest = hashlib.sha256()
+    root = Path(evidentia.__file__).parent
+    for file in sorted(root.rglob("*.py")):
+        if file.relative_to(root).parts[0] not in ("cli", "plot", "studio", "report"):  # what cannot change a result
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,100 @@
+"""The runner behind ``make reproduce``: caching, resuming, marks; and the page it wrote."""
+
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+
+from reproduce import runner
+from reproduce.runner import Experiment, Run, Summary, Table, experiments, summary
+
+
+def doubled(value, log):
+    """A cell that leaves a trace of each call."""
+    with open(log, "a") as file:
+        file.write(f"{value}\n")
+    if value < 0:
+        raise ValueError("negative")
+    return {"twice": 2 * value}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "CACHE", tmp_path / "cache")
+    about = Experiment("paper", "Table 0", "nothing", doubled)
+    return lambda **keywords: Run(about, **{"quick": False, "jobs": 1, "any_version": False, **keywords})
+
+
+def test_results_are_kept_and_found_again(run, tmp_path):
+    log = tmp_path / "log"
+    arguments = [{"value": v, "log": str(log)} for v in (1, 2)]
+    first = run().each(doubled, arguments)
+    assert [result["twice"] for result in first] == [2, 4]
+    assert all(result["seconds"] >= 0 for result in first)
+    assert run().each(doubled, arguments) == first
+    assert log.read_text().split() == ["1", "2"]  # computed once
+
+
+def test_an_interrupted_run_goes_on(run, tmp_path):
+    log = tmp_path / "log"
+    with pytest.raises(ValueError, match="negative"):
+        run().each(doubled, [{"value": v, "log": str(log)} for v in (1, -1)])
+    run().each(doubled, [{"value": v, "log": str(log)} for v in (1, 3)])
+    assert log.read_text().split() == ["1", "-1", "3"]
+    assert not list((tmp_path / "cache").rglob("*.part"))
+
+
+def test_results_of_other_sources_do_not_count(run, tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    arguments = [{"value": 1, "log": str(log)}]
+    run().each(doubled, arguments)
+    monkeypatch.setattr(runner, "library_fingerprint", lambda: "changed")
+    run().each(doubled, arguments)
+    assert log.read_text().split() == ["1", "1"]
+
+
+def test_shortfalls_are_marked_and_explained():
+    table = Table(("data",))
+    table.add("good", paper=0.8, ours=Summary(0.78, 0.01, 5), seconds=1.0)
+    table.add("short", paper=0.8, ours=Summary(0.7, 0.01, 5), why="other data")
+    table.add("silent", paper=0.8, ours=0.5)
+    table.add("new", paper=None, ours=0.5)
+    assert table.marked == [1, 2]
+    assert table.unexplained == ["silent"]
+    page = table.markdown()
+    assert "| good | 0.80 | 0.78 ± 0.01 | 1 |" in page
+    assert "| short | 0.80 | 0.70 ± 0.01 ▼ |  |" in page
+    assert "▼ short: other data" in page
+
+
+def test_summaries_over_seeds():
+    results = [{"ari": 0.5}, {"ari": 0.7}]
+    assert f"{summary(results, 'ari')}" == "0.60 ± 0.14"
+    assert f"{summary(results[:1], 'ari')}" == "0.50"
+
+
+def test_every_experiment_has_its_place_and_words():
+    found = experiments()
+    assert len({e.name for e in found}) == len(found) > 10
+    for e in found:
+        assert (e.function.__doc__ or "").strip(), e.name
+
+
+def test_a_small_experiment_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "CACHE", tmp_path / "cache")
+    (about,) = [e for e in experiments() if e.name == "nn_evclus.table_1"]
+    run = Run(about, quick=True, jobs=1, any_version=False)
+    about.function(run)
+    (table,) = run.tables
+    assert len(table.rows) == 48
+    assert all(abs(float(row[2]) - float(row[3])) < 0.01 for row in table.rows)
+    assert json.loads(next((tmp_path / "cache").rglob("*.json")).read_text())["masses"]
+
+
+def test_the_committed_page_hides_nothing():
+    page = (runner.HOME / "RESULTS.md").read_text()
+    assert "not explained" not in page
+    assert "**Failed:**" not in page
+    for figure in {line.split("(")[1].split(")")[0] for line in page.splitlines() if line.startswith("![")}:
+        assert (runner.HOME / figure).exists(), figure
