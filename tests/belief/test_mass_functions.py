@@ -440,3 +440,14 @@ def test_rounding_errors_are_repaired():
     m = MassFunctions([[-1e-12, 1 + 1e-9, 0, 0]], FocalSets.full(2))
     assert m.masses.min() == 0
     assert m.masses.sum() == 1
+
+
+def test_normalising_leaves_no_rounding_beside_the_empty_set():
+    """All mass on the empty set but for rounding: ignorance, and rows that still sum to one."""
+    family = FocalSets.simple(3)
+    masses = np.zeros((1, len(family)))
+    masses[0, [0, 1]] = 1.0, 1e-17
+    for rule in ("dempster", "yager"):
+        out = MassFunctions(masses, family).normalize(rule).masses
+        assert out.sum() == pytest.approx(1.0, abs=1e-12)
+        assert out[0, -1] == pytest.approx(1.0, abs=1e-12)
