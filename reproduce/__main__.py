@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import time
 import traceback
+from collections import Counter
 from importlib.metadata import version
 
 import click
@@ -78,7 +78,7 @@ def _page(sections: list[tuple[Experiment, Run, str]], quick: bool, seconds: flo
         "▼ marks a figure more than 0.03 below the paper's; the reason stands under the table. "
         "Seconds are for one fit, on one thread unless said.",
         f"{compared} rows, {marked} marked. {busy / 60:.0f} minutes of computation"
-        f"{' (quick: few seeds, small data)' if quick else ''}; {os.cpu_count()} processors ({platform.machine()}), "
+        f"{' (quick: few seeds, small data)' if quick else ''}, done by {_machines(sections)}; "
         f"evidentia {version('evidentia')}, NumPy {version('numpy')}, scikit-learn {version('scikit-learn')}.",
     ]
     paper = None
@@ -90,6 +90,11 @@ def _page(sections: list[tuple[Experiment, Run, str]], quick: bool, seconds: flo
         if error:
             lines.append(f"**Failed:** `{error.strip().splitlines()[-1]}`")
     return "\n\n".join(lines) + "\n"
+
+
+def _machines(sections: list[tuple[Experiment, Run, str]]) -> str:
+    total: Counter[str] = sum((run.machines for _, run, _ in sections), Counter())
+    return " and ".join(f"{machine} ({count} cells)" for machine, count in total.most_common())
 
 
 if __name__ == "__main__":

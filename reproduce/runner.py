@@ -23,8 +23,10 @@ import inspect
 import json
 import os
 import pkgutil
+import platform
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -182,6 +184,7 @@ class Run:
         self.page: list[str] = []
         self.tables: list[Table] = []
         self.seconds = 0.0  # of all cells, also those found in the cache
+        self.machines: Counter[str] = Counter()  # how many cells each kind of machine computed
 
     def choose(self, full: Any, quick: Any) -> Any:
         """One of two settings."""
@@ -209,6 +212,7 @@ class Run:
             _write(files[k], result)
             self._advance(cell, len(results), len(files))
         self.seconds += sum(result["seconds"] for result in results.values())
+        self.machines.update(result["machine"] for result in results.values())
         return [results[k] for k in range(len(files))]
 
     def text(self, words: str) -> None:
@@ -293,6 +297,7 @@ def _timed(module: str, name: str, keywords: dict[str, Any]) -> dict[str, Any]:
         began = time.perf_counter()
         result = dict(cell(**keywords))
     result.setdefault("seconds", time.perf_counter() - began)
+    result["machine"] = f"{platform.machine()} with {os.cpu_count()} processors"
     return result
 
 

@@ -60,7 +60,8 @@ def soft_labels(run: Run) -> None:
     look at each recording and are right with a probability between 0.4 and 1 that differs from recording to
     recording. A crisp label is that of the majority; a soft one gives the majority the share of votes it has more
     than the others, and the rest to both classes. The test compares with the true classes. Only the order of the rules
-    can be compared with the paper."""
+    can be compared with the paper. That doubt follows the clarity of a recording is our choice, and soft labels can
+    only gain where it does: with experts who err where the waves themselves are alike they hardly differ."""
     seeds = run.seeds(20, 3)
     arguments = [{"k": k, "seed": seed} for k in PRINTED for seed in seeds]
     results = run.each(surrogate, arguments, alone=True)
