@@ -66,7 +66,7 @@ class EVCLUS(EvidentialClusterer):
     d0 : float, optional
         Dissimilarity at which two objects are almost surely in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
-        If ``d0`` is not given: quantile of the dissimilarities. "auto": 0.8 for two clusters, 0.65
+        If ``d0`` is not given: quantile of the dissimilarities. "auto": 0.8 for two clusters, 0.62
         for three, 2.5 / c from four on.
         Smaller values give more mass on the empty set, larger ones more on large sets.
     sampling : {"auto", "all", "random", "landmarks"}, default="auto"
