@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fit"]
 
+_QUANTILE_FOR_FEW = 0.62  # d0 for three or four clusters: below that of EVCLUS, as networks smooth the borders
 _WHOLE_UP_TO = 1000  # objects trained on in one batch
 _JUDGED_PAIRS = 20_000
 _MOST_STEPS = 50  # of mini-batches in an epoch
@@ -94,7 +95,7 @@ class Fit:
                 focal_sets=e.focal_sets,
                 metric="precomputed" if precomputed else self.source.metric,
                 d0=e.d0,
-                d0_quantile=e.d0_quantile,
+                d0_quantile=self._quantile,
                 n_neighbors=e.n_neighbors,
                 random_state=int(self.rng.integers(2**31)),
                 n_jobs=e.n_jobs,
@@ -110,9 +111,15 @@ class Fit:
         if e.init == "belief-peaks":
             self._label_peaks()
 
-    def _scale(self) -> float:
+    @property
+    def _quantile(self) -> float:
         e = self.estimator
-        q = default_quantile(e.n_clusters) if e.d0_quantile == "auto" else float(e.d0_quantile)
+        if e.d0_quantile != "auto":
+            return float(e.d0_quantile)
+        return _QUANTILE_FOR_FEW if e.n_clusters in (3, 4) else default_quantile(e.n_clusters)
+
+    def _scale(self) -> float:
+        q = self._quantile
         if self.n <= _WHOLE_UP_TO:
             d = self.source.block(np.arange(self.n), np.arange(self.n))[np.triu_indices(self.n, 1)]
         else:

@@ -66,9 +66,9 @@ class EVCLUS(EvidentialClusterer):
     d0 : float, optional
         Dissimilarity at which two objects are almost surely in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
-        If ``d0`` is not given: quantile of the dissimilarities. "auto": 0.8 for two clusters, 0.62
-        for three, 2.5 / c from four on.
-        Smaller values give more mass on the empty set, larger ones more on large sets.
+        If ``d0`` is not given: quantile of the dissimilarities. "auto": 0.8 up to four clusters, 2.5 / c beyond.
+        Smaller values give more mass on the empty set (more outliers), larger ones more on large sets (more
+        ambiguous objects).
     sampling : {"auto", "all", "random", "landmarks"}, default="auto"
         "auto": all pairs up to 1,000 objects, landmarks beyond.
     n_pairs : int, default=100

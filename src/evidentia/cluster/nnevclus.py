@@ -43,8 +43,11 @@ class NNEVCLUS(EvidentialClusterer):
     metric : str, callable, or transformer, default="euclidean"
         Dissimilarities of the rows of X: a metric of scikit-learn, or a transformer (such as
         `evidentia.metric.PCCA`) that is fitted to ``constraints`` or ``y`` and in whose space distances are Euclidean.
-    d0, d0_quantile
+    d0 : float > 0, optional
         As in `EVCLUS`.
+    d0_quantile : float in (0, 1] or "auto", default="auto"
+        If ``d0`` is not given: quantile of the dissimilarities. "auto": as in `EVCLUS`, but 0.62 for three or
+        four clusters, as a network smooths the borders between clusters and leaves enough objects ambiguous.
     n_pairs : int, optional
         Pairs per object for training on whole batches; all by default.
     outlier_detector : None, "one-class-svm" or an object with ``decision_function``, default=None
