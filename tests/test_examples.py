@@ -1,27 +1,43 @@
-"""Every example runs, as a newcomer would run it."""
+"""Every example runs, as a newcomer would run it; so does the code of the README."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.py"))
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
-def test_example_runs(script, tmp_path):
+def run(script, folder):
+    """What a script prints when it runs in a folder."""
     done = subprocess.run(
         [sys.executable, str(script)],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         env={**os.environ, "MPLBACKEND": "Agg"},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    return done.stdout
 
 
-def test_there_are_examples():
-    assert len(EXAMPLES) >= 3
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(script, tmp_path):
+    assert run(script, tmp_path).strip()
+
+
+def test_the_code_of_the_readme_runs(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert len(blocks) >= 2
+    script = tmp_path / "readme.py"
+    script.write_text("\n".join(blocks))
+    assert run(script, tmp_path).strip()
+
+
+def test_the_readme_names_every_example():
+    named = set(re.findall(r"\(examples/(\w+\.py)\)", (ROOT / "README.md").read_text()))
+    assert named == {script.name for script in EXAMPLES}
