@@ -59,7 +59,7 @@ def _run(about: Experiment, number: int, total: int, **settings: object) -> tupl
     except Exception:
         error = traceback.format_exc()
     state = "failed" if error else "done"
-    marks = sum(len(table.marked) for table in run.tables)
+    marks = sum(len(table.below) for table in run.tables)
     note = f", {marks} short of the paper" if marks else ""
     click.echo(f"\r\033[K[{number}/{total}] {about.name} {state} in {time.perf_counter() - began:.0f} s{note}")
     if error:
@@ -68,18 +68,19 @@ def _run(about: Experiment, number: int, total: int, **settings: object) -> tupl
 
 
 def _page(sections: list[tuple[Experiment, Run, str]], quick: bool, seconds: float) -> str:
-    marked = sum(len(table.marked) for _, run, _ in sections for table in run.tables)
-    compared = sum(len(table.rows) for _, run, _ in sections for table in run.tables)
-    busy = sum(run.seconds for _, run, _ in sections)
+    runs = [run for _, run, _ in sections]
+    cells, computed = sum(run.cells for run in runs), sum(run.computed for run in runs)
     lines = [
         "# The papers, reproduced",
         "Written by `make reproduce`: every figure comes from code, data and seeds, through the public interface. "
         "Means ± standard deviations over seeds 0, 1, 2, ... fixed in advance. "
-        "▼ marks a figure more than 0.03 below the paper's; the reason stands under the table. "
+        "▼ marks a figure more than 0.03 below the paper's, ▲ one as much above it; why stands under the table. "
         "Seconds are for one fit, on one thread unless said.",
-        f"{compared} rows, {marked} marked. {busy / 60:.0f} minutes of computation"
-        f"{' (quick: few seeds, small data)' if quick else ''}, done by {_machines(sections)}; "
+        f"{cells} computations{' (quick: few seeds, small data)' if quick else ''} that take "
+        f"{sum(run.seconds for run in runs) / 60:.0f} minutes on one thread, done by {_machines(sections)}; "
+        f"the run that wrote this page did {computed} of them, in {seconds / 60:.0f} minutes. "
         f"evidentia {version('evidentia')}, NumPy {version('numpy')}, scikit-learn {version('scikit-learn')}.",
+        _overview(sections),
     ]
     paper = None
     for about, run, error in sections:
@@ -90,6 +91,33 @@ def _page(sections: list[tuple[Experiment, Run, str]], quick: bool, seconds: flo
         if error:
             lines.append(f"**Failed:** `{error.strip().splitlines()[-1]}`")
     return "\n\n".join(lines) + "\n"
+
+
+def _overview(sections: list[tuple[Experiment, Run, str]]) -> str:
+    """A line for each experiment: rows, and how many of them the paper's figures were compared with."""
+    lines = [
+        "| what | rows | scores compared | within 0.03 | above ▲ | below ▼ | minutes |",
+        "| --- | --: | --: | --: | --: | --: | --: |",
+    ]
+    totals = Counter[str]()
+    for about, run, _ in sections:
+        counts = Counter(
+            rows=sum(len(table.rows) for table in run.tables),
+            compared=sum(table.compared for table in run.tables),
+            above=sum(len(table.above) for table in run.tables),
+            below=sum(len(table.below) for table in run.tables),
+        )
+        totals += counts
+        title = f"{about.paper.split(' (')[0]}, {about.place}"
+        lines.append(_overview_line(f"[{title}](#{about.anchor})", counts, run.seconds))
+    lines.append(_overview_line("**all**", totals, sum(run.seconds for _, run, _ in sections)))
+    return "\n".join(lines)
+
+
+def _overview_line(title: str, counts: Counter[str], seconds: float) -> str:
+    within = counts["compared"] - counts["above"] - counts["below"]
+    figures = [counts["compared"], within, counts["above"], counts["below"]] if counts["compared"] else [""] * 4
+    return "| " + " | ".join(map(str, [title, counts["rows"], *figures, f"{seconds / 60:.1f}"])) + " |"
 
 
 def _machines(sections: list[tuple[Experiment, Run, str]]) -> str:

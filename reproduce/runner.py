@@ -60,6 +60,16 @@ class Experiment:
         """Folder and function: ``nn_evclus.table_1``."""
         return f"{self.function.__module__.split('.')[1]}.{self.function.__name__}"
 
+    @property
+    def heading(self) -> str:
+        return f"{self.place}: {self.title}"
+
+    @property
+    def anchor(self) -> str:
+        """What the page calls the heading when it links to it."""
+        kept = "".join(letter for letter in self.heading.lower() if letter.isalnum() or letter in " -_")
+        return kept.replace(" ", "-")
+
 
 def experiment(paper: str, place: str, title: str) -> Callable[[Callable[[Run], None]], Experiment]:
     """Mark a function as the experiment behind a table or figure of a paper."""
@@ -123,8 +133,9 @@ class Table:
     short: float | None = SHORT
     form: str = ".2f"
     rows: list[list[str]] = field(default_factory=list)
-    reasons: dict[int, str] = field(default_factory=dict)
-    marked: list[int] = field(default_factory=list)
+    compared: int = 0  # rows with a figure of the paper to be compared with
+    below: dict[int, str] = field(default_factory=dict)  # row that falls short: the reason
+    above: dict[int, str] = field(default_factory=dict)  # row that does better: the idea behind it
 
     def add(
         self,
@@ -133,22 +144,22 @@ class Table:
         ours: Summary | float | str | None = None,
         seconds: float | None = None,
         why: str = "",
+        idea: str = "",
     ) -> None:
-        """A row. ``why`` explains a figure that falls short; it is printed only where it does."""
+        """A row. Of ``why`` (it falls short) and ``idea`` (it is as much above), what applies is printed."""
         row = [str(cell) for cell in cells]
         if len(row) != len(self.columns):
             raise ValueError(f"the table has {len(self.columns)} leading columns, the row {len(row)}")
         mark = ""
         value = ours.mean if isinstance(ours, Summary) else ours
-        if (
-            self.short is not None
-            and isinstance(paper, int | float)
-            and isinstance(value, int | float)
-            and value < paper - self.short
-        ):
-            mark = " ▼"
-            self.marked.append(len(self.rows))
-            self.reasons[len(self.rows)] = why
+        if self.short is not None and isinstance(paper, int | float) and isinstance(value, int | float):
+            self.compared += 1
+            if value < paper - self.short:
+                mark = " ▼"
+                self.below[len(self.rows)] = why
+            elif value > paper + self.short:
+                mark = " ▲"
+                self.above[len(self.rows)] = idea
         row += [self._figure(paper), self._figure(ours) + mark]
         row.append("" if seconds is None else f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}")
         self.rows.append(row)
@@ -160,16 +171,29 @@ class Table:
 
     @property
     def unexplained(self) -> list[str]:
-        """The marked rows without a reason."""
-        return [" ".join(self.rows[k][: len(self.columns)]) for k in self.marked if not self.reasons[k]]
+        """The rows that fall short without a reason."""
+        return [self._place(k) for k, why in self.below.items() if not why]
 
     def markdown(self) -> str:
         names = [*self.columns, f"{self.quantity}, paper", f"{self.quantity}, ours", "seconds"]
         lines = ["| " + " | ".join(row) + " |" for row in [names, ["---"] * len(names), *self.rows]]
-        for k in self.marked:
-            place = ", ".join(cell for cell in self.rows[k][: len(self.columns)] if cell)
-            lines.append(f"\n▼ {place}: {self.reasons[k] or 'falls short, not explained'}")
+        for why, rows in _grouped(self.below).items():
+            lines.append(f"\n▼ {'; '.join(map(self._place, rows))}: {why or 'falls short, not explained'}")
+        for idea, rows in _grouped(self.above).items():
+            if idea:
+                lines.append(f"\n▲ {'; '.join(map(self._place, rows))}: {idea}")
         return "\n".join(lines)
+
+    def _place(self, row: int) -> str:
+        return ", ".join(cell for cell in self.rows[row][: len(self.columns)] if cell)
+
+
+def _grouped(words: dict[int, str]) -> dict[str, list[int]]:
+    """The rows of which the same is said."""
+    groups: dict[str, list[int]] = {}
+    for row, text in words.items():
+        groups.setdefault(text, []).append(row)
+    return groups
 
 
 # ---- running --------------------------------------------------------------------------------------------------------
@@ -184,6 +208,7 @@ class Run:
         self.page: list[str] = []
         self.tables: list[Table] = []
         self.seconds = 0.0  # of all cells, also those found in the cache
+        self.cells, self.computed = 0, 0  # how many, and how many of them in this run
         self.machines: Counter[str] = Counter()  # how many cells each kind of machine computed
 
     def choose(self, full: Any, quick: Any) -> Any:
@@ -211,7 +236,8 @@ class Run:
             results[k] = result
             _write(files[k], result)
             self._advance(cell, len(results), len(files))
-        self.seconds += sum(result["seconds"] for result in results.values())
+        self.seconds += sum(result["spent"] for result in results.values())
+        self.cells, self.computed = self.cells + len(files), self.computed + len(left)
         self.machines.update(result["machine"] for result in results.values())
         return [results[k] for k in range(len(files))]
 
@@ -239,7 +265,7 @@ class Run:
     def markdown(self) -> str:
         """The section of this experiment."""
         intro = inspect.cleandoc(self.about.function.__doc__ or "")
-        parts = [f"### {self.about.place}: {self.about.title}", intro]
+        parts = [f"### {self.about.heading}", intro]
         parts += [part.markdown() if isinstance(part, Table) else part for part in self.page]
         return "\n\n".join(part for part in parts if part)
 
@@ -261,18 +287,23 @@ class Run:
             for k in which:
                 yield k, _timed(cell.__module__, cell.__name__, arguments[k])
             return
-        with ProcessPoolExecutor(
-            min(jobs, len(which)), mp_context=get_context("spawn"), initializer=_one_thread
-        ) as pool:
-            futures = {pool.submit(_timed, cell.__module__, cell.__name__, arguments[k]): k for k in which}
-            try:
-                while futures:
-                    finished, _ = wait(futures, return_when=FIRST_COMPLETED)
-                    for future in finished:
-                        yield futures.pop(future), future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        pool = _workers(jobs)
+        futures = {pool.submit(_timed, cell.__module__, cell.__name__, arguments[k]): k for k in which}
+        try:
+            while futures:
+                finished, _ = wait(futures, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield futures.pop(future), future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            _workers.cache_clear()
+            raise
+
+
+@cache
+def _workers(jobs: int) -> ProcessPoolExecutor:
+    """Processes that serve all experiments: what they have loaded and compiled they have for the next."""
+    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread)
 
 
 def _one_thread() -> None:
@@ -296,7 +327,8 @@ def _timed(module: str, name: str, keywords: dict[str, Any]) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         began = time.perf_counter()
         result = dict(cell(**keywords))
-    result.setdefault("seconds", time.perf_counter() - began)
+    result["spent"] = time.perf_counter() - began
+    result.setdefault("seconds", result["spent"])
     result["machine"] = f"{platform.machine()} with {os.cpu_count()} processors"
     return result
 

@@ -55,18 +55,34 @@ def test_results_of_other_sources_do_not_count(run, tmp_path, monkeypatch):
     assert log.read_text().split() == ["1", "1"]
 
 
-def test_shortfalls_are_marked_and_explained():
-    table = Table(("data",))
-    table.add("good", paper=0.8, ours=Summary(0.78, 0.01, 5), seconds=1.0)
-    table.add("short", paper=0.8, ours=Summary(0.7, 0.01, 5), why="other data")
-    table.add("silent", paper=0.8, ours=0.5)
-    table.add("new", paper=None, ours=0.5)
-    assert table.marked == [1, 2]
-    assert table.unexplained == ["silent"]
+def test_what_is_far_from_the_paper_is_marked_and_explained():
+    table = Table(("data", "method"))
+    table.add("good", "A", paper=0.8, ours=Summary(0.78, 0.01, 5), seconds=1.0)
+    table.add("short", "A", paper=0.8, ours=Summary(0.7, 0.01, 5), why="other data")
+    table.add("silent", "A", paper=0.8, ours=0.5)
+    table.add("new", "A", paper=None, ours=0.5)
+    table.add("short", "B", paper=0.8, ours=0.6, why="other data")
+    table.add("better", "A", paper=0.8, ours=0.9, why="not needed", idea="a better start")
+    table.add("lucky", "A", paper=0.8, ours=0.9)
+    assert table.compared == 6
+    assert table.below == {1: "other data", 2: "", 4: "other data"}
+    assert table.above == {5: "a better start", 6: ""}
+    assert table.unexplained == ["silent, A"]
     page = table.markdown()
-    assert "| good | 0.80 | 0.78 ± 0.01 | 1 |" in page
-    assert "| short | 0.80 | 0.70 ± 0.01 ▼ |  |" in page
-    assert "▼ short: other data" in page
+    assert "| good | A | 0.80 | 0.78 ± 0.01 | 1 |" in page
+    assert "| short | A | 0.80 | 0.70 ± 0.01 ▼ |  |" in page
+    assert "| better | A | 0.80 | 0.90 ▲ |  |" in page
+    assert "▼ short, A; short, B: other data" in page  # one reason, said once
+    assert "▲ better, A: a better start" in page
+    assert "not needed" not in page
+
+
+def test_costs_are_not_scores():
+    table = Table(("data",), quantity="seconds", short=None)
+    table.add("fast", paper=10.0, ours=1.0)
+    assert not table.compared
+    assert not table.below
+    assert not table.above
 
 
 def test_summaries_over_seeds():
@@ -78,6 +94,7 @@ def test_summaries_over_seeds():
 def test_every_experiment_has_its_place_and_words():
     found = experiments()
     assert len({e.name for e in found}) == len(found) > 10
+    assert len({e.anchor for e in found}) == len(found)
     for e in found:
         assert (e.function.__doc__ or "").strip(), e.name
 
@@ -97,6 +114,10 @@ def test_the_committed_page_hides_nothing():
     page = (runner.HOME / "RESULTS.md").read_text()
     assert "falls short, not explained" not in page
     assert "**Failed:**" not in page
+    anchors = {e.anchor for e in experiments()}
+    links = re.findall(r"\]\(#([^)]+)\)", page)
+    assert len(links) == len(anchors)
+    assert set(links) == anchors
     figures = re.findall(r"\]\((figures/[^)]+)\)", page)
     assert len(figures) > 10
     for figure in figures:
