@@ -12,7 +12,7 @@ SOURCE = Path(evidentia.__file__).parent
 # From the ground up. A module imports from its own floor or a lower one. The numerical kernels of `optimize` know
 # nothing of the rest, so they lie below everything that needs them.
 FLOORS = [
-    {"_parameters", "optimize"},
+    {"_parameters", "_random", "_tables", "optimize"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},
@@ -52,6 +52,24 @@ def test_imports_only_point_down():
                     continue
                 if floor_of(target) > floor_of(parts[0]) and (parts[0], target) not in LOOKS_UP:
                     wrong.append(f"{'/'.join(parts)} imports {name}")
+    assert not wrong
+
+
+def test_packages_keep_their_private_parts():
+    """No package imports a private module of another one, or a private name."""
+    wrong = []
+    for file in SOURCE.rglob("*.py"):
+        parts = file.relative_to(SOURCE).with_suffix("").parts
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            paths = []
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("evidentia."):
+                paths = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                paths = [alias.name for alias in node.names if alias.name.startswith("evidentia.")]
+            for path in paths:
+                _, package, *inside = path.split(".")
+                if package != parts[0] and any(name.startswith("_") for name in inside):
+                    wrong.append(f"{'/'.join(parts)} imports {path}")
     assert not wrong
 
 

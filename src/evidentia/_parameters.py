@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Rule", "integer", "real", "choice", "flag", "kind", "array", "seed", "check_parameters"]
+__all__ = ["Rule", "integer", "real", "choice", "flag", "kind", "array", "seed", "n_jobs", "check_parameters"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ seed = Rule(
     "None, an integer, or a numpy RandomState or Generator",
     lambda v: v is None or isinstance(v, Integral | np.random.RandomState | np.random.Generator),
 )
+
+n_jobs = choice(None) | Rule("a nonzero integer", lambda v: isinstance(v, int | np.integer) and v != 0)
 
 
 def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:

@@ -451,3 +451,12 @@ def test_normalising_leaves_no_rounding_beside_the_empty_set():
         out = MassFunctions(masses, family).normalize(rule).masses
         assert out.sum() == pytest.approx(1.0, abs=1e-12)
         assert out[0, -1] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_as_an_array_they_are_their_masses():
+    masses = MassFunctions([[0.2, 0.8], [1, 0]], FocalSets.from_sets(2, [[0], [0, 1]]))
+    np.testing.assert_array_equal(np.asarray(masses), masses.masses)
+    np.testing.assert_array_equal(np.asarray(masses, dtype=np.float32), masses.masses.astype(np.float32))
+    changed = np.array(masses)
+    changed[0, 0] = 5  # a copy: the mass functions stay what they are
+    assert masses.masses[0, 0] == 0.2

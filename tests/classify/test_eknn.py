@@ -402,3 +402,20 @@ def test_fused_sensors_degrade_gracefully():
     assert ignorance[-1] > 0.9
     for name in ("logistic regression of both", "quadratic discriminant of both"):
         assert errors[name][-1] > fused[-1] + 0.15
+
+
+def test_threads_do_not_change_mahalanobis_distances():
+    """scikit-learn's trees are wrong for this metric in several threads: one is used."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3)) @ rng.normal(size=(3, 3))
+    y = rng.integers(2, size=len(X))
+    parameters = {"VI": np.linalg.inv(np.cov(X.T))}
+    alone, together = (
+        EKNNClassifier(
+            n_neighbors=5, metric="mahalanobis", metric_params=parameters, algorithm="ball_tree", n_jobs=jobs
+        )
+        .fit(X, y)
+        .predict_mass(X)
+        for jobs in (1, 4)
+    )
+    np.testing.assert_array_equal(np.asarray(alone), np.asarray(together))

@@ -322,6 +322,26 @@ def test_unsuitable_classifiers_are_refused(iris, model, error, message):
         model.fit(*iris)
 
 
+@pytest.mark.parametrize("prefit", [False, True])
+@pytest.mark.parametrize(
+    ("estimator", "found"),
+    [
+        (np.eye(2), r"ndarray array\(\[\[1"),
+        ("LogisticRegression", "str 'LogisticRegression'$"),
+        (LogisticRegression, r"the class LogisticRegression \(an instance is wanted: LogisticRegression\(\)\)$"),
+        (0.5, "float 0.5$"),
+        (list(range(100)), r"list \[0, 1, .*\.\.\.$"),
+        (load_iris, "function <function load_iris"),
+    ],
+)
+def test_what_is_no_estimator_is_refused(iris, estimator, found, prefit):
+    model = EvidenceFromClassifier(estimator, prefit=prefit)
+    assert model.get_params()["estimator"] is estimator  # the constructor stores it as it is
+    with pytest.raises(TypeError, match=f"^estimator must be a scikit-learn classifier, .* or None, got {found}"):
+        model.fit(*iris)
+    assert not hasattr(model, "classes_")
+
+
 def test_probabilities_that_are_no_softmax_are_refused(iris):
     class OneVersusRest(LogisticRegression):
         def predict_proba(self, X):

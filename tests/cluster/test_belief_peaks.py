@@ -2,7 +2,6 @@
 
 import sys
 import time
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evidentia.cluster import BeliefPeaks, belief_peaks
-from evidentia.dissimilarity.sources import MatrixSource
+from evidentia.dissimilarity import neighbors
 
 
 def expected_failures(estimator):
@@ -72,14 +71,6 @@ def test_reference(reference, name):
     case.assert_equal("delta", model.delta_)
 
 
-def test_reference_neighbors(reference):
-    case = reference("knn_dist")
-    find = belief_peaks._exact_finder(MatrixSource(case["D"]), None)
-    neighbors = belief_peaks._Neighbors.ask(find, len(case["D"]), case.parameters["K"])
-    case.assert_equal("nn_dist", neighbors.distance)
-    case.assert_equal("nn_index", neighbors.index)
-
-
 def test_published_peaks_of_fourclass(shared_data):
     X, _ = shared_data("fourclass")
     model = BeliefPeaks(n_neighbors=50, q=0.9).fit(X)
@@ -111,17 +102,18 @@ def test_search_in_growing_neighborhoods_and_in_blocks(monkeypatch, blobs):
     n_isolated = len({*range(len(X))} - {*np.flatnonzero(expected.delta_ <= _kth_distance(X, 2))})
     assert n_isolated > 20
     asked = []
-    finder = belief_peaks._exact_finder
+    find = neighbors.ExactFinder.__call__
 
-    def spy(source, n_jobs):
-        find = finder(source, n_jobs)
-        return lambda rows, k: asked.append((len(rows), k)) or find(rows, k)
+    def spy(finder, rows, k):
+        asked.append((len(rows), k))
+        return find(finder, rows, k)
 
-    monkeypatch.setattr(belief_peaks, "_exact_finder", spy)
-    monkeypatch.setattr(belief_peaks, "_QUERY_ROWS", 64)
+    monkeypatch.setattr(neighbors.ExactFinder, "__call__", spy)
+    monkeypatch.setattr(neighbors, "_QUERY_ROWS", 64)
     monkeypatch.setattr(belief_peaks, "_CELLS", 300)
     model = BeliefPeaks(n_neighbors=2, n_clusters=5).fit(X)
     assert {k for _, k in asked} >= {3, 8, 32}
+    assert max(rows for rows, k in asked if k == 3) == 64
     np.testing.assert_allclose(model.delta_, expected.delta_, rtol=1e-13)
     for name in ("belief_", "nearest_higher_", "labels_", "peaks_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
@@ -278,49 +270,30 @@ def test_far_from_the_origin_and_float32(n_features):
 # ---- approximate neighbours -----------------------------------------------------------------------------------------
 
 
-class Descent:
-    """Stands in for pynndescent, whose compilation takes a minute: exact, but gives up on every tenth object."""
-
-    def __init__(self, data, metric, n_neighbors, **options):
-        self.index = NearestNeighbors(metric=metric).fit(data)
-        Descent.options = options | {"n_neighbors": n_neighbors}
-
-    def query(self, rows, k):
-        distance, index = self.index.kneighbors(rows, n_neighbors=k)
-        index[::10, -2:] = -1
-        distance[::10, -2:] = np.inf
-        return index.astype(np.int32), distance.astype(np.float32)
-
-
 def test_approximate_neighbors(monkeypatch, blobs):
-    fake = ModuleType("pynndescent")
-    fake.NNDescent = Descent
-    monkeypatch.setitem(sys.modules, "pynndescent", fake)
+    seeds = []
+
+    class Stand(neighbors.ExactFinder):
+        """Stands in for pynndescent, whose compilation takes a minute."""
+
+        kind = "approximate"
+
+        def __init__(self, source, random_state, n_jobs):
+            super().__init__(source, n_jobs)
+            seeds.append(random_state)
+
+    monkeypatch.setattr(neighbors, "ApproximateFinder", Stand)
     X, _ = blobs
     exact = BeliefPeaks(neighbors="exact", metric="cityblock").fit(X)
     model = BeliefPeaks(neighbors="approximate", metric="cityblock", random_state=7).fit(X)
-    assert (exact.neighbors_, model.neighbors_) == ("exact", "approximate")
-    assert Descent.options["random_state"] == 7
-    np.testing.assert_allclose(model.belief_, exact.belief_, rtol=1e-5)
+    assert (exact.neighbors_, model.neighbors_, seeds) == ("exact", "approximate", [7])
+    np.testing.assert_array_equal(model.belief_, exact.belief_)
     np.testing.assert_array_equal(model.labels_, exact.labels_)
+    monkeypatch.setattr(neighbors, "_pays_to_approximate", lambda source: True)
+    assert BeliefPeaks().fit(X).neighbors_ == "approximate"
     for metric, data in (("precomputed", pairwise_distances(X)), (lambda a, b: abs(a - b).sum(), X)):
         with pytest.raises(ValueError, match="neighbors='approximate' needs attributes and a metric by name"):
             BeliefPeaks(neighbors="approximate", metric=metric).fit(data)
-
-
-def test_automatic_choice_of_approximate_neighbors(monkeypatch, blobs):
-    fake = ModuleType("pynndescent")
-    fake.NNDescent = Descent
-    monkeypatch.setitem(sys.modules, "pynndescent", fake)
-    monkeypatch.setattr(belief_peaks, "find_spec", lambda name: fake)
-    monkeypatch.setattr(belief_peaks, "_APPROXIMATE_FROM", 200)
-    X = np.random.default_rng(0).normal(size=(210, 7))
-    assert BeliefPeaks().fit(X).neighbors_ == "approximate"
-    assert BeliefPeaks().fit(X[:200]).neighbors_ == "exact"
-    assert BeliefPeaks().fit(X[:, :6]).neighbors_ == "exact"
-    assert BeliefPeaks(metric="cityblock").fit(X).neighbors_ == "exact"
-    monkeypatch.setattr(belief_peaks, "find_spec", lambda name: None)
-    assert BeliefPeaks().fit(X).neighbors_ == "exact"
 
 
 def test_missing_extra_is_named(monkeypatch, blobs):

@@ -18,7 +18,8 @@ from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
 from evidentia import CredalPartition, FocalSets, MassFunctions
 from evidentia.cluster import EVCLUS, EKNNClus, eknnclus
-from evidentia.cluster._eknnclus_graph import Evidence, Graph, finder, nearest_stored, neighbors_of_all
+from evidentia.cluster._eknnclus_graph import Evidence, Graph, nearest_stored, neighbors_of_all
+from evidentia.dissimilarity.neighbors import finder
 from evidentia.dissimilarity.sources import AttributeSource, MatrixSource
 from evidentia.optimize.blocks import block_map
 

@@ -17,7 +17,7 @@ import numpy as np
 from evidentia.belief import transforms
 from evidentia.belief.focal_sets import FocalSets
 
-__all__ = ["RULES", "combine_masses"]
+__all__ = ["RULES", "combine_masses", "remove_empty", "move_empty_to_omega"]
 
 _BLOCK_ROWS = 8192  # rows worked on at once, so that the columns in use stay in the processor's cache
 _MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
@@ -147,13 +147,38 @@ def _yager(sources: Sequence[Source]) -> Source:
     return move_empty_to_omega(masses, family)
 
 
+def remove_empty(masses: np.ndarray, family: FocalSets) -> Source:
+    """Rescale what is not on the empty set; a row that has nothing else becomes vacuous, with a warning."""
+    empty = family.empty_index
+    if empty is None:
+        return masses, family
+    lost = masses[:, empty] >= 1
+    if lost.any():
+        warnings.warn(f"{int(lost.sum())} mass functions had only the empty set and became vacuous", stacklevel=3)
+        masses, family = _with_omega(masses, family)
+    kept = np.arange(len(family)) != family.empty_index
+    rest, family = masses[:, kept], FocalSets(family.membership[kept])
+    total = rest.sum(axis=1, keepdims=True)
+    out = np.divide(rest, total, out=np.zeros_like(rest), where=total > 0)
+    if lost.any():
+        out[lost] = 0  # what rounding left beside the empty set
+        out[lost, family.omega_index] = 1
+    return out, family
+
+
+def _with_omega(masses: np.ndarray, family: FocalSets) -> Source:
+    """The same masses, as a new array, on a family that holds the whole frame."""
+    wider = family.union(FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)]))
+    out = np.zeros((len(masses), len(wider)), dtype=masses.dtype)
+    out[:, wider.find(family.membership)] = masses
+    return out, wider
+
+
 def move_empty_to_omega(masses: np.ndarray, family: FocalSets) -> Source:
     """Give the mass of the empty set to the whole frame, and drop the empty set from the family."""
     if family.empty_index is None:
         return masses, family
-    wider = family.union(FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)]))
-    out = np.zeros((len(masses), len(wider)), dtype=masses.dtype)
-    out[:, wider.find(family.membership)] = masses
+    out, wider = _with_omega(masses, family)
     out[:, wider.omega_index] += out[:, wider.empty_index]
     kept = np.arange(len(wider)) != wider.empty_index
     return out[:, kept], FocalSets(wider.membership[kept])

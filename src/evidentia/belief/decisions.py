@@ -8,6 +8,7 @@ they minimise (Denoeux, 2019, "Decision-making with belief functions: a review")
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ __all__ = [
     "DECISION_RULES",
     "SINGLE_RULES",
     "SET_RULES",
+    "decide",
+    "decide_sets",
     "expected_losses",
     "choose_acts",
     "interval_dominance",
@@ -27,6 +30,48 @@ __all__ = [
 SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # these choose one act
 SET_RULES = ("interval_dominance", "maximality")  # these keep every act that nothing surely beats
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
+
+
+def decide(
+    masses: np.ndarray, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float
+) -> np.ndarray:
+    """Acts chosen under normalised mass functions, as `MassFunctions.decide` says."""
+    if rule not in DECISION_RULES:
+        raise ValueError(f"rule must be one of {', '.join(map(repr, DECISION_RULES))}, got {rule!r}")
+    if not 0 <= optimism <= 1:
+        raise ValueError(f"optimism must lie in [0, 1], got {optimism}")
+    if reject is not None and not reject >= 0:
+        raise ValueError(f"reject is the loss of not deciding and must be at least 0, got {reject}")
+    table = _checked_losses(losses, family.n_clusters)
+    if rule in SET_RULES:
+        if reject is not None:
+            raise ValueError(f"reject has no meaning for rule={rule!r}, which already keeps several acts")
+        keep = interval_dominance if rule == "interval_dominance" else maximality
+        return keep(masses, family, table)
+    return choose_acts(expected_losses(masses, family, table, rule, optimism), reject)
+
+
+def decide_sets(
+    masses: np.ndarray, family: FocalSets, tolerance: float, rule: str, optimism: float, max_size: int | None
+) -> np.ndarray:
+    """Sets chosen under normalised mass functions, as `MassFunctions.decide_sets` says."""
+    if not 0.5 <= tolerance <= 1:
+        raise ValueError(f"tolerance must lie in [0.5, 1], got {tolerance}")
+    if rule not in SINGLE_RULES:
+        raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {rule!r}")
+    c = family.n_clusters
+    size = (2 if c > 8 else c) if max_size is None else max_size
+    candidates = FocalSets.max_cardinality(c, size, empty=False)
+    return cautious_sets(masses, family, tolerance, rule, optimism, candidates)
+
+
+def _checked_losses(losses: Any, c: int) -> np.ndarray:
+    table = 1.0 - np.eye(c) if losses is None else np.asarray(losses, dtype=float)
+    if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
+        raise ValueError(f"losses must have {c} rows (or one more), got shape {table.shape}")
+    if not np.isfinite(table).all():
+        raise ValueError("losses must be finite")
+    return table
 
 
 def expected_losses(

@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evidentia.belief import decisions, inverse, measures, rendering, transforms
-from evidentia.belief.combination import combine_masses, move_empty_to_omega
+from evidentia.belief._arguments import (
+    SUM_TOLERANCE,
+    checked_frame,
+    checked_index,
+    checked_masses,
+    checked_probabilities,
+    membership_rows,
+    positions,
+)
+from evidentia.belief.combination import combine_masses, move_empty_to_omega, remove_empty
 from evidentia.belief.focal_sets import FocalSets, inside
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["MassFunctions"]
-
-_NEGATIVE_TOLERANCE = 1e-10
-_SUM_TOLERANCE = 1e-6
 
 
 class MassFunctions:
@@ -73,17 +79,14 @@ class MassFunctions:
             masses = masses.masses
         if not isinstance(focal_sets, FocalSets):
             raise TypeError(f"focal_sets must be a FocalSets, got {type(focal_sets).__name__}")
-        self._set(_checked_masses(masses, len(focal_sets)), focal_sets, index, frame)
+        self._set(checked_masses(masses, len(focal_sets)), focal_sets, index, frame)
 
     def _set(self, masses, focal_sets, index, frame) -> None:
         self._masses = masses
         self._masses.flags.writeable = False
         self.focal_sets = focal_sets
-        self.index = None if index is None else _checked_index(index, len(masses))
-        names = tuple(range(focal_sets.n_clusters)) if frame is None else tuple(frame)
-        if len(names) != focal_sets.n_clusters or len(set(names)) != len(names):
-            raise ValueError(f"frame must hold {focal_sets.n_clusters} different names, got {names}")
-        self.frame = names
+        self.index = checked_index(index, len(masses))
+        self.frame: tuple[Any, ...] = checked_frame(frame, focal_sets.n_clusters)
 
     @classmethod
     def _trusted(cls, masses: np.ndarray, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
@@ -112,7 +115,7 @@ class MassFunctions:
         rows = [masses] if isinstance(masses, Mapping) else list(masses)
         if not rows:
             raise ValueError("masses must hold at least one mass function")
-        sets = [{_as_set(key, names): value for key, value in row.items()} for row in rows]
+        sets = [{positions(key, names): value for key, value in row.items()} for row in rows]
         for row, given in zip(sets, rows, strict=True):
             if len(row) < len(given):
                 raise ValueError(f"masses names the same set twice: {list(given)}")
@@ -151,14 +154,14 @@ class MassFunctions:
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:
         """Consonant (nested) mass functions with the given plausibilities of the single answers, (n, c) in [0, 1]."""
-        contour = _probability_like(contour, "contour")
+        contour = checked_probabilities(contour, "contour")
         return cls(*inverse.nested(*transforms.consonant_from_contour(contour)), **keywords)
 
     @classmethod
     def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
         """Least committed mass functions whose pignistic probabilities are given, (n, c) with rows summing to one."""
-        p = _probability_like(probabilities, "probabilities")
-        if np.any(np.abs(p.sum(axis=1) - 1) > _SUM_TOLERANCE):
+        p = checked_probabilities(probabilities, "probabilities")
+        if np.any(np.abs(p.sum(axis=1) - 1) > SUM_TOLERANCE):
             raise ValueError("probabilities must sum to one in every row")
         return cls(*inverse.nested(*transforms.consonant_from_pignistic(p)), **keywords)
 
@@ -303,25 +306,10 @@ class MassFunctions:
         """
         if method not in ("dempster", "yager"):
             raise ValueError(f"method must be 'dempster' or 'yager', got {method!r}")
-        where = self.focal_sets.empty_index
-        if where is None:
+        if self.focal_sets.empty_index is None:
             return self
-        if method == "yager":
-            return self._like(*move_empty_to_omega(self._masses, self.focal_sets))
-        lost = self.empty >= 1
-        source: MassFunctions = self
-        if lost.any():
-            warnings.warn(f"{int(lost.sum())} mass functions had only the empty set and became vacuous", stacklevel=2)
-            source = self.on(self.focal_sets.union(_whole(self.n_clusters)))
-        kept = np.arange(len(source.focal_sets)) != source.focal_sets.empty_index
-        family = FocalSets(source.focal_sets.membership[kept])
-        masses = source.masses[:, kept]
-        total = masses.sum(axis=1, keepdims=True)
-        out = np.divide(masses, total, out=np.zeros_like(masses), where=total > 0)
-        if lost.any():
-            out[lost] = 0  # what rounding left beside the empty set
-            out[lost, family.omega_index] = 1
-        return self._like(out, family)
+        move = remove_empty if method == "dempster" else move_empty_to_omega
+        return self._like(*move(self._masses, self.focal_sets))
 
     def on(self, focal_sets: FocalSets) -> MassFunctions:
         """The same masses on another family, which must hold every set that carries mass."""
@@ -372,25 +360,8 @@ class MassFunctions:
         The mass of the empty set is removed by Dempster normalisation first (a row that has nothing else counts as
         knowing nothing).
         """
-        if rule not in decisions.DECISION_RULES:
-            raise ValueError(f"rule must be one of {', '.join(map(repr, decisions.DECISION_RULES))}, got {rule!r}")
-        if not 0 <= optimism <= 1:
-            raise ValueError(f"optimism must lie in [0, 1], got {optimism}")
-        if reject is not None and not reject >= 0:
-            raise ValueError(f"reject is the loss of not deciding and must be at least 0, got {reject}")
-        table = 1.0 - np.eye(self.n_clusters) if losses is None else np.asarray(losses, dtype=float)
-        if table.ndim != 2 or table.shape[0] not in (self.n_clusters, self.n_clusters + 1) or table.shape[1] == 0:
-            raise ValueError(f"losses must have {self.n_clusters} rows (or one more), got shape {table.shape}")
-        if not np.isfinite(table).all():
-            raise ValueError("losses must be finite")
         known = self._for_decision()
-        if rule in decisions.SET_RULES:
-            if reject is not None:
-                raise ValueError(f"reject has no meaning for rule={rule!r}, which already keeps several acts")
-            keep = decisions.interval_dominance if rule == "interval_dominance" else decisions.maximality
-            return keep(known.masses, known.focal_sets, table)
-        expected = decisions.expected_losses(known.masses, known.focal_sets, table, rule, optimism)
-        return decisions.choose_acts(expected, reject)
+        return decisions.decide(known.masses, known.focal_sets, rule, losses, reject, optimism)
 
     def decide_sets(
         self, tolerance: float = 0.8, *, rule: str = "pignistic", optimism: float = 0.5, max_size: int | None = None
@@ -401,14 +372,8 @@ class MassFunctions:
         truth is worth half a precise answer, at 1 as much. ``max_size`` limits the sets looked at to that many
         answers, and the whole frame (2 when there are more than eight answers, otherwise no limit).
         """
-        if not 0.5 <= tolerance <= 1:
-            raise ValueError(f"tolerance must lie in [0.5, 1], got {tolerance}")
-        if rule not in decisions.SINGLE_RULES:
-            raise ValueError(f"rule must be one of {', '.join(map(repr, decisions.SINGLE_RULES))}, got {rule!r}")
-        size = (2 if self.n_clusters > 8 else self.n_clusters) if max_size is None else max_size
-        candidates = FocalSets.max_cardinality(self.n_clusters, size, empty=False)
         known = self._for_decision()
-        return decisions.cautious_sets(known.masses, known.focal_sets, tolerance, rule, optimism, candidates)
+        return decisions.decide_sets(known.masses, known.focal_sets, tolerance, rule, optimism, max_size)
 
     def _for_decision(self) -> MassFunctions:
         with warnings.catch_warnings():
@@ -422,6 +387,10 @@ class MassFunctions:
         import pandas as pd
 
         return pd.DataFrame(self._masses, index=self.index, columns=self.focal_sets.names(self.frame))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The masses: what `numpy.asarray` makes of this."""
+        return np.array(self.masses, dtype=dtype, copy=copy)
 
     def __len__(self) -> int:
         return len(self._masses)
@@ -439,12 +408,7 @@ class MassFunctions:
         return type(self)._trusted(masses, self.focal_sets, index, self.frame)
 
     def __repr__(self) -> str:
-        names = ",".join(map(str, self.frame)) if self.n_clusters <= 8 else f"{self.n_clusters} answers"
-        head = f"{type(self).__name__}({len(self)} mass function{'s' * (len(self) != 1)} on {{{names}}})"
-        lines = [rendering.row_text(self, i) for i in range(min(len(self), 5))]
-        if len(self) > 5:
-            lines.append(f"... {len(self) - 5} more")
-        return "\n".join([head, *lines])
+        return rendering.text(self)
 
     def _repr_html_(self) -> str:
         return rendering.html_table(self, repr(self).splitlines()[0])
@@ -453,21 +417,7 @@ class MassFunctions:
 
     def _query(self, sets: Any) -> tuple[np.ndarray, bool]:
         """Membership rows of the sets asked for, and whether it was a single set."""
-        if sets is None:
-            return self.focal_sets.membership, False
-        if isinstance(sets, FocalSets):
-            if sets.n_clusters != self.n_clusters:
-                raise ValueError(f"sets has {sets.n_clusters} clusters instead of {self.n_clusters}")
-            return sets.membership, False
-        if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
-            if sets.shape[1] != self.n_clusters:
-                raise ValueError(f"sets must have {self.n_clusters} columns, got {sets.shape[1]}")
-            return sets, False
-        single = not isinstance(sets, list)
-        rows = np.zeros((1 if single else len(sets), self.n_clusters), dtype=bool)
-        for i, clusters in enumerate([sets] if single else sets):
-            rows[i, list(_as_set(clusters, self.frame))] = True
-        return rows, single
+        return membership_rows(sets, self.focal_sets, self.frame)
 
     def _measure(self, relation, sets: Any, normalized: bool) -> np.ndarray:
         rows, single = self._query(sets)
@@ -498,52 +448,3 @@ def _rows_of(other: MassFunctions, like: MassFunctions) -> np.ndarray:
 
 def _whole(c: int) -> FocalSets:
     return FocalSets(np.ones((1, c), dtype=bool))
-
-
-def _as_set(clusters: Any, frame: tuple[Hashable, ...]) -> tuple[int, ...]:
-    """Positions in the frame of a set given by names or numbers."""
-    where = {name: k for k, name in enumerate(frame)}
-    members = list(clusters) if isinstance(clusters, tuple | list | set | frozenset | range) else [clusters]
-    if len(members) == 1 and isinstance(members[0], str) and members[0] not in where:
-        members = list(members[0]) if all(letter in where for letter in members[0]) else members
-    found = []
-    for member in members:
-        if member not in where:
-            raise ValueError(f"{member!r} is not in the frame {frame}")
-        found.append(where[member])
-    return tuple(sorted(set(found)))
-
-
-def _checked_masses(masses: Any, f: int) -> np.ndarray:
-    values = np.asarray(masses)
-    if values.dtype not in (np.float32, np.float64):
-        values = values.astype(float)
-    if values.ndim == 1:
-        values = values[None, :]
-    if values.ndim != 2 or values.shape[1] != f:
-        raise ValueError(f"masses must have shape (n, {f}), one column per focal set, got {values.shape}")
-    total = values.sum(axis=1)
-    if not np.isfinite(total).all():
-        raise ValueError("masses must be finite; they hold NaN or infinite values")
-    single = values.dtype == np.float32
-    if values.size and values.min() < -(1e-6 if single else _NEGATIVE_TOLERANCE):
-        row = int(np.flatnonzero((values < 0).any(axis=1))[0])
-        raise ValueError(f"masses must not be negative, got {values[row].min():.3g} in row {row}")
-    if np.any(np.abs(total - 1) > (1e-5 if single else _SUM_TOLERANCE)):
-        row = int(np.argmax(np.abs(total - 1)))
-        raise ValueError(f"masses must sum to one in every row; row {row} sums to {total[row]:.6g}")
-    values = np.maximum(values, 0)
-    return values / values.sum(axis=1, keepdims=True)
-
-
-def _checked_index(index: Any, n: int) -> Any:
-    if len(index) != n:
-        raise ValueError(f"index must hold one name per row ({n}), got {len(index)}")
-    return index
-
-
-def _probability_like(values: Any, name: str) -> np.ndarray:
-    values = np.atleast_2d(np.asarray(values, dtype=float))
-    if values.ndim != 2 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
-        raise ValueError(f"{name} must be a table (n, c) of values in [0, 1]")
-    return np.clip(values, 0, 1)

@@ -10,13 +10,25 @@ import numpy as np
 if TYPE_CHECKING:
     from evidentia.belief.mass_functions import MassFunctions
 
-__all__ = ["row_text", "html_table"]
+__all__ = ["text", "html_table"]
 
+_SHOWN_LINES = 5
 _SHOWN_ROWS = 20
 _SHOWN_SETS = 6
+_NAMED_ANSWERS = 8
 
 
-def row_text(m: MassFunctions, i: int) -> str:
+def text(m: MassFunctions) -> str:
+    """How many there are, and the largest masses of the first."""
+    names = ",".join(map(str, m.frame)) if m.n_clusters <= _NAMED_ANSWERS else f"{m.n_clusters} answers"
+    head = f"{type(m).__name__}({len(m)} mass function{'s' * (len(m) != 1)} on {{{names}}})"
+    lines = [_row_text(m, i) for i in range(min(len(m), _SHOWN_LINES))]
+    if len(m) > _SHOWN_LINES:
+        lines.append(f"... {len(m) - _SHOWN_LINES} more")
+    return "\n".join([head, *lines])
+
+
+def _row_text(m: MassFunctions, i: int) -> str:
     """The largest masses of a row, ``{a}: 0.6  {a,b}: 0.4``."""
     sets = m.focal_sets.names(m.frame)
     row = m.masses[i]

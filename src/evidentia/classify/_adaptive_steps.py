@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evidentia.cluster._base import Run
+from evidentia.optimize.descent import Run
 
 __all__ = ["adaptive_steps"]
 

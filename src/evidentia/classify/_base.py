@@ -13,9 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
-from evidentia.cluster._base import object_index
 
 __all__ = ["EvidentialClassifier", "Targets", "singletons_and_frame", "sure_masses"]
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.focal_sets import inside
-from evidentia.cluster._base import Run
+from evidentia.optimize.descent import Run
 
 __all__ = ["SoftLabels", "best_scale"]
 

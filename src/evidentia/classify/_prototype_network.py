@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from evidentia import _parameters as rule
+from evidentia._random import random_numbers
 from evidentia.classify._base import EvidentialClassifier, Targets
-from evidentia.cluster._base import COMMON_RULES, Run
 from evidentia.optimize.blocks import block_map
+from evidentia.optimize.descent import Run
 
 __all__ = ["PrototypeNetworkClassifier", "NETWORK_RULES", "clustered"]
 
@@ -24,7 +24,11 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
     "n_prototypes": rule.choice("auto") | rule.integer(1),
     "optimize_prototypes": rule.flag,
     "cv": rule.integer(2),
-    **{name: COMMON_RULES[name] for name in ("n_init", "max_iter", "tol", "random_state", "n_jobs")},
+    "n_init": rule.integer(1),
+    "max_iter": rule.integer(1),
+    "tol": rule.real(0),
+    "random_state": rule.seed,
+    "n_jobs": rule.n_jobs,
 }
 
 _PER_CLASS = 5  # prototypes of n_prototypes="auto"
@@ -86,7 +90,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         self
         """
         data, targets = self._checked_training(X, y)
-        rng = check_random_state(_seed_of(self.random_state))
+        rng = random_numbers(self.random_state)
         problem = self._problem(data, targets)
         count = self._number_of_prototypes(problem)
         strength = self._chosen_strength(problem, targets, count, rng)
@@ -177,11 +181,6 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
                 run = minimised(cost, start, self._held(start), max_iter=self.max_iter, tol=self.tol)
                 losses[j] += judge(run.model)[0] * len(test) / len(problem)
         return losses
-
-
-def _seed_of(random_state: Any) -> Any:
-    """A numpy Generator is taken as the source of a seed: k-means does not know it."""
-    return int(random_state.integers(2**31)) if isinstance(random_state, np.random.Generator) else random_state
 
 
 def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -11,12 +11,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from evidentia import _parameters as rule
+from evidentia._tables import object_index
 from evidentia.belief import MassFunctions
 from evidentia.classify._adaptive_steps import adaptive_steps
 from evidentia.classify._base import EvidentialClassifier, Targets, singletons_and_frame
 from evidentia.classify._eknn_kernels import cost_and_gradient, neighbour_masses
 from evidentia.classify._eknn_soft import SoftLabels, best_scale
-from evidentia.cluster._base import Run, object_index
+from evidentia.dissimilarity.neighbors import safe_jobs
+from evidentia.optimize.descent import Run
 
 __all__ = ["EKNNClassifier"]
 
@@ -198,7 +200,7 @@ class EKNNClassifier(EvidentialClassifier):
             algorithm=self.algorithm,
             metric=self.metric,
             metric_params=self.metric_params,
-            n_jobs=self.n_jobs,
+            n_jobs=safe_jobs(self.metric, self.n_jobs),
         ).fit(data)
         self._codes = targets.codes
         self._soft = None if targets.soft is None else SoftLabels(targets.soft)

@@ -109,6 +109,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         -------
         self
         """
+        self._check_estimator()
         if self.prefit:
             data = self._prepared(X, y)
         else:
@@ -133,6 +134,20 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         )
         self._check_probabilities(data, features)
         return self
+
+    def _check_estimator(self) -> None:
+        """Refuse what is no estimator before scikit-learn says something about cloning it."""
+        given = self.estimator
+        if given is None or is_network(given):
+            return
+        if isinstance(given, type):
+            found = f"the class {given.__name__} (an instance is wanted: {given.__name__}())"
+        elif not (hasattr(given, "fit") and hasattr(given, "get_params")):
+            shown = " ".join(repr(given).split())
+            found = f"{type(given).__name__} {shown if len(shown) <= 60 else f'{shown[:57]}...'}"
+        else:
+            return
+        raise TypeError(f"estimator must be a scikit-learn classifier, a torch network or None, got {found}")
 
     def _prepared(self, X: Any, y: Any) -> Any:
         """Objects and classes for an estimator that is fitted already."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -14,13 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
 from evidentia.constraints import Constraints
+from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition, nearest_pairs
 
-__all__ = ["EvidentialClusterer", "Run", "descend", "COMMON_RULES", "object_index", "checked_constraints"]
-
-Model = TypeVar("Model")
+__all__ = ["EvidentialClusterer", "COMMON_RULES", "checked_constraints"]
 
 FAMILIES = ("auto", "simple", "pairs", "full", "selected")
 
@@ -32,40 +31,9 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
     "max_iter": rule.integer(1),
     "tol": rule.real(0),
     "random_state": rule.seed,
-    "n_jobs": rule.choice(None) | rule.Rule("a nonzero integer", lambda v: isinstance(v, int | np.integer) and v != 0),
+    "n_jobs": rule.n_jobs,
     "verbose": rule.flag,
 }
-
-
-@dataclass
-class Run(Generic[Model]):
-    """One descent: the model it ended with and the objective after every iteration."""
-
-    model: Model
-    history: list[float] = field(default_factory=list)
-    converged: bool = False
-
-    @property
-    def objective(self) -> float:
-        return self.history[-1]
-
-
-def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float) -> Run[Model]:
-    """Iterate until the objective changes by no more than ``tol`` times itself.
-
-    ``step`` gives the objective of a model and the next model; the run ends with the model whose objective is the
-    last of the history.
-    """
-    run = Run(start)
-    following = start
-    for _ in range(max_iter):
-        run.model = following
-        objective, following = step(run.model)
-        run.history.append(float(objective))
-        if len(run.history) > 1 and abs(run.history[-2] - objective) <= tol * abs(run.history[-2]):
-            run.converged = True
-            break
-    return run
 
 
 class EvidentialClusterer(ClusterMixin, BaseEstimator):
@@ -204,15 +172,6 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Cluster of largest plausibility of new objects."""
         return self.predict_mass(X).labels
-
-
-def object_index(X: Any) -> Any:
-    """Names of the rows of a pandas table, None for anything else (a plain 0..n-1 index says nothing)."""
-    if not hasattr(X, "iloc"):
-        return None
-    index = X.index
-    plain = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-    return None if plain else index
 
 
 def checked_constraints(constraints: Any, n: int) -> Constraints:

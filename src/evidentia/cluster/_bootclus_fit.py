@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import Run
 from evidentia.cluster._bootclus_bootstrap import Bootstraps
 from evidentia.dissimilarity.sources import AttributeSource, Twins
 from evidentia.optimize.blocks import row_blocks
+from evidentia.optimize.descent import Run
 from evidentia.optimize.interval_fit import descend_intervals, interval_hessian
 from evidentia.optimize.pair_quantiles import quantile_ranks, quantiles_between, quantiles_of_pairs, quantiles_within
 from evidentia.optimize.simplex_qp import simplex_qp_batch

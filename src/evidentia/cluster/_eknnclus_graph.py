@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from evidentia.cluster._eknnclus_kernel import agreement, relabel, write_masses
-from evidentia.cluster.belief_peaks import _approximate_finder, _exact_finder, _Neighbors
-from evidentia.dissimilarity.sources import AttributeSource, MatrixSource
+from evidentia.dissimilarity.neighbors import Finder, Neighbors
 from evidentia.optimize.blocks import row_blocks
 
-__all__ = ["Evidence", "Graph", "as_rows", "finder", "neighbors_of_all", "nearest_stored"]
+__all__ = ["Evidence", "Graph", "as_rows", "neighbors_of_all", "nearest_stored"]
 
 _LEAST_SUPPORT, _MOST_SUPPORT = 1e-6, 1 - 1e-9  # weights stay in [1e-6, 20.7]: twins and far objects are safe
-_TREE_DIMENSIONS = 6
-_APPROXIMATE_FROM = 100_000
 _QUANTILE_VALUES = 10_000_000  # distances that tell the quantile; of more, every second, third ... object serves
 
 
@@ -137,22 +133,9 @@ def renumbered(labels: np.ndarray) -> np.ndarray:
 # ---- who is near whom -----------------------------------------------------------------------------------------------
 
 
-def finder(source: AttributeSource | MatrixSource, neighbors: str, seed: int, n_jobs: int | None) -> Callable:
-    """A function of objects and k that gives the k nearest objects (themselves included) and the distances."""
-    approximate = neighbors == "approximate"
-    if neighbors == "auto" and isinstance(source, AttributeSource) and len(source) > _APPROXIMATE_FROM:
-        many = source.metric == "euclidean" and source.X.shape[1] > _TREE_DIMENSIONS
-        approximate = many and find_spec("pynndescent") is not None
-    if not approximate:
-        return _exact_finder(source, n_jobs)
-    if isinstance(source, MatrixSource) or not isinstance(source.metric, str):
-        raise ValueError("neighbors='approximate' needs attributes and a metric by name")
-    return _approximate_finder(source, seed, n_jobs)
-
-
-def neighbors_of_all(find: Callable, n: int, n_neighbors: int) -> sparse.csr_matrix:
+def neighbors_of_all(find: Finder, n: int, n_neighbors: int) -> sparse.csr_matrix:
     """(n, n) distances of every object to its nearest others; objects at distance zero are stored too."""
-    found = _Neighbors.ask(find, n, n_neighbors)
+    found = Neighbors.of_all(find, n, n_neighbors)
     return as_rows(found.index, found.distance, n)
 
 

@@ -11,13 +11,11 @@ from numba import njit
 from scipy import sparse
 
 from evidentia.cluster._eknnclus_graph import Evidence, Graph, as_rows, nearest_stored
-from evidentia.cluster.belief_peaks import _exact_index
+from evidentia.dissimilarity.neighbors import exact_index
 from evidentia.dissimilarity.sources import AttributeSource, MatrixSource
 from evidentia.optimize.blocks import row_blocks
 
 __all__ = ["Remembered"]
-
-_QUERY_ROWS = 4096
 
 
 @njit(cache=True, nogil=True)
@@ -65,7 +63,7 @@ class Remembered:
             wanted = None if isinstance(self.given_neighbors, str) else n_neighbors
             return self._combined(nearest_stored(data, wanted, drop_diagonal=False), _first_zeros(data), apply)
         out = np.empty((len(data), self.masses.shape[1]))
-        for start, stop in row_blocks(len(data), _QUERY_ROWS, most=None):
+        for start, stop in row_blocks(len(data), most=None):
             block = data[start:stop]
             index = np.argsort(block, axis=1, kind="stable")[:, :n_neighbors]
             zero = np.where((block == 0).any(axis=1), (block == 0).argmax(axis=1), -1)
@@ -75,11 +73,11 @@ class Remembered:
 
     def _from_attributes(self, data: np.ndarray, n_neighbors: int, n_jobs: int | None, apply: Callable) -> np.ndarray:
         assert self.source is not None
-        index = _exact_index(self.source, n_jobs)
+        index = exact_index(self.source, n_jobs)
         known = self.source.X
         data = np.ascontiguousarray(data)
         out = np.empty((len(data), self.masses.shape[1]))
-        for start, stop in row_blocks(len(data), _QUERY_ROWS, most=None):
+        for start, stop in row_blocks(len(data), most=None):
             distance, nearest = index.kneighbors(data[start:stop], n_neighbors=n_neighbors)
             equal: np.ndarray = np.empty(len(nearest), dtype=np.intp)
             _find_equal(data[start:stop], known, nearest, equal)

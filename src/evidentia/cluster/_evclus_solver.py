@@ -10,7 +10,6 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster import _medoid_starts
-from evidentia.cluster._base import Run
 from evidentia.cluster._conflict_problems import AllPairs, ConflictProblem, Links, SomePairs, link_form
 from evidentia.cluster._evclus_data import (
     TrainingData,
@@ -22,6 +21,7 @@ from evidentia.cluster._evclus_data import (
 from evidentia.dissimilarity.sampling import choose_landmarks, random_pairs
 from evidentia.dissimilarity.sources import AttributeSource, GowerSource
 from evidentia.dissimilarity.transform import default_quantile, to_conflict
+from evidentia.optimize.descent import Run
 from evidentia.optimize.projection import project, projection_hessian, settle_links
 from evidentia.partition import CredalPartition
 

@@ -16,14 +16,17 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from evidentia import _parameters as rule
+from evidentia._random import random_numbers
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, descend, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
 from evidentia.cluster._medoid_starts import medoid_starts
 from evidentia.cluster._prototype_solver import check_partition, require_singletons
 from evidentia.cluster._prototypes import masses_from_costs
 from evidentia.dissimilarity.sources import AttributeSource, MatrixSource, check_square, check_values
 from evidentia.optimize.blocks import block_map, row_blocks
+from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
 
 __all__ = ["MedoidClusterer", "Problem", "Table", "MEDOID_RULES", "few_dissimilarities"]
@@ -306,7 +309,7 @@ class MedoidClusterer(EvidentialClusterer):
         self._check_parameters()
         source = self._source(X)
         with block_map(self.n_jobs) as apply:
-            solver = _Solver(self, source, _starts.random_numbers(self.random_state), apply)
+            solver = _Solver(self, source, random_numbers(self.random_state), apply)
             run = self._one_or_two_steps(solver.solve, solver.partition_of)
         self.delta_ = solver.delta
         self._penalties = solver.whole.penalties

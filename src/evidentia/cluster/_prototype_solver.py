@@ -11,8 +11,8 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import Run, descend
 from evidentia.cluster._prototypes import Model
+from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
 
 __all__ = ["PrototypeSolver", "require_singletons", "check_partition"]

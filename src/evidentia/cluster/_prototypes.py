@@ -309,12 +309,12 @@ class Model:
         weight = size ** (self.alpha - 2) * statistics.total
         if self.metrics is None:
             H = (sets.T * weight) @ sets
-            return _solve(H, (sets.T * size ** (self.alpha - 1)) @ statistics.first.T)
+            return solve_normal_equations(H, (sets.T * size ** (self.alpha - 1)) @ statistics.first.T)
         c, p = self.centers.shape
         mean = np.einsum("jk,kde->jde", sets / size[:, None], self.metrics)
         H = np.einsum("jk,jl,j,jde->kdle", sets, sets, weight, mean, optimize=True).reshape(c * p, c * p)
         R = np.einsum("jk,j,jde,ej->kd", sets, size ** (self.alpha - 1), mean, statistics.first, optimize=True)
-        return _solve(H, R.reshape(c * p, 1)).reshape(c, p)
+        return solve_normal_equations(H, R.reshape(c * p, 1)).reshape(c, p)
 
     def _best_metrics(self, statistics: Statistics) -> np.ndarray:
         """S_k = det(Sigma_k)^(1/p) Sigma_k^-1, Sigma_k the scatter of cluster k (Antoine et al., 2012, eq. 20)."""
@@ -375,7 +375,8 @@ def carried_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> 
     return carried
 
 
-def _solve(H: np.ndarray, R: np.ndarray) -> np.ndarray:
+def solve_normal_equations(H: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """X with H X = R, for H symmetric and nonnegative definite."""
     try:
         solution = np.linalg.solve(H, R)
         if np.isfinite(solution).all():

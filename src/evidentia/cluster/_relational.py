@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.cluster._prototypes import _solve, masses_from_costs
+from evidentia.cluster._prototypes import masses_from_costs, solve_normal_equations
 from evidentia.optimize.blocks import row_blocks
 
 __all__ = ["RelationalModel", "smallest_eigenvalue", "pair_quantile", "far_objects", "n_different"]
@@ -106,7 +106,7 @@ class RelationalModel:
         sets = self.sets
         size = sets.sum(axis=1)
         H = (sets.T * (size ** (self.alpha - 2) * W.sum(axis=0))) @ sets
-        best = _solve(H, (sets.T * size ** (self.alpha - 1)) @ W.T)
+        best = solve_normal_equations(H, (sets.T * size ** (self.alpha - 1)) @ W.T)
         total = best.sum(axis=1, keepdims=True)
         lost = ~(total > 0.5)  # no mass is left for the cluster: its prototype stays
         best = np.where(lost, self.weights, best / np.where(lost, 1, total))

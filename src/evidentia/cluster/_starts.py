@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 if TYPE_CHECKING:
     from evidentia.cluster.belief_peaks import BeliefPeaks
 
 __all__ = [
-    "random_numbers",
     "representative_sample",
     "first_centers",
     "belief_peaks",
@@ -25,13 +23,6 @@ __all__ = [
 ]
 
 SAMPLE_SIZE = 20_000
-
-
-def random_numbers(random_state: Any) -> np.random.RandomState:
-    """A RandomState from whatever the estimators take as a random state."""
-    if isinstance(random_state, np.random.Generator):
-        return np.random.RandomState(random_state.integers(2**31))
-    return check_random_state(random_state)
 
 
 def representative_sample(X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState):

@@ -7,9 +7,6 @@ distance to the nearest object of higher belief, the centres stand out in the pl
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,34 +16,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia.cluster._base import COMMON_RULES
+from evidentia.dissimilarity.neighbors import Finder, Neighbors, exact_index, finder
 from evidentia.dissimilarity.sources import AttributeSource, MatrixSource, check_square, check_values
-from evidentia.optimize.blocks import block_map, n_threads, row_blocks
+from evidentia.optimize.blocks import block_map, row_blocks
 
 __all__ = ["BeliefPeaks"]
 
 _FEWEST_NEIGHBORS, _MOST_NEIGHBORS = 30, 300  # bounds of the automatic K: noise below, memory and time above
-_TREE_DIMENSIONS = 6  # in more dimensions a tree visits most of its leaves, and plain comparison is faster
-_APPROXIMATE_FROM = 100_000  # objects in many dimensions, from where approximate neighbours save time
-_GRAPH_NEIGHBORS = 30  # of the approximate index; asking it for K afterwards is much faster than building it with K
-_QUERY_ROWS = 4096  # objects whose neighbours are asked for at once
 _CELLS = 20_000_000  # dissimilarities held at once
 
 
 # ---- compiled kernels -----------------------------------------------------------------------------------------------
-
-
-@njit(cache=True, nogil=True)
-def _drop_self(objects, index, distance, out_index, out_distance):
-    """Of K + 1 neighbours keep K: without the object itself or, hidden by as many twins, without the last."""
-    n_kept = out_index.shape[1]
-    for r in range(len(objects)):
-        at = 0
-        for k in range(n_kept + 1):
-            if index[r, k] == objects[r] or at == n_kept:
-                continue
-            out_index[r, at] = index[r, k]
-            out_distance[r, at] = distance[r, k]
-            at += 1
 
 
 @njit(cache=True, nogil=True)
@@ -91,92 +71,16 @@ def _follow(order, nearest, labels):
             labels[i] = labels[nearest[i]]
 
 
-# ---- neighbours -----------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Neighbors:
-    """The K nearest neighbours of every object, itself excluded, nearest first."""
-
-    index: np.ndarray
-    distance: np.ndarray
-
-    @classmethod
-    def ask(cls, find: Callable, n: int, n_neighbors: int) -> _Neighbors:
-        """Ask ``find(rows, k)`` for the neighbours, block by block: 12 bytes are kept for each."""
-        kept = cls(np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors)))
-        for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
-            rows = np.arange(start, stop)
-            index, distance = find(rows, n_neighbors + 1)
-            _drop_self(rows, index, distance, kept.index[start:stop], kept.distance[start:stop])
-        return kept
-
-    def scale(self, q: float) -> np.ndarray:
-        """The q-quantile of the distances from each object to its neighbours."""
-        place = q * (self.distance.shape[1] - 1)
-        below = int(place)
-        above = min(below + 1, self.distance.shape[1] - 1)
-        return self.distance[:, below] + (place - below) * (self.distance[:, above] - self.distance[:, below])
-
-
-def _exact_finder(source: AttributeSource | MatrixSource, n_jobs: int | None) -> Callable:
-    """A function of objects and k that gives the k nearest objects (themselves included) and the distances."""
-    index = _exact_index(source, n_jobs)
-    table = source.D if isinstance(source, MatrixSource) else source.X
-
-    def find(rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        distance, neighbors = index.kneighbors(table[rows], n_neighbors=k)
-        return neighbors, distance
-
-    return find
-
-
-def _exact_index(source: AttributeSource | MatrixSource, n_jobs: int | None) -> Any:
-    from sklearn.neighbors import NearestNeighbors
-
-    if isinstance(source, MatrixSource):
-        return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(source.D)
-    plain = source.metric == "euclidean" and source.X.shape[1] > _TREE_DIMENSIONS
-    return NearestNeighbors(
-        algorithm="brute" if plain else "auto",
-        metric=source.metric,
-        metric_params=source.parameters or None,
-        n_jobs=n_threads(n_jobs),
-    ).fit(source.X)
-
-
-def _approximate_finder(source: AttributeSource, random_state: Any, n_jobs: int | None) -> Callable:
-    """As `_exact_finder`, by nearest-neighbour descent; objects that it leaves short are looked up exactly."""
-    try:
-        from pynndescent import NNDescent
-    except ImportError as error:
-        raise ImportError("neighbors='approximate' needs pynndescent: pip install evidentia[neighbors]") from error
-    index = NNDescent(
-        source.X,
-        metric=source.metric,
-        n_neighbors=min(_GRAPH_NEIGHBORS, len(source)),
-        random_state=random_state,
-        n_jobs=n_threads(n_jobs),
-        parallel_batch_queries=n_threads(n_jobs) > 1,
-    )
-
-    def find(rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        neighbors, distance = index.query(source.X[rows], k=k)
-        short = (neighbors < 0).any(axis=1) | ~np.isfinite(distance).all(axis=1)
-        if short.any():
-            neighbors[short], distance[short] = _exact_finder(source, n_jobs)(rows[short], k)
-        return neighbors, distance
-
-    return find
-
-
 # ---- the nearest object of higher belief ----------------------------------------------------------------------------
 
 
 def _search_farther(source, find, rest, order, rank, nearest, delta, k) -> None:
-    """For objects without a higher one among k neighbours: ask for more while they are many, then compare with all."""
+    """For objects without a higher one among k neighbours: ask for more while they are many, then compare with all.
+
+    An approximate finder is not asked: what it overlooks far away would make delta too large.
+    """
     n = len(rank)
-    while find is not None and len(rest) * n > 10 * _CELLS and 4 * k < n:
+    while find.kind == "exact" and len(rest) * n > 10 * _CELLS and 4 * k < n:
         k *= 4  # about a quarter of them remain, so that each round costs the same
         for start, stop in row_blocks(len(rest), max(1, _CELLS // (4 * k)), most=None):
             rows = rest[start:stop]
@@ -336,9 +240,9 @@ class BeliefPeaks(ClusterMixin, BaseEstimator):
         data = self._checked_data(X)
         source = self._source(data)
         n = len(data)
-        find = self._finder(source)
-        neighbors = _Neighbors.ask(find, n, self.n_neighbors_)
-        order, isolated = self._set_belief_and_delta(source, neighbors, find if self.neighbors_ == "exact" else None)
+        find = finder(source, self.neighbors, self.random_state, self.n_jobs)
+        self.neighbors_ = find.kind
+        order, isolated = self._set_belief_and_delta(source, find)
         self.prominence_ = self.belief_ * self.delta_
         self.peaks_ = self._chosen_peaks(order, n_local_maxima=len(isolated) + 1)
         self.n_clusters_ = len(self.peaks_)
@@ -365,7 +269,7 @@ class BeliefPeaks(ClusterMixin, BaseEstimator):
         data = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         if self.metric == "precomputed":
             return self.labels_[check_values(data, "X").argmin(axis=1)]
-        index = _exact_index(AttributeSource(self._objects, self.metric), self.n_jobs)
+        index = exact_index(AttributeSource(self._objects, self.metric), self.n_jobs)
         data = data if self._centre is None else data - self._centre
         return self.labels_[index.kneighbors(data, n_neighbors=1, return_distance=False)[:, 0]]
 
@@ -398,28 +302,14 @@ class BeliefPeaks(ClusterMixin, BaseEstimator):
             self._centre = data.mean(axis=0, dtype=float).astype(data.dtype)
         return AttributeSource(data if self._centre is None else data - self._centre, self.metric)
 
-    def _finder(self, source: AttributeSource | MatrixSource) -> Callable:
-        """How to find neighbours; sets ``neighbors_``."""
-        approximate = self.neighbors == "approximate"
-        if self.neighbors == "auto" and self.metric == "euclidean" and len(source) > _APPROXIMATE_FROM:
-            approximate = self.n_features_in_ > _TREE_DIMENSIONS and find_spec("pynndescent") is not None
-        self.neighbors_ = "approximate" if approximate else "exact"
-        if not approximate:
-            return _exact_finder(source, self.n_jobs)
-        if isinstance(source, MatrixSource) or not isinstance(self.metric, str):
-            raise ValueError(f"neighbors='approximate' needs attributes and a metric by name, got {self.metric!r}")
-        seed = self.random_state
-        if isinstance(seed, np.random.Generator):
-            seed = int(seed.integers(2**31))
-        return _approximate_finder(source, seed, self.n_jobs)
-
     # ---- belief and delta -----------------------------------------------------------------------------------------
 
-    def _set_belief_and_delta(self, source: Any, neighbors: _Neighbors, find: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _set_belief_and_delta(self, source: Any, find: Finder) -> tuple[np.ndarray, np.ndarray]:
         """Sets the fitted arrays; returns the objects by decreasing belief, and those (without the first) that are
         believed more than all their neighbours."""
         n = len(source)
-        scale = neighbors.scale(self.q)
+        neighbors = Neighbors.of_all(find, n, self.n_neighbors_)
+        scale = neighbors.quantile(self.q)
         self.belief_ = np.empty(n)
         blocks = row_blocks(n)
         with block_map(self.n_jobs) as apply:

@@ -9,8 +9,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._random import seed_sequence
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
 from evidentia.cluster._bootclus_bootstrap import Bootstraps, bootstrap_mixture
 from evidentia.cluster._bootclus_fit import (
     Family,
@@ -28,7 +30,7 @@ from evidentia.optimize.blocks import block_map
 from evidentia.optimize.pair_quantiles import probabilities_of_pairs
 from evidentia.partition import CredalPartition
 from evidentia.partition.nearest_pairs import mutual_neighbors
-from evidentia.partition.relational import _checked_pairs
+from evidentia.partition.relational import checked_pairs
 
 __all__ = ["BootClus", "Bootstraps", "Coverage", "PairIntervals"]
 
@@ -189,7 +191,7 @@ class BootClus(EvidentialClusterer):
         self._check_parameters()
         data = self._checked_objects(X, reset=True)
         values = np.ascontiguousarray(data, dtype=float)
-        for_mixture, for_samples, for_references = _seed_sequence(self.random_state).spawn(3)
+        for_mixture, for_samples, for_references = seed_sequence(self.random_state).spawn(3)
         mixture = self._fitted_mixture(values, for_mixture)
         posterior = mixture.predict_proba(values)
         with self._progress(self.n_bootstraps, "samples") as advance:
@@ -319,7 +321,7 @@ class BootClus(EvidentialClusterer):
         """Probabilities of the objects that occur in the pairs, and the pairs among these."""
         check_is_fitted(self, "credal_partition_")
         data = self._checked_objects(X, reset=False)
-        wanted = _checked_pairs(pairs, len(data))
+        wanted = checked_pairs(pairs, len(data))
         objects, places = np.unique(wanted, return_inverse=True)
         P = self.bootstraps_.posteriors(np.ascontiguousarray(data[objects], dtype=float))
         return P, np.ascontiguousarray(places.reshape(wanted.shape), dtype=np.int64)
@@ -346,12 +348,3 @@ class BootClus(EvidentialClusterer):
     def _masses(self, X: np.ndarray) -> np.ndarray:
         with block_map(self.n_jobs) as apply:
             return self._remembered.masses_of(np.ascontiguousarray(X, dtype=float), X.dtype, apply)
-
-
-def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """A numpy SeedSequence from whatever scikit-learn calls a random state."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.SeedSequence(random_state.randint(np.iinfo(np.int32).max))
-    if isinstance(random_state, np.random.Generator):
-        return np.random.SeedSequence(int(random_state.integers(2**63)))
-    return np.random.SeedSequence(None if random_state is None else int(random_state))

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, descend, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
 from evidentia.cluster._prototype_solver import checked_centers, require_singletons
 from evidentia.cluster._prototypes import Model
 from evidentia.cluster.belief_peaks import BeliefPeaks
 from evidentia.optimize.blocks import block_map, row_blocks
+from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
 
 __all__ = ["BPEC"]

@@ -10,13 +10,16 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._random import random_numbers
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, descend, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
 from evidentia.cluster._categories import CategoricalModel, CategoryEncoder, different_rows, mismatches
 from evidentia.cluster._prototype_solver import check_partition, require_singletons
 from evidentia.cluster._prototypes import carried_masses
 from evidentia.optimize.blocks import block_map
+from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
 
 __all__ = ["CatECM"]
@@ -181,7 +184,7 @@ class CatECM(EvidentialClusterer):
                 raise ValueError("sample_weight must hold at least one non-zero weight")
         self._encoder = CategoryEncoder(_column_names(X, self.n_features_in_), missing=self.missing)
         codes = self._encoder.fit_encode(table)
-        rng = _starts.random_numbers(self.random_state)
+        rng = random_numbers(self.random_state)
         with block_map(self.n_jobs) as apply:
             solver = _Solver(self, self._encoder, codes, weights.astype(float), rng, apply)
             run = self._one_or_two_steps(solver.solve, solver.partition_of)

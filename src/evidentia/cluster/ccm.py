@@ -10,13 +10,16 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 from evidentia import _parameters as rule
+from evidentia._random import random_numbers
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
 from evidentia.cluster._prototype_solver import PrototypeSolver, checked_centers, require_singletons
-from evidentia.cluster._prototypes import Model, Statistics, _solve
+from evidentia.cluster._prototypes import Model, Statistics, solve_normal_equations
 from evidentia.cluster.belief_peaks import BeliefPeaks
 from evidentia.optimize.blocks import block_map
+from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
 
 __all__ = ["CCM"]
@@ -165,7 +168,7 @@ CredalPartition, default="k-means++"
             weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
             if not weights.any():
                 raise ValueError("sample_weight must hold at least one non-zero weight")
-        rng = _starts.random_numbers(self.random_state)
+        rng = random_numbers(self.random_state)
         lifted = _lifted(data)
         with block_map(self.n_jobs) as apply:
             solver = _CredalSolver(self, lifted, weights, None, rng, apply)
@@ -216,7 +219,7 @@ class _CredalModel(Model):
         share = 1 / (size + self.gamma)
         H = np.diag(sets.T @ (share * statistics.total))
         H += (sets.T * (self.gamma * share * statistics.total / size**2)) @ sets
-        return _solve(H, (sets.T * ((1 + self.gamma / size) * share)) @ statistics.first.T)
+        return solve_normal_equations(H, (sets.T * ((1 + self.gamma / size) * share)) @ statistics.first.T)
 
 
 class _CredalSolver(PrototypeSolver):

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._random import random_numbers
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, checked_constraints, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, checked_constraints
 from evidentia.cluster._constrained import LinkedObjects, LinkTerms
 from evidentia.cluster._prototype_solver import PrototypeSolver
 from evidentia.cluster._prototypes import Model, Statistics, squared_distances
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.sources import AttributeSource, Twins
 from evidentia.optimize.blocks import block_map
+from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
 
 __all__ = ["CECM"]
@@ -178,7 +181,7 @@ class CECM(EvidentialClusterer):
         self._check_parameters()
         data = self._checked_objects(X, reset=True)
         known = checked_constraints(constraints, len(data))
-        rng = _starts.random_numbers(self.random_state)
+        rng = random_numbers(self.random_state)
         # second moments lose digits far from the origin
         centre = data.mean(axis=0, dtype=float).astype(data.dtype) if self.metric == "adaptive" else None
         with block_map(self.n_jobs) as apply:

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from evidentia import _parameters as rule
+from evidentia._random import random_numbers
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
 from evidentia.cluster._prototype_solver import PrototypeSolver
 from evidentia.optimize.blocks import block_map
 from evidentia.partition import CredalPartition
@@ -57,7 +58,7 @@ class ECM(EvidentialClusterer):
         Relative change of the objective that ends the iterations.
     n_neighbors : int, default=1
         For ``focal_sets="selected"``: pairs among the ``n_neighbors`` nearest clusters of each other.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None
         Threads; None and -1 use all processors.
@@ -159,7 +160,7 @@ class ECM(EvidentialClusterer):
             weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
             if not weights.any():
                 raise ValueError("sample_weight must hold at least one non-zero weight")
-        rng = check_random_state(self.random_state)
+        rng = random_numbers(self.random_state)
         centre = self._centre(data, weights)
         with block_map(self.n_jobs) as apply:
             solver = PrototypeSolver(self, data - centre if centre is not None else data, weights, centre, rng, apply)

@@ -9,8 +9,8 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import Run
 from evidentia.cluster._medoids import MEDOID_RULES, MedoidClusterer, Problem
+from evidentia.optimize.descent import Run
 
 __all__ = ["ECMdd"]
 

@@ -10,12 +10,15 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from evidentia import _parameters as rule
+from evidentia._random import random_numbers
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, descend, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
 from evidentia.cluster._prototype_solver import check_partition, checked_centers, require_singletons
-from evidentia.cluster._prototypes import _solve
+from evidentia.cluster._prototypes import solve_normal_equations
 from evidentia.optimize.blocks import block_map, row_blocks
+from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
 
 __all__ = ["EGMM"]
@@ -157,7 +160,7 @@ class EGMM(EvidentialClusterer):
             if not weights.any():
                 raise ValueError("sample_weight must hold at least one non-zero weight")
         with block_map(self.n_jobs) as apply:
-            solver = _Solver(self, data, weights, _starts.random_numbers(self.random_state), apply)
+            solver = _Solver(self, data, weights, random_numbers(self.random_state), apply)
             run = self._one_or_two_steps(solver.solve, solver.partition_of)
             self._mixture = replace(run.model, origin=solver.origin)
             masses = self._mixture.masses(data, apply)
@@ -283,7 +286,7 @@ class _Mixture:
     def _maximiser(self, total: np.ndarray, first: np.ndarray, second: np.ndarray, n: float, ridge: float) -> _Mixture:
         sets = self.sets
         mean = sets / sets.sum(axis=1, keepdims=True)
-        means = _solve((mean.T * total) @ mean, mean.T @ first)
+        means = solve_normal_equations((mean.T * total) @ mean, mean.T @ first)
         places = mean @ means
         cross = first.T @ places
         scatter = (second - cross - cross.T + (places.T * total) @ places) / n

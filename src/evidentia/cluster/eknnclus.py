@@ -12,14 +12,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._random import generator
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, object_index
-from evidentia.cluster._eknnclus_graph import Evidence, Graph, finder, nearest_stored, neighbors_of_all, renumbered
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
+from evidentia.cluster._eknnclus_graph import Evidence, Graph, nearest_stored, neighbors_of_all, renumbered
 from evidentia.cluster._eknnclus_memory import Remembered
-from evidentia.cluster.belief_peaks import _exact_index
-from evidentia.cluster.evclus import _generator
+from evidentia.dissimilarity.neighbors import exact_index, finder
 from evidentia.dissimilarity.sources import AttributeSource, MatrixSource, check_square, check_values
 from evidentia.optimize.blocks import block_map, row_blocks
+from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
 
 __all__ = ["EKNNClus"]
@@ -182,7 +184,7 @@ class EKNNClus(EvidentialClusterer):
         rule.check_parameters(self, self._rules)
         data = self._checked_objects(X, reset=True)
         source = self._source(data)
-        rng = _generator(self.random_state)
+        rng = generator(self.random_state)
         with block_map(self.n_jobs) as apply:
             solver = _Solver(self, source, rng, apply)
             run = solver.solve()
@@ -297,9 +299,8 @@ class _Solver:
             if neighbors.nnz == 0:
                 raise ValueError("X must hold dissimilarities between different objects, got none")
         else:
-            neighbors = neighbors_of_all(
-                finder(source, estimator.neighbors, seed, estimator.n_jobs), self.n, self.n_neighbors
-            )
+            find = finder(source, estimator.neighbors, seed, estimator.n_jobs)
+            neighbors = neighbors_of_all(find, self.n, self.n_neighbors)
         self.evidence = Evidence.learnt(neighbors, estimator.q, estimator.power)
         self.graph = Graph.of(self.evidence.of(neighbors), estimator.graph)
 
@@ -385,7 +386,7 @@ class _Solver:
             warnings.simplefilter("ignore")
             model.fit(self.source.X[which])
         self.found = list(zip(model.n_clusters_found_.tolist(), model.objectives_found_.tolist(), strict=True))
-        nearest = _exact_index(self.source.subset(which), e.n_jobs)
+        nearest = exact_index(self.source.subset(which), e.n_jobs)
         labels = np.empty(self.n, dtype=np.intp)
         for start, stop in row_blocks(self.n, most=None):
             rows = self.source.X[start:stop]

@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
+from evidentia._random import generator
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, checked_constraints, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, checked_constraints
 from evidentia.cluster._conflict_problems import Links
 from evidentia.cluster._evclus_data import Remembered, training_data
 from evidentia.cluster._evclus_solver import Solver
@@ -32,7 +34,7 @@ class ShepardData(NamedTuple):
         """Some of the pairs, all if there are no more."""
         if n_pairs >= len(self.delta):
             return self
-        kept = np.random.default_rng(random_state).choice(len(self.delta), n_pairs, replace=False)
+        kept = generator(random_state).choice(len(self.delta), n_pairs, replace=False)
         return ShepardData(*(values[kept] for values in self))
 
 
@@ -215,7 +217,7 @@ class EVCLUS(EvidentialClusterer):
         self._check_parameters()
         data = training_data(self, X)
         links = self._checked_links(constraints, len(data))
-        rng = _generator(self.random_state)
+        rng = generator(self.random_state)
         with block_map(self.n_jobs) as apply:
             solver = Solver(self, data, links, rng, apply)
             run = self._one_or_two_steps(solver.solve, solver.partition_of)
@@ -276,10 +278,3 @@ class EVCLUS(EvidentialClusterer):
         if self.metric == "gower":
             tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """A numpy Generator from whatever scikit-learn calls a random state."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    return np.random.default_rng(random_state)

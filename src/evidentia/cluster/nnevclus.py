@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, object_index
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
 from evidentia.cluster.evclus import ShepardData
 from evidentia.constraints import Constraints
 from evidentia.partition import CredalPartition

@@ -11,14 +11,17 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._random import random_numbers
+from evidentia._tables import object_index
 from evidentia.belief import FocalSets
-from evidentia.cluster import _relational, _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Run, descend, object_index
+from evidentia.cluster import _relational
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
 from evidentia.cluster._prototype_solver import check_partition, require_singletons
 from evidentia.cluster._prototypes import carried_masses
 from evidentia.cluster._relational import RelationalModel
 from evidentia.dissimilarity.sources import AttributeSource, GowerSource, check_square, check_values, rounding
 from evidentia.optimize.blocks import block_map
+from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
 
 __all__ = ["RECM"]
@@ -194,7 +197,7 @@ class RECM(EvidentialClusterer):
             weights = _check_sample_weight(sample_weight, D, dtype=np.float64, ensure_non_negative=True)
             if not weights.any():
                 raise ValueError("sample_weight must hold at least one non-zero weight")
-        rng = _starts.random_numbers(self.random_state)
+        rng = random_numbers(self.random_state)
         with block_map(self.n_jobs) as apply:
             run, solver = self._solved(D, weights, rng, apply)
             model, masses = solver.final(run.model)

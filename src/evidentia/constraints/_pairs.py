@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._random import generator
+
 __all__ = [
     "checked_pairs",
     "normalised_pairs",
@@ -16,7 +18,6 @@ __all__ = [
     "pairs_at",
     "all_pairs",
     "draw_pairs",
-    "generator",
     "checked_count",
 ]
 
@@ -93,13 +94,6 @@ def draw_pairs(objects: np.ndarray, n_pairs: int, random_state: Any) -> np.ndarr
     """Different pairs of the given objects, drawn uniformly; memory in proportion to their number only."""
     positions = generator(random_state).choice(n_pairs_of(len(objects)), size=n_pairs, replace=False)
     return objects[pairs_at(positions, len(objects))]
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """A generator from None, a seed, or either of numpy's kinds of random state."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
 
 
 def checked_count(value: Any, name: str) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.constraints._pairs import checked_count, generator, pair_codes
+from evidentia._random import generator
+from evidentia.constraints._pairs import checked_count, pair_codes
 from evidentia.constraints.closure import must_link_components
 from evidentia.constraints.constraints import Constraints
 from evidentia.partition.credal_partition import CredalPartition, as_credal_partition

@@ -42,7 +42,7 @@ def fetch_dataset(
         Return pandas objects.
     data_home : path, optional
         Where scikit-learn keeps what it downloads.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState, Generator or None, default=0
         For the versions that draw a part of the objects.
 
     Returns
@@ -205,7 +205,7 @@ def fetch_dry_bean(
         "paper": 200 objects of each class drawn at random, as in NN-EVCLUS (which objects, the paper does not say).
     return_X_y, as_frame, data_home
         As in :func:`fetch_dataset`.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Fixes which objects version "paper" draws.
 
     Returns

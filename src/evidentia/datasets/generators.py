@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from evidentia._random import random_numbers
+
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
@@ -36,7 +38,7 @@ def make_fourclass(n_samples: int = 400, *, random_state: Any = None) -> tuple[n
     ----------
     n_samples : int, default=400
         Number of objects, shared equally; a remainder goes one each to the first clusters.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Fixes the draws.
 
     Returns
@@ -58,7 +60,7 @@ def make_fourclass(n_samples: int = 400, *, random_state: Any = None) -> tuple[n
     ((10, 2), [3, 3, 2, 2])
     """
     n_samples = _check_count(n_samples)
-    rng = _random(random_state)
+    rng = random_numbers(random_state)
     y = np.repeat(np.arange(4), _equal_sizes(n_samples, 4))
     normal = rng.standard_normal((n_samples, 2))
     # One denominator for both coordinates makes the t distribution bivariate rather than a product of two.
@@ -82,7 +84,7 @@ def make_bananas(
         Radius of both arcs.
     noise : float, default=1.0
         Standard deviation of the noise on each coordinate.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Fixes the draws.
 
     Returns
@@ -106,7 +108,7 @@ def make_bananas(
     n_samples = _check_count(n_samples)
     radius = _check_real(radius, "radius", minimum=0.0, exclusive=True)
     noise = _check_real(noise, "noise", minimum=0.0)
-    rng = _random(random_state)
+    rng = random_numbers(random_state)
     n_first, n_second = _equal_sizes(n_samples, 2)
     uniform = rng.uniform(size=n_first), rng.uniform(size=n_second)
     normal = rng.standard_normal((n_first, 2)), rng.standard_normal((n_second, 2))
@@ -134,7 +136,7 @@ def make_circles(n_samples: int = 500, *, random_state: Any = None) -> tuple[np.
     ----------
     n_samples : int, default=500
         Number of objects.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Fixes the draws.
 
     Returns
@@ -156,7 +158,7 @@ def make_circles(n_samples: int = 500, *, random_state: Any = None) -> tuple[np.
     [200, 300]
     """
     n_samples = _check_count(n_samples)
-    rng = _random(random_state)
+    rng = random_numbers(random_state)
     n_disc = round(2 * n_samples / 5)
     n_ring = n_samples - n_disc
     disc = 0.5 * rng.standard_normal((n_disc, 2))
@@ -194,7 +196,7 @@ def make_gaussian_mixture(
         Number of independent draws; the components are equally likely.
     as_bunch : bool, default=False
         Return everything that is known of the sample, not only ``(X, y)``.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Fixes the draws.
 
     Returns
@@ -222,7 +224,7 @@ def make_gaussian_mixture(
     n_samples = _check_count(n_samples)
     means, covariances = GAUSSIAN_MIXTURES[int(mixture)]
     weights = np.full(len(means), 1 / len(means))
-    rng = _random(random_state)
+    rng = random_numbers(random_state)
     y = rng.randint(len(means), size=n_samples)
     normal = rng.standard_normal((n_samples, 2))
     X = means[y] + np.einsum("ijk,ik->ij", np.linalg.cholesky(covariances)[y], normal)
@@ -254,12 +256,6 @@ def gaussian_posterior(X: np.ndarray, weights: np.ndarray, means: np.ndarray, co
     whitened = np.einsum("kij,nkj->nki", np.linalg.inv(np.linalg.cholesky(covariances)), centred)
     log_density = -0.5 * (whitened**2).sum(axis=2) - 0.5 * np.linalg.slogdet(covariances)[1]
     return softmax(log_density + np.log(weights), axis=1)
-
-
-def _random(random_state: Any) -> np.random.RandomState:
-    from sklearn.utils import check_random_state
-
-    return check_random_state(random_state)
 
 
 def _equal_sizes(n_samples: int, n_parts: int) -> list[int]:

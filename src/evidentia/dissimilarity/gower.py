@@ -11,99 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from evidentia.dissimilarity._columns import Column, read_columns
+from evidentia.dissimilarity._gower_kernels import MISSING, UNSEEN, fill_block, fill_pairs
+
 __all__ = ["GowerEncoder", "GowerData", "gower_block", "gower_pairs", "gower_matrix"]
-
-_MISSING = -1
-_UNSEEN = -2
-_TILE = 1024  # columns of a block whose sums stay in the first cache
-
-
-# ---- compiled kernels -----------------------------------------------------------------------------------------------
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _add_numbers(x, others, weight, total, present):
-    """Add one numeric column of one object against many; NaN is missing."""
-    zero, one = total.dtype.type(0), total.dtype.type(1)
-    for j in range(others.shape[0]):
-        gap = abs(x - others[j])
-        there = gap == gap
-        gap = gap if gap < one else one  # new objects may lie outside the range
-        total[j] += weight * gap if there else zero
-        present[j] += weight if there else zero
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _add_categories(code, others, weight, total, present):
-    """Add one categorical column of one object against many; an unseen category differs from every other."""
-    zero = total.dtype.type(0)
-    for j in range(others.shape[0]):
-        there = others[j] != _MISSING
-        differs = there and (others[j] != code or code == _UNSEEN)
-        total[j] += weight if differs else zero
-        present[j] += weight if there else zero
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_block(numeric, codes, other_numeric, other_codes, numeric_weights, code_weights, out):
-    """Dissimilarities of a rows to b others, stored column by column; returns a pair without common columns or -1.
-
-    The columns of the table are added in the same order whatever the pair, so that d(x, y) = d(y, x) to the last bit
-    and no sum passes the sum of its weights.
-    """
-    n_rows, n_others = out.shape
-    sums = np.empty(min(_TILE, n_others), out.dtype)
-    apart = -1
-    for begin in range(0, n_others, _TILE):
-        end = min(begin + _TILE, n_others)
-        for i in range(n_rows):
-            total, present = out[i, begin:end], sums[: end - begin]
-            total[:] = 0
-            present[:] = 0
-            for k in range(numeric.shape[1]):
-                if not np.isnan(numeric[i, k]):
-                    _add_numbers(numeric[i, k], other_numeric[k, begin:end], numeric_weights[k], total, present)
-            for k in range(codes.shape[1]):
-                if codes[i, k] != _MISSING:
-                    _add_categories(codes[i, k], other_codes[k, begin:end], code_weights[k], total, present)
-            for j in range(end - begin):
-                if apart < 0 and not present[j] > 0:
-                    apart = i * n_others + begin + j
-                total[j] = total[j] / present[j]  # 0 / 0 is NaN
-    return apart
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_pairs(numeric, codes, i, other_numeric, other_codes, j, numeric_weights, code_weights, out):
-    """Dissimilarities of chosen pairs; returns the position of a pair without common columns or -1."""
-    apart = -1
-    for e in range(out.shape[0]):
-        a, b = i[e], j[e]
-        total = out.dtype.type(0)
-        present = out.dtype.type(0)
-        for k in range(numeric.shape[1]):
-            gap = abs(numeric[a, k] - other_numeric[b, k])
-            if not np.isnan(gap):
-                total += numeric_weights[k] * min(gap, out.dtype.type(1))
-                present += numeric_weights[k]
-        for k in range(codes.shape[1]):
-            first, second = codes[a, k], other_codes[b, k]
-            if first != _MISSING and second != _MISSING:
-                if first != second or first == _UNSEEN:
-                    total += code_weights[k]
-                present += code_weights[k]
-        if apart < 0 and not present > 0:
-            apart = e
-        out[e] = total / present
-    return apart
 
 
 # ---- encoded tables -------------------------------------------------------------------------------------------------
@@ -181,7 +98,7 @@ def gower_block(rows: GowerData, columns: GowerData, *, dtype: Any = None, incom
     out = np.empty((len(rows), len(columns)), dtype=kind)
     numeric, codes = columns._parts(kind)
     others = np.ascontiguousarray(numeric.T), np.ascontiguousarray(codes.T)
-    apart = _fill_block(*rows._parts(kind), *others, *rows._weights(kind), out)
+    apart = fill_block(*rows._parts(kind), *others, *rows._weights(kind), out)
     if apart >= 0 and incomparable == "raise":
         i, j = divmod(apart, len(columns))
         raise _no_common_column(rows.positions[i], columns.positions[j])
@@ -219,7 +136,7 @@ def gower_pairs(
     if len(first) != len(second):
         raise ValueError(f"i and j must be of the same length, got {len(first)} and {len(second)}")
     out = np.empty(len(first), dtype=kind)
-    apart = _fill_pairs(*data_a._parts(kind), first, *data_b._parts(kind), second, *data_a._weights(kind), out)
+    apart = fill_pairs(*data_a._parts(kind), first, *data_b._parts(kind), second, *data_a._weights(kind), out)
     if apart >= 0 and incomparable == "raise":
         raise _no_common_column(data_a.positions[first[apart]], data_b.positions[second[apart]])
     return out
@@ -328,7 +245,7 @@ class GowerEncoder(BaseEstimator):
         table : pandas or polars DataFrame, or array of shape (n, p)
         y : ignored
         """
-        self._learn(_read(table))
+        self._learn(read_columns(table))
         return self
 
     def transform(self, table: Any) -> GowerData:
@@ -343,15 +260,15 @@ class GowerEncoder(BaseEstimator):
         GowerData
         """
         check_is_fitted(self)
-        return self._encode(_read(table))
+        return self._encode(read_columns(table))
 
     def fit_transform(self, table: Any, y: Any = None) -> GowerData:
         """`fit` and `transform` in one reading of the table."""
-        columns = _read(table)
+        columns = read_columns(table)
         self._learn(columns)
         return self._encode(columns)
 
-    def _learn(self, columns: Mapping[Hashable, _Column]) -> None:
+    def _learn(self, columns: Mapping[Hashable, Column]) -> None:
         _float_dtype(self.dtype)
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
@@ -361,8 +278,8 @@ class GowerEncoder(BaseEstimator):
             raise ValueError(f"categorical names columns that the table does not have: {_listed(asked - set(names))}")
         weights = _column_weights(self.weights, names)
         kinds = np.array([name in asked or not columns[name].is_numeric for name in names])
-        spans = [_low_and_range(columns[names[at]]) for at in np.flatnonzero(~kinds)]
-        categories = [_categories(columns[names[at]]) for at in np.flatnonzero(kinds)]
+        spans = [columns[names[at]].low_and_range() for at in np.flatnonzero(~kinds)]
+        categories = [columns[names[at]].categories() for at in np.flatnonzero(kinds)]
         self.n_features_in_ = len(names)
         self.column_names_ = names
         self.is_categorical_ = kinds
@@ -370,7 +287,7 @@ class GowerEncoder(BaseEstimator):
         self.categories_ = categories
         self.weights_ = weights
 
-    def _encode(self, columns: Mapping[Hashable, _Column]) -> GowerData:
+    def _encode(self, columns: Mapping[Hashable, Column]) -> GowerData:
         ordered = self._same_columns(columns)
         n = len(ordered[0])
         kinds = self.is_categorical_
@@ -380,10 +297,10 @@ class GowerEncoder(BaseEstimator):
             gap = ordered[at].numbers() - self.minimum_[k]
             numeric[:, k] = gap / self.range_[k] if self.range_[k] > 0 else np.where(np.isnan(gap), np.nan, 0.0)
         for k, at in enumerate(np.flatnonzero(kinds)):
-            codes[:, k] = _codes(ordered[at], self.categories_[k])
+            codes[:, k] = ordered[at].codes(self.categories_[k], missing=MISSING, unseen=UNSEEN)
         return GowerData(numeric, codes, self.weights_[~kinds], self.weights_[kinds], np.arange(n))
 
-    def _same_columns(self, columns: Mapping[Hashable, _Column]) -> list[_Column]:
+    def _same_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
         """The columns in the order of ``fit``: found by name, by position where either table has no names."""
         if len(columns) != self.n_features_in_:
             raise ValueError(f"table must have the {self.n_features_in_} columns given to fit, got {len(columns)}")
@@ -399,112 +316,6 @@ class GowerEncoder(BaseEstimator):
             if not named and not (column.is_numeric or column.is_empty):
                 raise ValueError(f"column {column.name!r} must hold numbers as in fit, got {column.described}")
         return ordered
-
-
-# ---- reading tables -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """One column of any table: its cells as numbers (NaN for missing) or as objects."""
-
-    name: Hashable
-    series: Any  # a narwhals series
-    described: str
-
-    def __len__(self) -> int:
-        return len(self.series)
-
-    @cached_property
-    def is_numeric(self) -> bool:
-        return self.series.dtype.is_numeric()
-
-    @cached_property
-    def is_empty(self) -> bool:
-        return bool(self.series.is_null().all())
-
-    def numbers(self) -> np.ndarray:
-        import narwhals as nw
-
-        if not self.is_numeric:
-            return np.full(len(self), np.nan)
-        values = np.asarray(self.series.cast(nw.Float64()).to_numpy(), dtype=float)
-        if np.isinf(values).any():
-            row = int(np.flatnonzero(np.isinf(values))[0])
-            raise ValueError(f"column {self.name!r} must not hold infinite numbers, got {values[row]} in row {row}")
-        return values
-
-    def objects(self) -> np.ndarray:
-        values = np.empty(len(self), dtype=object)
-        values[:] = self.series.to_list()
-        return values
-
-
-def _read(table: Any) -> dict[Hashable, _Column]:
-    """Columns by name, or by position for arrays."""
-    import narwhals as nw
-
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        frame = nw.from_native(_array_as_frame(table), eager_only=True)
-    columns = {}
-    for series in frame.iter_columns():
-        column = _Column(series.name, series, f"the type {series.dtype}")
-        _refuse_other_types(column)
-        columns[series.name] = column
-    return columns
-
-
-def _array_as_frame(table: Any) -> Any:
-    import pandas as pd
-
-    # a list of lists must not turn its numbers into text beside text
-    array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
-    if array.ndim != 2:
-        raise ValueError(f"table must be a DataFrame or an array with two dimensions, got shape {array.shape}")
-    frame = pd.DataFrame(array)
-    return frame.infer_objects() if array.dtype == object else frame
-
-
-def _refuse_other_types(column: _Column) -> None:
-    """Dates, durations, lists and complex numbers have no meaning here; a column of nothing has any type."""
-    import narwhals as nw
-
-    kind = column.series.dtype
-    known = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object)
-    if not (kind.is_numeric() or isinstance(kind, known) or column.is_empty):
-        raise TypeError(
-            f"column {column.name!r} must hold numbers, Booleans, text or categories, got {column.described}; "
-            "turn it into numbers or text, or leave it out"
-        )
-
-
-def _low_and_range(column: _Column) -> tuple[float, float]:
-    values = column.numbers()
-    values = values[~np.isnan(values)]
-    if len(values) == 0:
-        return 0.0, 0.0
-    low, high = float(values.min()), float(values.max())
-    if not np.isfinite(high - low):
-        raise ValueError(f"column {column.name!r} spans more than a float can hold: {low} to {high}")
-    return low, high - low
-
-
-def _categories(column: _Column) -> np.ndarray:
-    import pandas as pd
-
-    try:
-        return np.asarray(pd.factorize(column.objects())[1], dtype=object)
-    except TypeError as error:
-        raise TypeError(f"column {column.name!r} holds values that cannot be categories: {error}") from error
-
-
-def _codes(column: _Column, categories: np.ndarray) -> np.ndarray:
-    import pandas as pd
-
-    values = column.objects()
-    codes = pd.Index(categories, dtype=object).get_indexer(pd.Index(values, dtype=object))
-    return np.where(pd.isna(values), _MISSING, np.where(codes < 0, _UNSEEN, codes))
 
 
 # ---- checking -------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._random import generator
 from evidentia.constraints import Constraints
-from evidentia.constraints._pairs import generator
 from evidentia.metric._base import PAIR_RULES, checked_n_components, few_threads
 from evidentia.metric._kernels import KERNEL_RULES, KernelMetricLearner
 from evidentia.metric._pair_loss import PairLoss, best_descent, given_map, starting_maps, warn_one_kind

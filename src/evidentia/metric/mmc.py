@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._random import generator
 from evidentia.constraints import Constraints
-from evidentia.constraints._pairs import generator
 from evidentia.metric._base import PAIR_RULES, LinearMetricLearner, checked_n_components, few_threads
 from evidentia.metric._full_metric import Problem, ascend, metric_root, normalised, projector, whitened
 from evidentia.metric._supervision import known_pairs

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._random import random_numbers
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
 from evidentia.mixture.models import MODELS, model_name, n_parameters
@@ -65,7 +65,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         This share of the variance of each attribute (the mean variance, for a constant one) is added to the variance
         within the components, before the constraints of the model are applied. It keeps a component from collapsing
         onto a point or a plane. With 0 the estimates are those of maximum likelihood, and a collapse is reported.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         For k-means and for samples.
     n_jobs : int or None
         Threads for several models; None and -1 use all processors. The result does not depend on it.
@@ -135,8 +135,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         "tol": rule.real(0),
         "reg_covar": rule.real(0),
         "random_state": rule.seed,
-        "n_jobs": rule.choice(None)
-        | rule.Rule("a nonzero integer", lambda v: isinstance(v, int | np.integer) and v != 0),
+        "n_jobs": rule.n_jobs,
     }
 
     def __init__(
@@ -186,7 +185,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
             raise ValueError("X must hold at least two different objects, but all its rows are equal")
-        starts = Starts(data, weights, self.init, self.n_init, check_random_state(self.random_state))
+        starts = Starts(data, weights, self.init, self.n_init, random_numbers(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
         results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying))}
         results.update(self._fit_all(data, weights, starts, [c for c in candidates if c not in results]))
@@ -318,7 +317,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         Parameters
         ----------
         n_samples : int, default=1
-        random_state : int, RandomState or None
+        random_state : int, RandomState, Generator or None
             None: that of the mixture.
 
         Returns
@@ -329,7 +328,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         check_is_fitted(self, "parameters_")
         if not rule.integer(1).test(n_samples):
             raise ValueError(f"n_samples must be {rule.integer(1).words}, got {n_samples!r}")
-        rng = check_random_state(self.random_state if random_state is None else random_state)
+        rng = random_numbers(self.random_state if random_state is None else random_state)
         components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
         factors = np.linalg.cholesky(self.covariances_)
         noise = rng.standard_normal((n_samples, self.n_features_in_))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
+from evidentia._random import seed_number
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition
 
@@ -204,22 +204,11 @@ def _models(estimator: Any, candidates: list[int]) -> list[Any]:
         common["focal_sets"] = "pairs" if max(candidates) <= _PAIRS_UP_TO else "simple"
     models = [clone(estimator).set_params(n_clusters=c, **common) for c in candidates]
     if "random_state" in parameters:
-        entropy = _entropy(parameters["random_state"])
+        entropy = seed_number(parameters["random_state"])
         for model, c in zip(models, candidates, strict=True):
             seed = np.random.SeedSequence([entropy, c]).generate_state(1)[0]
             model.set_params(random_state=int(seed))
     return models
-
-
-def _entropy(random_state: Any) -> int:
-    """A number to make seeds from: a given one as it is, else drawn."""
-    if isinstance(random_state, Integral):
-        check_random_state(random_state)  # refuses what no estimator would take
-        return int(random_state)
-    largest = np.iinfo(np.int32).max
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(largest))
-    return int(check_random_state(random_state).randint(largest))
 
 
 def _checked_candidates(n_clusters: Any, n: int) -> list[int]:

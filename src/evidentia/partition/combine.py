@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._random import generator
 from evidentia.belief import FocalSets
 from evidentia.partition.credal_partition import CredalPartition, as_credal_partition
 from evidentia.partition.relational import pair_forms, sample_pairs
@@ -63,7 +64,7 @@ def combine_partitions(
         Relative gain of the index that ends the sweeps.
     n_pairs : int or "auto"
         Pairs per object that are looked at; "auto": all up to 500 objects, 200 beyond, so that the cost is linear.
-    random_state : int, Generator or None
+    random_state : int, RandomState, Generator or None
 
     Returns
     -------
@@ -84,7 +85,7 @@ def combine_partitions(
     family = _checked(sources, rule, n_clusters, focal_sets, normalization, n_init)
     if rule != "conjunctive":
         sources = [CredalPartition(_quietly_normalized(p, normalization)) for p in sources]
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     n = len(sources[0])
     pairs = _chosen_pairs(n, n_pairs, rng)
     relation = combine_relations([p.relational().of(pairs) for p in sources], rule)

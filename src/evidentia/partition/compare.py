@@ -69,7 +69,7 @@ def credal_rand_index(
     n_pairs : int, "auto" or None
         How many sampled pairs to use; None for all of them. "auto": all up to 20,000 objects, beyond that 2,000,000
         sampled pairs. The result tells its standard error.
-    random_state : int, Generator or None
+    random_state : int, RandomState, Generator or None
         For the sampling.
 
     Returns

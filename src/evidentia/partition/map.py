@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._random import seed_number
 from evidentia.partition.compare import credal_rand_index
 
 __all__ = ["PartitionMap", "map_of_partitions"]
@@ -70,11 +71,12 @@ def map_of_partitions(
     labels = [str(k) for k in (range(len(partitions)) if names is None else names)]
     if len(labels) != len(partitions):
         raise ValueError(f"names must hold {len(partitions)} names, got {len(labels)}")
+    seed = seed_number(random_state)
     d = np.zeros((len(partitions), len(partitions)))
     for i in range(len(partitions)):
         for j in range(i):
             index = credal_rand_index(
-                partitions[i], partitions[j], distance=distance, n_pairs=n_pairs, random_state=random_state
+                partitions[i], partitions[j], distance=distance, n_pairs=n_pairs, random_state=seed
             )
             d[i, j] = d[j, i] = max(0.0, 1 - index)
     xy = _classical_scaling(d)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._random import generator
 from evidentia.belief import FocalSets
 
 if TYPE_CHECKING:
     from evidentia.partition.credal_partition import CredalPartition
 
-__all__ = ["RelationalPartition", "pair_forms", "sample_pairs"]
+__all__ = ["RelationalPartition", "pair_forms", "sample_pairs", "checked_pairs"]
 
 _PAIRS_AT_ONCE = 1 << 18  # pairs worked on at once
 RELATIONS = ("empty", "same", "different", "unknown")
@@ -56,7 +57,7 @@ class RelationalPartition:
     def __init__(self, partition: CredalPartition, pairs: Any = None):
         self.partition = partition
         self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
-        self._pairs = None if pairs is None else _checked_pairs(pairs, len(partition))
+        self._pairs = None if pairs is None else checked_pairs(pairs, len(partition))
 
     @property
     def n_objects(self) -> int:
@@ -150,14 +151,15 @@ class RelationalPartition:
 
 def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
     """(n_pairs, 2) pairs i < j drawn uniformly, with replacement."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     first = rng.integers(0, n, n_pairs)
     second = rng.integers(0, n - 1, n_pairs)
     second += second >= first
     return np.sort(np.column_stack([first, second]), axis=1)
 
 
-def _checked_pairs(pairs: Any, n: int) -> np.ndarray:
+def checked_pairs(pairs: Any, n: int) -> np.ndarray:
+    """Pairs of different objects, of n, as a (p, 2) array."""
     pairs = np.asarray(pairs)
     if pairs.size == 0:
         return np.empty((0, 2), dtype=np.intp)

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._random import generator
 from evidentia.plot._canvas import GREY, INK, quiet_frame
 from evidentia.plot._colors import PALETTE
 
@@ -111,7 +112,7 @@ class CalibrationDisplay:
             (``x="probability"``) unless the options say otherwise.
         n_pairs : int or None, default=20000
             Pairs to sample; None: all.
-        random_state : int, Generator or None, default=0
+        random_state : int, RandomState, Generator or None, default=0
             Which pairs.
         **options
             Passed to `plot`.
@@ -128,7 +129,7 @@ class CalibrationDisplay:
             values["probability"] = intervals.probabilities(posterior)
             options.setdefault("x", "probability")
         if n_pairs is not None and n_pairs < len(intervals):
-            kept = np.random.default_rng(random_state).choice(len(intervals), n_pairs, replace=False)
+            kept = generator(random_state).choice(len(intervals), n_pairs, replace=False)
             values = {name: value[kept] for name, value in values.items()}
         return cls(**values, confidence=intervals.confidence).plot(**options)
 

@@ -97,7 +97,7 @@ class ConvergenceDisplay:
             named = {str(name): one for name, one in estimator.items()}
         else:
             several = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-            named = dict(zip(_names(several, names), several, strict=True))
+            named = dict(zip(names_of_estimators(several, names), several, strict=True))
         histories = {name: _history(one) for name, one in named.items()}
         converged = {name: getattr(one, "converged_", True) for name, one in named.items()}
         validation = {name: getattr(one, "validation_history_", ()) for name, one in named.items()}
@@ -236,7 +236,7 @@ def _history(estimator: Any) -> Any:
     return estimator.history_
 
 
-def _names(estimators: Sequence[Any], names: Sequence[str] | None) -> list[str]:
+def names_of_estimators(estimators: Sequence[Any], names: Sequence[str] | None) -> list[str]:
     """The names given, or the names of the classes, numbered where they repeat."""
     if names is not None:
         if len(names) != len(estimators) or len(set(names)) != len(names):

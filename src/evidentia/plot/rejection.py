@@ -143,7 +143,7 @@ class RejectionCurveDisplay:
         -------
         RejectionCurveDisplay
         """
-        from evidentia.plot.convergence import _names
+        from evidentia.plot.convergence import names_of_estimators
 
         if isinstance(estimator, Mapping):
             if names is not None:
@@ -151,7 +151,7 @@ class RejectionCurveDisplay:
             named = dict(estimator)
         else:
             several = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-            named = dict(zip(_names(several, names), several, strict=True))
+            named = dict(zip(names_of_estimators(several, names), several, strict=True))
         curves = {str(name): _curve_of(one, X, y, rule, optimism) for name, one in named.items()}
         return cls(curves=curves).plot(ax, **options)
 

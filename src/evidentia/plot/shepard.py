@@ -93,7 +93,7 @@ class ShepardDisplay:
             Where to draw; on a new figure by default.
         n_pairs : int or None, default=20000
             Pairs to sample, passed to ``shepard``.
-        random_state : int, RandomState or None, default=0
+        random_state : int, RandomState, Generator or None, default=0
             Which pairs.
         **options
             Passed to `plot`.

@@ -1,0 +1,103 @@
+"""What users give to mass functions, checked: masses, names, tables of probabilities, sets of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from evidentia.belief.focal_sets import FocalSets
+
+__all__ = [
+    "SUM_TOLERANCE",
+    "checked_masses",
+    "checked_index",
+    "checked_frame",
+    "checked_probabilities",
+    "positions",
+    "membership_rows",
+]
+
+SUM_TOLERANCE = 1e-6
+_NEGATIVE_TOLERANCE = 1e-10
+
+
+def positions(clusters: Any, frame: tuple[Hashable, ...]) -> tuple[int, ...]:
+    """Positions in the frame of a set given by names or numbers."""
+    where = {name: k for k, name in enumerate(frame)}
+    members = list(clusters) if isinstance(clusters, tuple | list | set | frozenset | range) else [clusters]
+    if len(members) == 1 and isinstance(members[0], str) and members[0] not in where:
+        members = list(members[0]) if all(letter in where for letter in members[0]) else members
+    found = []
+    for member in members:
+        if member not in where:
+            raise ValueError(f"{member!r} is not in the frame {frame}")
+        found.append(where[member])
+    return tuple(sorted(set(found)))
+
+
+def membership_rows(sets: Any, family: FocalSets, frame: tuple[Hashable, ...]) -> tuple[np.ndarray, bool]:
+    """(s, c) membership of the sets asked for (the family for None), and whether it was a single set."""
+    c = family.n_clusters
+    if sets is None:
+        return family.membership, False
+    if isinstance(sets, FocalSets):
+        if sets.n_clusters != c:
+            raise ValueError(f"sets has {sets.n_clusters} clusters instead of {c}")
+        return sets.membership, False
+    if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
+        if sets.shape[1] != c:
+            raise ValueError(f"sets must have {c} columns, got {sets.shape[1]}")
+        return sets, False
+    single = not isinstance(sets, list)
+    rows = np.zeros((1 if single else len(sets), c), dtype=bool)
+    for i, clusters in enumerate([sets] if single else sets):
+        rows[i, list(positions(clusters, frame))] = True
+    return rows, single
+
+
+def checked_masses(masses: Any, f: int) -> np.ndarray:
+    """(n, f) masses without rounding errors, as a new array."""
+    values = np.asarray(masses)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(float)
+    if values.ndim == 1:
+        values = values[None, :]
+    if values.ndim != 2 or values.shape[1] != f:
+        raise ValueError(f"masses must have shape (n, {f}), one column per focal set, got {values.shape}")
+    total = values.sum(axis=1)
+    if not np.isfinite(total).all():
+        raise ValueError("masses must be finite; they hold NaN or infinite values")
+    single = values.dtype == np.float32
+    if values.size and values.min() < -(1e-6 if single else _NEGATIVE_TOLERANCE):
+        row = int(np.flatnonzero((values < 0).any(axis=1))[0])
+        raise ValueError(f"masses must not be negative, got {values[row].min():.3g} in row {row}")
+    if np.any(np.abs(total - 1) > (1e-5 if single else SUM_TOLERANCE)):
+        row = int(np.argmax(np.abs(total - 1)))
+        raise ValueError(f"masses must sum to one in every row; row {row} sums to {total[row]:.6g}")
+    values = np.maximum(values, 0)
+    return values / values.sum(axis=1, keepdims=True)
+
+
+def checked_index(index: Any, n: int) -> Any:
+    """Names of the rows, None for none."""
+    if index is not None and len(index) != n:
+        raise ValueError(f"index must hold one name per row ({n}), got {len(index)}")
+    return index
+
+
+def checked_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, ...]:
+    """Names of the answers, 0..c-1 by default."""
+    names = tuple(range(c)) if frame is None else tuple(frame)
+    if len(names) != c or len(set(names)) != len(names):
+        raise ValueError(f"frame must hold {c} different names, got {names}")
+    return names
+
+
+def checked_probabilities(values: Any, name: str) -> np.ndarray:
+    """(n, c) values in [0, 1]."""
+    values = np.atleast_2d(np.asarray(values, dtype=float))
+    if values.ndim != 2 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
+        raise ValueError(f"{name} must be a table (n, c) of values in [0, 1]")
+    return np.clip(values, 0, 1)

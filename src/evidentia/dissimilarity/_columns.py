@@ -1,0 +1,115 @@
+"""Tables of any library (pandas, polars, arrays) as columns of numbers or categories, with cells missing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Column", "read_columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of any table: its cells as numbers (NaN for missing) or as objects."""
+
+    name: Hashable
+    series: Any  # a narwhals series
+    described: str
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        return self.series.dtype.is_numeric()
+
+    @cached_property
+    def is_empty(self) -> bool:
+        return bool(self.series.is_null().all())
+
+    def numbers(self) -> np.ndarray:
+        import narwhals as nw
+
+        if not self.is_numeric:
+            return np.full(len(self), np.nan)
+        values = np.asarray(self.series.cast(nw.Float64()).to_numpy(), dtype=float)
+        if np.isinf(values).any():
+            row = int(np.flatnonzero(np.isinf(values))[0])
+            raise ValueError(f"column {self.name!r} must not hold infinite numbers, got {values[row]} in row {row}")
+        return values
+
+    def objects(self) -> np.ndarray:
+        values = np.empty(len(self), dtype=object)
+        values[:] = self.series.to_list()
+        return values
+
+    def low_and_range(self) -> tuple[float, float]:
+        """Smallest number and distance to the largest; zeros if all are missing."""
+        values = self.numbers()
+        values = values[~np.isnan(values)]
+        if len(values) == 0:
+            return 0.0, 0.0
+        low, high = float(values.min()), float(values.max())
+        if not np.isfinite(high - low):
+            raise ValueError(f"column {self.name!r} spans more than a float can hold: {low} to {high}")
+        return low, high - low
+
+    def categories(self) -> np.ndarray:
+        """Different cells, in the order of their first appearance, without missing ones."""
+        import pandas as pd
+
+        try:
+            return np.asarray(pd.factorize(self.objects())[1], dtype=object)
+        except TypeError as error:
+            raise TypeError(f"column {self.name!r} holds values that cannot be categories: {error}") from error
+
+    def codes(self, categories: np.ndarray, *, missing: int, unseen: int) -> np.ndarray:
+        """Position of each cell among the categories."""
+        import pandas as pd
+
+        values = self.objects()
+        codes = pd.Index(categories, dtype=object).get_indexer(pd.Index(values, dtype=object))
+        return np.where(pd.isna(values), missing, np.where(codes < 0, unseen, codes))
+
+
+def read_columns(table: Any) -> dict[Hashable, Column]:
+    """Columns by name, or by position for arrays."""
+    import narwhals as nw
+
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        frame = nw.from_native(_array_as_frame(table), eager_only=True)
+    columns = {}
+    for series in frame.iter_columns():
+        column = Column(series.name, series, f"the type {series.dtype}")
+        _refuse_other_types(column)
+        columns[series.name] = column
+    return columns
+
+
+def _array_as_frame(table: Any) -> Any:
+    import pandas as pd
+
+    # a list of lists must not turn its numbers into text beside text
+    array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
+    if array.ndim != 2:
+        raise ValueError(f"table must be a DataFrame or an array with two dimensions, got shape {array.shape}")
+    frame = pd.DataFrame(array)
+    return frame.infer_objects() if array.dtype == object else frame
+
+
+def _refuse_other_types(column: Column) -> None:
+    """Dates, durations, lists and complex numbers have no meaning here; a column of nothing has any type."""
+    import narwhals as nw
+
+    kind = column.series.dtype
+    known = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object)
+    if not (kind.is_numeric() or isinstance(kind, known) or column.is_empty):
+        raise TypeError(
+            f"column {column.name!r} must hold numbers, Booleans, text or categories, got {column.described}; "
+            "turn it into numbers or text, or leave it out"
+        )

@@ -1,0 +1,210 @@
+"""Nearest neighbours of the objects of a source of dissimilarities, exact or approximate.
+
+`finder` chooses how they are found. What it gives answers for some of the objects at a time; `Neighbors.of_all` asks
+it for all of them, and `exact_index` serves objects that are not in the source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+from numba import njit
+
+from evidentia._random import random_numbers
+from evidentia.dissimilarity.sources import AttributeSource, MatrixSource
+from evidentia.optimize.blocks import n_threads, row_blocks
+
+__all__ = ["Neighbors", "Finder", "ExactFinder", "ApproximateFinder", "finder", "exact_index", "safe_jobs"]
+
+_TREE_DIMENSIONS = 6  # in more dimensions a tree visits most of its leaves, and plain comparison is faster
+_APPROXIMATE_FROM = 100_000  # objects in many dimensions, from where approximate neighbours save time
+_GRAPH_NEIGHBORS = 30  # of the approximate index; asking it for K afterwards is much faster than building it with K
+_QUERY_ROWS = 4096  # objects whose neighbours are asked for at once
+
+
+# ---- how they are found ---------------------------------------------------------------------------------------------
+
+
+class Finder(Protocol):
+    """Finds the nearest objects of some objects, themselves included."""
+
+    kind: str  # "exact" or "approximate"
+
+    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """(r, k) positions of the k objects nearest to each of the objects ``rows``, nearest first, and distances."""
+        ...
+
+
+def finder(
+    source: AttributeSource | MatrixSource, neighbors: str = "auto", random_state: Any = None, n_jobs: int | None = None
+) -> Finder:
+    """How to find the neighbours of the objects of a source.
+
+    Parameters
+    ----------
+    source : AttributeSource or MatrixSource
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        "approximate": nearest-neighbour descent (needs ``evidentia[neighbors]``), for attributes and a metric by name.
+        "auto": exact, unless there are more than 100,000 objects with more than six attributes, the metric is
+        Euclidean and the extra is installed.
+    random_state : int, RandomState, Generator or None
+        For approximate neighbours; exact ones draw nothing from it.
+    n_jobs : int or None
+        Threads; None and -1 use all processors.
+
+    Returns
+    -------
+    Finder
+
+    References
+    ----------
+    W. Dong, M. Charikar and K. Li (2011). Efficient k-nearest neighbor graph construction for generic similarity
+    measures. Proc. 20th International Conference on World Wide Web.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evidentia.dissimilarity.neighbors import Neighbors, finder
+    >>> from evidentia.dissimilarity.sources import AttributeSource
+    >>> find = finder(AttributeSource(np.array([[0.0], [1.0], [3.0], [3.5]])))
+    >>> find.kind
+    'exact'
+    >>> index, distance = find(np.array([1]), 3)
+    >>> index.tolist(), distance.tolist()
+    ([[1, 0, 2]], [[0.0, 1.0, 2.0]])
+    >>> Neighbors.of_all(find, 4, 1).index.ravel().tolist()
+    [1, 0, 3, 2]
+    """
+    if neighbors == "exact" or (neighbors == "auto" and not _pays_to_approximate(source)):
+        return ExactFinder(source, n_jobs)
+    if isinstance(source, MatrixSource) or not isinstance(source.metric, str):
+        metric = "precomputed" if isinstance(source, MatrixSource) else source.metric
+        raise ValueError(f"neighbors='approximate' needs attributes and a metric by name, got {metric!r}")
+    return ApproximateFinder(source, random_numbers(random_state), n_jobs)
+
+
+def _pays_to_approximate(source: AttributeSource | MatrixSource) -> bool:
+    if isinstance(source, MatrixSource) or len(source) <= _APPROXIMATE_FROM:
+        return False
+    many = source.metric == "euclidean" and source.X.shape[1] > _TREE_DIMENSIONS
+    return many and find_spec("pynndescent") is not None
+
+
+class ExactFinder:
+    """Finds neighbours by trees or plain comparison."""
+
+    kind = "exact"
+
+    def __init__(self, source: AttributeSource | MatrixSource, n_jobs: int | None = None):
+        self._table = source.D if isinstance(source, MatrixSource) else source.X
+        self._index = exact_index(source, n_jobs)
+
+    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        distance, index = self._index.kneighbors(self._table[rows], n_neighbors=k)
+        return index, distance
+
+
+class ApproximateFinder:
+    """Finds neighbours by nearest-neighbour descent; objects that it leaves short are looked up exactly."""
+
+    kind = "approximate"
+
+    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = None):
+        try:
+            from pynndescent import NNDescent
+        except ImportError as error:
+            raise ImportError("neighbors='approximate' needs pynndescent: pip install evidentia[neighbors]") from error
+        self._source, self._n_jobs = source, n_jobs
+        self._index = NNDescent(
+            source.X,
+            metric=source.metric,
+            n_neighbors=min(_GRAPH_NEIGHBORS, len(source)),
+            random_state=random_state,
+            n_jobs=n_threads(n_jobs),
+            parallel_batch_queries=n_threads(n_jobs) > 1,
+        )
+
+    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        index, distance = self._index.query(self._source.X[rows], k=k)
+        short = (index < 0).any(axis=1) | ~np.isfinite(distance).all(axis=1)
+        if short.any():
+            index[short], distance[short] = self._exact(rows[short], k)
+        return index, distance
+
+    @cached_property
+    def _exact(self) -> ExactFinder:
+        return ExactFinder(self._source, self._n_jobs)
+
+
+def exact_index(source: AttributeSource | MatrixSource, n_jobs: int | None = None) -> Any:
+    """scikit-learn's `NearestNeighbors`, fitted to the objects of a source: its ``kneighbors`` takes any objects."""
+    from sklearn.neighbors import NearestNeighbors
+
+    if isinstance(source, MatrixSource):
+        return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(source.D)
+    plain = source.metric == "euclidean" and source.X.shape[1] > _TREE_DIMENSIONS
+    return NearestNeighbors(
+        algorithm="brute" if plain else "auto",
+        metric=source.metric,
+        metric_params=source.parameters or None,
+        n_jobs=safe_jobs(source.metric, n_threads(n_jobs)),
+    ).fit(source.X)
+
+
+def safe_jobs(metric: Any, n_jobs: int | None) -> int | None:
+    """For scikit-learn's search: one thread for "mahalanobis", whose trees share a buffer that others would spoil."""
+    return 1 if metric == "mahalanobis" else n_jobs
+
+
+# ---- those of all objects -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The K nearest neighbours of every object, itself excluded, nearest first: 12 bytes for each.
+
+    Attributes
+    ----------
+    index : (n, K) array
+        Their positions.
+    distance : (n, K) array
+        Dissimilarities to them.
+    """
+
+    index: np.ndarray
+    distance: np.ndarray
+
+    @classmethod
+    def of_all(cls, find: Finder, n: int, n_neighbors: int) -> Neighbors:
+        """Ask a finder for the neighbours of the objects 0..n-1, block by block."""
+        kept = cls(np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors)))
+        for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
+            rows = np.arange(start, stop)
+            index, distance = find(rows, n_neighbors + 1)
+            _drop_self(rows, index, distance, kept.index[start:stop], kept.distance[start:stop])
+        return kept
+
+    def quantile(self, q: float) -> np.ndarray:
+        """(n,) q-quantiles of the distances from each object to its neighbours."""
+        place = q * (self.distance.shape[1] - 1)
+        below = int(place)
+        above = min(below + 1, self.distance.shape[1] - 1)
+        return self.distance[:, below] + (place - below) * (self.distance[:, above] - self.distance[:, below])
+
+
+@njit(cache=True, nogil=True)
+def _drop_self(objects, index, distance, out_index, out_distance):
+    """Of K + 1 neighbours keep K: without the object itself or, hidden by as many twins, without the last."""
+    n_kept = out_index.shape[1]
+    for r in range(len(objects)):
+        at = 0
+        for k in range(n_kept + 1):
+            if index[r, k] == objects[r] or at == n_kept:
+                continue
+            out_index[r, at] = index[r, k]
+            out_distance[r, at] = distance[r, k]
+            at += 1

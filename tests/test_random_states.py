@@ -1,0 +1,215 @@
+"""Whatever takes a random_state takes None, an integer, a RandomState and a Generator, and draws the same twice."""
+
+import importlib
+import inspect
+import pkgutil
+from functools import cache
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+import evidentia
+from evidentia import CredalPartition, _random, classify, cluster, datasets, dissimilarity, metric, mixture, partition
+from evidentia.constraints import Constraints, suggest_pairs
+from evidentia.datasets.catalogue import Preparation
+from evidentia.datasets.sources import RawData, prepare
+from evidentia.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay
+
+X, y = make_blobs(60, 2, centers=3, cluster_std=1.5, random_state=0)
+D = np.linalg.norm(X[:, None] - X, axis=2)
+CATEGORIES = np.digitize(X, [-1.0, 1.0, 3.0])
+IMAGE = np.random.default_rng(0).random((8, 9))
+OTHER = (y + (X[:, 0] > 1)) % 3
+
+
+@cache
+def fitted(name):
+    model = {
+        "EVCLUS": lambda: cluster.EVCLUS(3, random_state=0).fit(X),
+        "NNEVCLUS": lambda: cluster.NNEVCLUS(3, max_iter=3, hidden_layer_sizes=5, random_state=0).fit(X),
+        "BootClus": lambda: cluster.BootClus(3, n_bootstraps=10, mixture="EII", random_state=0).fit(X),
+        "mixture": lambda: mixture.ParsimoniousGaussianMixture(3, random_state=0).fit(X),
+    }
+    return model[name]()
+
+
+def clustered(name, data=X, **parameters):
+    def masses(random_state):
+        model = getattr(cluster, name)(3, **parameters, random_state=random_state).fit(data)
+        return model.credal_partition_.masses
+
+    return masses
+
+
+def classified(name, **parameters):
+    return lambda state: (
+        getattr(classify, name)(**parameters, n_init=1, random_state=state).fit(X, y).predict_mass(X).masses
+    )
+
+
+def transformed(name, **parameters):
+    return lambda state: (
+        getattr(metric, name)(**parameters, max_pairs=100, random_state=state).fit(X, OTHER).transform(X)
+    )
+
+
+def sampled_rows(random_state):
+    """What the fetchers do with it."""
+    raw = RawData(X, y, list("ab"), list("abc"), "here")
+    return prepare(raw, Preparation("five of each class", (15, 2, 3), per_class=5), random_state).matrix
+
+
+# The masses, or what else is drawn.
+CASES = {
+    "cluster.BPEC": clustered("BPEC"),
+    "cluster.BeliefPeaks": lambda state: cluster.BeliefPeaks(3, random_state=state).fit(X).belief_,
+    "cluster.BootClus": clustered("BootClus", n_bootstraps=10, mixture="EII"),
+    "cluster.CCM": clustered("CCM", n_init=2),
+    "cluster.CECM": clustered("CECM", n_init=2),
+    "cluster.CatECM": clustered("CatECM", CATEGORIES, n_init=2),
+    "cluster.ECM": clustered("ECM", n_init=2),
+    "cluster.ECMdd": clustered("ECMdd", n_init=2),
+    "cluster.EGMM": clustered("EGMM", n_init=2),
+    "cluster.EKNNClus": lambda state: cluster.EKNNClus(random_state=state).fit(X).credal_partition_.masses,
+    "cluster.EVCLUS": clustered("EVCLUS", init="random", n_init=2),
+    "cluster.EVCLUS.shepard": lambda state: fitted("EVCLUS").shepard(30, state).conflict,
+    "cluster.MECM": clustered("MECM", n_init=2),
+    "cluster.NNEVCLUS": clustered("NNEVCLUS", max_iter=3, hidden_layer_sizes=5),
+    "cluster.NNEVCLUS.shepard": lambda state: fitted("NNEVCLUS").shepard(30, state).conflict,
+    "cluster.RECM": clustered("RECM", n_init=2),
+    "cluster.SECM": clustered("SECM", IMAGE, n_init=2),
+    "cluster.WECMdd": clustered("WECMdd", n_init=2),
+    "classify.EvidentialNeuralNetworkClassifier": classified("EvidentialNeuralNetworkClassifier"),
+    "classify.EvidentialRBFClassifier": classified("EvidentialRBFClassifier"),
+    "metric.DMLEig": transformed("DMLEig"),
+    "metric.KPCCA": transformed("KPCCA", init="random"),
+    "metric.MMC": transformed("MMC"),
+    "metric.PCCA": transformed("PCCA", init="random"),
+    "mixture.ParsimoniousGaussianMixture": lambda state: (
+        mixture.ParsimoniousGaussianMixture(3, model="EII", init="k-means", random_state=state).fit(X).means_
+    ),
+    "mixture.ParsimoniousGaussianMixture.sample": lambda state: fitted("mixture").sample(9, state)[0],
+    "dissimilarity.DissimilarityPCA": lambda state: dissimilarity.DissimilarityPCA(2, random_state=state).fit_transform(
+        D
+    ),
+    "constraints.Constraints.from_labels": lambda state: Constraints.from_labels(y, 9, state).cannot_link,
+    "constraints.suggest_pairs": lambda state: suggest_pairs(
+        CredalPartition.from_fuzzy(np.full((60, 3), 1 / 3)), 9, random_state=state
+    ),
+    "datasets.fetch_dataset": sampled_rows,
+    "datasets.fetch_dry_bean": sampled_rows,
+    "datasets.make_bananas": lambda state: datasets.make_bananas(9, random_state=state)[0],
+    "datasets.make_circles": lambda state: datasets.make_circles(9, random_state=state)[0],
+    "datasets.make_fourclass": lambda state: datasets.make_fourclass(9, random_state=state)[0],
+    "datasets.make_gaussian_mixture": lambda state: datasets.make_gaussian_mixture(1, 9, random_state=state)[0],
+    "partition.combine_partitions": lambda state: (
+        partition.combine_partitions([y, OTHER], n_pairs=5, max_iter=5, random_state=state).masses
+    ),
+    "partition.credal_rand_index": lambda state: partition.credal_rand_index(y, OTHER, n_pairs=50, random_state=state),
+    "partition.map_of_partitions": lambda state: (
+        partition.map_of_partitions([y, OTHER], n_pairs=50, random_state=state).dissimilarity
+    ),
+    "plot.CalibrationDisplay.from_estimator": lambda state: (
+        CalibrationDisplay.from_estimator(fitted("BootClus"), n_pairs=30, random_state=state).belief
+    ),
+    "plot.PartitionMapDisplay.from_partitions": lambda state: (
+        PartitionMapDisplay.from_partitions([y, OTHER], n_pairs=50, random_state=state).dissimilarity
+    ),
+    "plot.ShepardDisplay.from_estimator": lambda state: (
+        ShepardDisplay.from_estimator(fitted("EVCLUS"), n_pairs=30, random_state=state).conflict
+    ),
+}
+
+
+def takers():
+    """All public functions, estimators and methods with a parameter random_state."""
+    found = set()
+    for package in pkgutil.iter_modules(evidentia.__path__):
+        if package.name.startswith("_") or not package.ispkg:
+            continue
+        module = importlib.import_module(f"evidentia.{package.name}")
+        for name in getattr(module, "__all__", []):
+            value = getattr(module, name)
+            if inspect.isclass(value):
+                members = inspect.getmembers(value, callable)
+                functions = {f"{name}.{k}": member for k, member in members if not k.startswith("_")} | {name: value}
+            else:
+                functions = {name: value} if callable(value) else {}
+            found |= {f"{package.name}.{n}" for n, function in functions.items() if _has_random_state(function)}
+    return found
+
+
+def _has_random_state(function):
+    try:
+        return "random_state" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some built-in types do not tell
+        return False
+
+
+def test_every_function_and_estimator_with_a_random_state_is_here():
+    assert takers() == set(CASES)
+
+
+KINDS = {
+    "integer": lambda: np.int64(3),
+    "RandomState": lambda: np.random.RandomState(3),
+    "Generator": lambda: np.random.default_rng(3),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_every_kind_of_random_state(name):
+    if "NNEVCLUS" in name:
+        pytest.importorskip("torch")
+    draw = CASES[name]
+    draw(None)
+    for make in KINDS.values():
+        np.testing.assert_array_equal(draw(make()), draw(make()))
+    plt.close("all")
+
+
+# ---- the forms of a random state ------------------------------------------------------------------------------------
+
+
+def test_the_same_numbers_as_numpy_draws():
+    assert _random.generator(3).integers(2**62) == np.random.default_rng(3).integers(2**62)
+    assert _random.random_numbers(3).randint(2**31) == np.random.RandomState(3).randint(2**31)
+    assert _random.seed_sequence(3).entropy == _random.seed_number(np.int32(3)) == 3
+    given = np.random.default_rng(3), np.random.RandomState(3)
+    assert _random.generator(given[0]) is given[0]
+    assert _random.random_numbers(given[1]) is given[1]
+    assert _random.random_numbers(None) is np.random.mtrand._rand  # as in scikit-learn, what `numpy.random.seed` sets
+
+
+FORMS = {
+    "generator": lambda state: _random.generator(state).integers(2**62),
+    "random_numbers": lambda state: _random.random_numbers(state).randint(2**31 - 1),
+    "seed_sequence": lambda state: int(_random.seed_sequence(state).generate_state(1, np.uint64)[0]),
+    "seed_number": _random.seed_number,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", [np.random.RandomState, np.random.default_rng])
+def test_a_state_goes_on(form, kind):
+    state = kind(0)
+    first, second = FORMS[form](state), FORMS[form](state)
+    assert first != second
+    assert first == FORMS[form](kind(0))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("wrong", ["3", 2.5, [1, 2], -1])
+def test_what_is_no_random_state_is_named(form, wrong):
+    with pytest.raises(ValueError, match="^random_state must be .*, got "):
+        FORMS[form](wrong)
+
+
+def test_seeds_that_scikit_learn_does_not_take():
+    large = 2**40
+    assert _random.generator(large).integers(2**62) == np.random.default_rng(large).integers(2**62)
+    with pytest.raises(ValueError, match="at most 4294967295 when it is an integer, got 1099511627776"):
+        _random.random_numbers(large)
