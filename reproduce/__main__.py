@@ -8,10 +8,14 @@ import time
 import traceback
 from collections import Counter
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import click
 
-from reproduce.runner import CACHE, HOME, Experiment, Run, experiments
+from reproduce.runner import CACHE, FIGURES, HOME, Experiment, Run, experiments
+
+Cells = dict[Path, dict[str, Any]]
 
 
 @click.command()
@@ -33,12 +37,16 @@ def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, job
     if fresh and CACHE.exists():
         shutil.rmtree(CACHE)
     began = time.perf_counter()
+    # a run of parts leaves the page of the whole and its figures alone
+    page, figures = HOME / "RESULTS.md", FIGURES
+    if quick or only:
+        page, figures = HOME / "RESULTS-part.md", HOME / "figures-part"
+    settings = {"quick": quick, "jobs": jobs, "any_version": any_version, "figures": figures}
     sections, failed = [], []
     for number, about in enumerate(chosen, 1):
-        run, error = _run(about, number, len(chosen), quick=quick, jobs=jobs, any_version=any_version)
+        run, error = _run(about, number, len(chosen), **settings)
         sections.append((about, run, error))
         failed += [about.name] if error else []
-    page = HOME / ("RESULTS.md" if not quick and not only else "RESULTS-part.md")
     unfinished = page.with_suffix(".part")
     unfinished.write_text(_page(sections, quick, time.perf_counter() - began))
     unfinished.replace(page)
@@ -68,19 +76,21 @@ def _run(about: Experiment, number: int, total: int, **settings: object) -> tupl
 
 
 def _page(sections: list[tuple[Experiment, Run, str]], quick: bool, seconds: float) -> str:
-    runs = [run for _, run, _ in sections]
-    cells, computed = sum(run.cells for run in runs), sum(run.computed for run in runs)
+    cells = {file: result for _, run, _ in sections for file, result in run.cells.items()}
+    computed = sum(run.computed for _, run, _ in sections)
+    machines = Counter(result["machine"] for result in cells.values())
+    by = " and ".join(f"{machine} ({count})" for machine, count in machines.most_common())
     lines = [
         "# The papers, reproduced",
         "Written by `make reproduce`: every figure comes from code, data and seeds, through the public interface. "
         "Means ± standard deviations over seeds 0, 1, 2, ... fixed in advance. "
         "▼ marks a figure more than 0.03 below the paper's, ▲ one as much above it; why stands under the table. "
         "Seconds are for one fit, on one thread unless said.",
-        f"{cells} computations{' (quick: few seeds, small data)' if quick else ''} that take "
-        f"{sum(run.seconds for run in runs) / 60:.0f} minutes on one thread, done by {_machines(sections)}; "
+        f"{len(cells)} computations{' (quick: few seeds, small data)' if quick else ''} that take "
+        f"{_minutes(cells):.0f} minutes on one thread, done by {by}; "
         f"the run that wrote this page did {computed} of them, in {seconds / 60:.0f} minutes. "
         f"evidentia {version('evidentia')}, NumPy {version('numpy')}, scikit-learn {version('scikit-learn')}.",
-        _overview(sections),
+        _overview(sections, cells),
     ]
     paper = None
     for about, run, error in sections:
@@ -93,7 +103,7 @@ def _page(sections: list[tuple[Experiment, Run, str]], quick: bool, seconds: flo
     return "\n\n".join(lines) + "\n"
 
 
-def _overview(sections: list[tuple[Experiment, Run, str]]) -> str:
+def _overview(sections: list[tuple[Experiment, Run, str]], cells: Cells) -> str:
     """A line for each experiment: rows, and how many of them the paper's figures were compared with."""
     lines = [
         "| what | rows | scores compared | within 0.03 | above ▲ | below ▼ | minutes |",
@@ -109,20 +119,19 @@ def _overview(sections: list[tuple[Experiment, Run, str]]) -> str:
         )
         totals += counts
         title = f"{about.paper.split(' (')[0]}, {about.place}"
-        lines.append(_overview_line(f"[{title}](#{about.anchor})", counts, run.seconds))
-    lines.append(_overview_line("**all**", totals, sum(run.seconds for _, run, _ in sections)))
+        lines.append(_overview_line(f"[{title}](#{about.anchor})", counts, _minutes(run.cells)))
+    lines.append(_overview_line("**all**", totals, _minutes(cells)))
     return "\n".join(lines)
 
 
-def _overview_line(title: str, counts: Counter[str], seconds: float) -> str:
+def _overview_line(title: str, counts: Counter[str], minutes: float) -> str:
     within = counts["compared"] - counts["above"] - counts["below"]
     figures = [counts["compared"], within, counts["above"], counts["below"]] if counts["compared"] else [""] * 4
-    return "| " + " | ".join(map(str, [title, counts["rows"], *figures, f"{seconds / 60:.1f}"])) + " |"
+    return "| " + " | ".join(map(str, [title, counts["rows"], *figures, f"{minutes:.1f}"])) + " |"
 
 
-def _machines(sections: list[tuple[Experiment, Run, str]]) -> str:
-    total: Counter[str] = sum((run.machines for _, run, _ in sections), Counter())
-    return " and ".join(f"{machine} ({count} cells)" for machine, count in total.most_common())
+def _minutes(cells: Cells) -> float:
+    return sum(result["spent"] for result in cells.values()) / 60
 
 
 if __name__ == "__main__":

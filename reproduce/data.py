@@ -98,13 +98,19 @@ def _mice() -> tuple[np.ndarray, np.ndarray]:
     return X[:, ~np.isnan(X).any(axis=0)], y[kept]
 
 
-def _dry_bean() -> tuple[np.ndarray, np.ndarray]:
+def _dry_bean(scaled_first: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Two hundred beans of each class, drawn with a fixed seed (Denoeux, 2021, draws them without giving one)."""
     data = stored("drybean")
     rng = np.random.default_rng(0)
     classes = range(int(data["y"].max()) + 1)
     kept = np.concatenate([rng.choice(np.flatnonzero(data["y"] == k), 200, replace=False) for k in classes])
-    return data["X"][kept], data["y"][kept]
+    X = standardised(data["X"]) if scaled_first else data["X"]
+    return X[kept], data["y"][kept]
+
+
+def _dry_bean_scaled_first() -> tuple[np.ndarray, np.ndarray]:
+    """The same beans, but with the means and deviations of all 13,611."""
+    return _dry_bean(scaled_first=True)
 
 
 PREPARED = {
@@ -115,4 +121,5 @@ PREPARED = {
     "Segment": _segment,
     "Mice": _mice,
     "DryBean": _dry_bean,
+    "DryBean scaled first": _dry_bean_scaled_first,
 }

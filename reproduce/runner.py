@@ -12,7 +12,7 @@ An experiment is a function of one argument, the `Run`, in a module of a paper's
 Work is done by *cells*: functions of a module with keyword arguments that can be written down as JSON, which return a
 dictionary of numbers. They run in worker processes, one thread each, and every result is written down as soon as it is
 there, so that an interrupted run goes on where it was. A result counts as long as the library, the cell's module and
-its arguments are the same.
+its arguments are the same; experiments that ask for the same share it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ import pkgutil
 import platform
 import statistics
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -39,7 +38,7 @@ __all__ = ["experiment", "experiments", "Experiment", "Run", "Table", "Summary",
 
 HOME = Path(__file__).resolve().parent
 CACHE = HOME / ".cache"
-FIGURES = HOME / "figures"
+FIGURES = HOME / "figures"  # of the whole page
 SHORT = 0.03  # of the adjusted Rand index: a cell that falls this far below the paper's is marked
 
 Cell = Callable[..., dict[str, Any]]
@@ -176,12 +175,14 @@ class Table:
 
     def markdown(self) -> str:
         names = [*self.columns, f"{self.quantity}, paper", f"{self.quantity}, ours", "seconds"]
-        lines = ["| " + " | ".join(row) + " |" for row in [names, ["---"] * len(names), *self.rows]]
-        for why, rows in _grouped(self.below).items():
-            lines.append(f"\n▼ {'; '.join(map(self._place, rows))}: {why or 'falls short, not explained'}")
-        for idea, rows in _grouped(self.above).items():
+        width = len(names) if any(row[-1] for row in self.rows) else len(names) - 1  # no seconds, no column
+        rows = [names, ["---"] * len(names), *self.rows]
+        lines = ["| " + " | ".join(row[:width]) + " |" for row in rows]
+        for why, places in _grouped(self.below).items():
+            lines.append(f"\n▼ {'; '.join(map(self._place, places))}: {why or 'falls short, not explained'}")
+        for idea, places in _grouped(self.above).items():
             if idea:
-                lines.append(f"\n▲ {'; '.join(map(self._place, rows))}: {idea}")
+                lines.append(f"\n▲ {'; '.join(map(self._place, places))}: {idea}")
         return "\n".join(lines)
 
     def _place(self, row: int) -> str:
@@ -202,14 +203,22 @@ def _grouped(words: dict[int, str]) -> dict[str, list[int]]:
 class Run:
     """What an experiment is given: whether to be quick, seeds, workers, and a page to write on."""
 
-    def __init__(self, about: Experiment, *, quick: bool, jobs: int, any_version: bool, progress: Any = None):
+    def __init__(
+        self,
+        about: Experiment,
+        *,
+        quick: bool,
+        jobs: int,
+        any_version: bool,
+        progress: Any = None,
+        figures: Path = FIGURES,
+    ):
         self.about, self.quick, self.jobs, self.any_version = about, quick, jobs, any_version
-        self.progress = progress
+        self.progress, self.figures = progress, figures
         self.page: list[str] = []
         self.tables: list[Table] = []
-        self.seconds = 0.0  # of all cells, also those found in the cache
-        self.cells, self.computed = 0, 0  # how many, and how many of them in this run
-        self.machines: Counter[str] = Counter()  # how many cells each kind of machine computed
+        self.cells: dict[Path, dict[str, Any]] = {}  # file of the cache: result, also of those found there
+        self.computed = 0  # how many of them in this run
 
     def choose(self, full: Any, quick: Any) -> Any:
         """One of two settings."""
@@ -236,10 +245,14 @@ class Run:
             results[k] = result
             _write(files[k], result)
             self._advance(cell, len(results), len(files))
-        self.seconds += sum(result["spent"] for result in results.values())
-        self.cells, self.computed = self.cells + len(files), self.computed + len(left)
-        self.machines.update(result["machine"] for result in results.values())
+        self.cells.update((files[k], results[k]) for k in results)
+        self.computed += len(left)
         return [results[k] for k in range(len(files))]
+
+    @property
+    def seconds(self) -> float:
+        """What all cells took, whenever that was."""
+        return sum(result["spent"] for result in self.cells.values())
 
     def text(self, words: str) -> None:
         """A paragraph below what is already on the page."""
@@ -256,17 +269,21 @@ class Run:
         """Save a Matplotlib figure and show it on the page."""
         import matplotlib.pyplot as plt
 
-        FIGURES.mkdir(exist_ok=True)
-        path = FIGURES / f"{self.about.name.replace('.', '-')}-{name}.png"
+        self.figures.mkdir(exist_ok=True)
+        path = self.figures / f"{self.about.name.replace('.', '-')}-{name}.png"
         figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})
         plt.close(figure)
-        self.page.append(f"![{caption}](figures/{path.name})\n\n*{caption}*")
+        self.page.append(f"![{caption}]({self.figures.name}/{path.name})\n\n*{caption}*")
 
     def markdown(self) -> str:
         """The section of this experiment."""
         intro = inspect.cleandoc(self.about.function.__doc__ or "")
         parts = [f"### {self.about.heading}", intro]
         parts += [part.markdown() if isinstance(part, Table) else part for part in self.page]
+        if self.cells:
+            unit = "computation" if len(self.cells) == 1 else "computations"
+            spent = f"{self.seconds:,.0f} s" if self.seconds >= 1 else "less than a second"
+            parts.append(f"{len(self.cells)} {unit}, {spent} on one thread.")
         return "\n\n".join(part for part in parts if part)
 
     def _advance(self, cell: Cell, done: int, total: int) -> None:
@@ -278,7 +295,7 @@ class Run:
         version = "" if self.any_version else library_fingerprint()
         text = json.dumps([cell.__qualname__, source, keywords, version], sort_keys=True)
         key = hashlib.sha256(text.encode()).hexdigest()[:24]
-        return CACHE / self.about.name / f"{cell.__name__}-{key}.json"
+        return CACHE / cell.__module__.removeprefix("reproduce.") / f"{cell.__name__}-{key}.json"
 
     def _compute(self, cell: Cell, arguments: list[dict[str, Any]], which: list[int], jobs: int) -> Any:
         if not which:

@@ -11,6 +11,7 @@ from evidentia.partition import consistency_index, nonspecificity_of_pairs
 from reproduce.runner import Run, summary
 
 Results = dict[str, list[dict[str, Any]]]  # of every method, one for each seed
+Dominance = dict[str, dict[str, list[str]]]  # data, method: those that dominate it
 MARKS = "osD^v<>PX*ph8d"
 
 
@@ -25,23 +26,29 @@ def place(partition: CredalPartition, y: np.ndarray) -> dict[str, float]:
     }
 
 
-def position(results: list[dict[str, Any]]) -> tuple[float, float]:
+def position(results: list[dict[str, Any]], *, normalised: bool = True) -> tuple[float, float]:
     """Mean nonspecificity and consistency over seeds."""
-    return summary(results, "nonspecificity").mean, summary(results, "consistency").mean
+    form = "" if normalised else " as it is"
+    return summary(results, "nonspecificity" + form).mean, summary(results, "consistency" + form).mean
 
 
-def dominated_by(methods: Results) -> dict[str, list[str]]:
+def dominated_by(methods: Results, *, normalised: bool = True) -> dict[str, list[str]]:
     """For every method, those that are at least as consistent and as specific, and better in one of them.
 
     As `evidentia.partition.dominates` with ``strict=True``, on means over seeds.
     """
-    at = {name: position(results) for name, results in methods.items()}
+    at = {name: position(results, normalised=normalised) for name, results in methods.items()}
     return {
         name: [
             other for other, (ns, ci) in at.items() if ns <= at[name][0] and ci >= at[name][1] and (ns, ci) != at[name]
         ]
         for name in methods
     }
+
+
+def dominance(planes: dict[str, Results], *, normalised: bool = True) -> Dominance:
+    """Who dominates whom, on all data."""
+    return {data: dominated_by(methods, normalised=normalised) for data, methods in planes.items()}
 
 
 def table_of_dominance(run: Run, planes: dict[str, Results]) -> None:
@@ -70,6 +77,7 @@ def draw_planes(planes: dict[str, Results]) -> Any:
             mark, colour = style[name]
             ax.plot(*position(results), mark, color=colour, ms=8, mfc="none" if above[name] else colour, label=name)
         ax.set_title(data, fontsize=10)
+        ax.locator_params(axis="x", nbins=5)
     for ax in list(grid.flat)[len(planes) :]:
         ax.set_axis_off()
     figure.supxlabel("nonspecificity")
