@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from reproduce.findings import FINDINGS
 from reproduce.runner import CACHE, FIGURES, HOME, Experiment, Run, experiments
 
 Cells = dict[Path, dict[str, Any]]
@@ -48,7 +49,7 @@ def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, job
         sections.append((about, run, error))
         failed += [about.name] if error else []
     unfinished = page.with_suffix(".part")
-    unfinished.write_text(_page(sections, quick, time.perf_counter() - began))
+    unfinished.write_text(_page(sections, quick=quick, whole=not (quick or only), seconds=time.perf_counter() - began))
     unfinished.replace(page)
     click.echo(f"wrote {page.relative_to(HOME.parent)}")
     if failed:
@@ -75,7 +76,7 @@ def _run(about: Experiment, number: int, total: int, **settings: object) -> tupl
     return run, error
 
 
-def _page(sections: list[tuple[Experiment, Run, str]], quick: bool, seconds: float) -> str:
+def _page(sections: list[tuple[Experiment, Run, str]], *, quick: bool, whole: bool, seconds: float) -> str:
     cells = {file: result for _, run, _ in sections for file, result in run.cells.items()}
     computed = sum(run.computed for _, run, _ in sections)
     machines = Counter(result["machine"] for result in cells.values())
@@ -90,6 +91,7 @@ def _page(sections: list[tuple[Experiment, Run, str]], quick: bool, seconds: flo
         f"{_minutes(cells):.0f} minutes on one thread, done by {by}; "
         f"the run that wrote this page did {computed} of them, in {seconds / 60:.0f} minutes. "
         f"evidentia {version('evidentia')}, NumPy {version('numpy')}, scikit-learn {version('scikit-learn')}.",
+        *(["## What was found", FINDINGS, "## What there is"] if whole else []),
         _overview(sections, cells),
     ]
     paper = None
@@ -106,10 +108,10 @@ def _page(sections: list[tuple[Experiment, Run, str]], quick: bool, seconds: flo
 def _overview(sections: list[tuple[Experiment, Run, str]], cells: Cells) -> str:
     """A line for each experiment: rows, and how many of them the paper's figures were compared with."""
     lines = [
-        "| what | rows | scores compared | within 0.03 | above ▲ | below ▼ | minutes |",
-        "| --- | --: | --: | --: | --: | --: | --: |",
+        "| paper | what | rows | scores compared | within 0.03 | above ▲ | below ▼ | minutes |",
+        "| --- | --- | --: | --: | --: | --: | --: | --: |",
     ]
-    totals = Counter[str]()
+    totals, paper = Counter[str](), None
     for about, run, _ in sections:
         counts = Counter(
             rows=sum(len(table.rows) for table in run.tables),
@@ -118,9 +120,10 @@ def _overview(sections: list[tuple[Experiment, Run, str]], cells: Cells) -> str:
             below=sum(len(table.below) for table in run.tables),
         )
         totals += counts
-        title = f"{about.paper.split(' (')[0]}, {about.place}"
-        lines.append(_overview_line(f"[{title}](#{about.anchor})", counts, _minutes(run.cells)))
-    lines.append(_overview_line("**all**", totals, _minutes(cells)))
+        first = about.paper.split(" (")[0] if about.paper != paper else ""
+        paper = about.paper
+        lines.append(_overview_line(f"{first} | [{about.place}](#{about.anchor})", counts, _minutes(run.cells)))
+    lines.append(_overview_line("all |", totals, _minutes(cells)))
     return "\n".join(lines)
 
 

@@ -125,12 +125,14 @@ class Table:
     quantity : what is compared; the columns of the figures are named after it
     short : how far below the paper a figure may fall; None where smaller is better or nothing is compared
     form : how figures are written
+    named : how many of the leading columns name a row where something is said of it; all by default
     """
 
     columns: Sequence[str]
     quantity: str = "ARI"
     short: float | None = SHORT
     form: str = ".2f"
+    named: int | None = None
     rows: list[list[str]] = field(default_factory=list)
     compared: int = 0  # rows with a figure of the paper to be compared with
     below: dict[int, str] = field(default_factory=dict)  # row that falls short: the reason
@@ -186,7 +188,7 @@ class Table:
         return "\n".join(lines)
 
     def _place(self, row: int) -> str:
-        return ", ".join(cell for cell in self.rows[row][: len(self.columns)] if cell)
+        return ", ".join(cell for cell in self.rows[row][: self.named or len(self.columns)] if cell)
 
 
 def _grouped(words: dict[int, str]) -> dict[str, list[int]]:

@@ -122,7 +122,7 @@ def _numbers_found(planes: dict[str, Results]) -> str:
 def _overview(planes: dict[str, Results]) -> str:
     """Over all data: how often dominated by none, how many others dominated, by how many."""
     above = dominance(planes)
-    twice = " (Iris and Glass count twice)" if {"Iris", "Glass"} <= set(planes) else ""
+    twice = " (Iris, Glass and DryBean count twice)" if {"Iris", "Glass"} <= set(planes) else ""
     lines = [
         f"Over {len(planes)} readings of the data{twice}:",
         "",

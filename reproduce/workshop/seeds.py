@@ -73,7 +73,10 @@ def seeds(run: Run) -> None:
     drawn = PartitionMap(
         np.array(result["coordinates"]), np.array(result["dissimilarity"]), result["stress"], result["names"]
     )
-    caption = "Hard partitions lie together, and so do fuzzy ones; EVCLUS, whose outliers have mass on ∅, lies apart"
+    caption = (
+        "The kind of a partition matters more than the method: hard ones lie on the left, fuzzy ones below, evidential "
+        "ones on the right"
+    )
     run.figure("map", PartitionMapDisplay.from_map(drawn).figure_, caption)
     run.figure("combination", _drawn(result), "Objects on which the partitions disagree become ambiguous (right)")
     table = run.table("partition", "N*", "ambiguous objects")
