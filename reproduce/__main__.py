@@ -13,10 +13,12 @@ from typing import Any
 
 import click
 
+from reproduce.data import MissingDataError, folder
 from reproduce.findings import FINDINGS
 from reproduce.runner import CACHE, FIGURES, HOME, Experiment, Run, experiments
 
 Cells = dict[Path, dict[str, Any]]
+LEFT_OUT = "Left out"
 
 
 @click.command()
@@ -38,22 +40,30 @@ def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, job
     if fresh and CACHE.exists():
         shutil.rmtree(CACHE)
     began = time.perf_counter()
+    whole = not quick and not only and _data_are_here()
     # a run of parts leaves the page of the whole and its figures alone
-    page, figures = HOME / "RESULTS.md", FIGURES
-    if quick or only:
-        page, figures = HOME / "RESULTS-part.md", HOME / "figures-part"
+    page, figures = (HOME / "RESULTS.md", FIGURES) if whole else (HOME / "RESULTS-part.md", HOME / "figures-part")
     settings = {"quick": quick, "jobs": jobs, "any_version": any_version, "figures": figures}
     sections, failed = [], []
     for number, about in enumerate(chosen, 1):
         run, error = _run(about, number, len(chosen), **settings)
         sections.append((about, run, error))
-        failed += [about.name] if error else []
+        failed += [about.name] if error and not error.startswith(LEFT_OUT) else []
     unfinished = page.with_suffix(".part")
-    unfinished.write_text(_page(sections, quick=quick, whole=not (quick or only), seconds=time.perf_counter() - began))
+    unfinished.write_text(_page(sections, quick=quick, whole=whole, seconds=time.perf_counter() - began))
     unfinished.replace(page)
     click.echo(f"wrote {page.relative_to(HOME.parent)}")
     if failed:
         raise click.ClickException(f"failed: {', '.join(failed)}")
+
+
+def _data_are_here() -> bool:
+    try:
+        folder()
+    except MissingDataError as missing:
+        click.echo(f"{missing}; what needs them is left out", err=True)
+        return False
+    return True
 
 
 def _run(about: Experiment, number: int, total: int, **settings: object) -> tuple[Run, str]:
@@ -65,13 +75,15 @@ def _run(about: Experiment, number: int, total: int, **settings: object) -> tupl
     error = ""
     try:
         about.function(run)
+    except MissingDataError as missing:
+        error = f"{LEFT_OUT}: {missing}"
     except Exception:
         error = traceback.format_exc()
-    state = "failed" if error else "done"
+    state = "left out" if error.startswith(LEFT_OUT) else "failed" if error else "done"
     marks = sum(len(table.below) for table in run.tables)
     note = f", {marks} short of the paper" if marks else ""
     click.echo(f"\r\033[K[{number}/{total}] {about.name} {state} in {time.perf_counter() - began:.0f} s{note}")
-    if error:
+    if state == "failed":
         click.echo(error, err=True)
     return run, error
 
@@ -100,7 +112,9 @@ def _page(sections: list[tuple[Experiment, Run, str]], *, quick: bool, whole: bo
             paper = about.paper
             lines.append(f"## {paper}")
         lines.append(run.markdown())
-        if error:
+        if error.startswith(LEFT_OUT):
+            lines.append(f"**{LEFT_OUT}:** the datasets are not at hand.")
+        elif error:
             lines.append(f"**Failed:** `{error.strip().splitlines()[-1]}`")
     return "\n\n".join(lines) + "\n"
 

@@ -12,7 +12,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["folder", "stored", "table", "standardised"]
+__all__ = ["MissingDataError", "folder", "stored", "table", "standardised"]
+
+
+class MissingDataError(RuntimeError):
+    """The datasets are not here: what needs them is left out."""
 
 
 def folder() -> Path:
@@ -20,7 +24,7 @@ def folder() -> Path:
     beside = Path(__file__).resolve().parents[2] / "shared"
     path = Path(os.environ.get("EVIDENTIA_SHARED", beside)) / "data"
     if not path.is_dir():
-        raise SystemExit(f"the datasets are not in {path}: set EVIDENTIA_SHARED to the folder that holds data/")
+        raise MissingDataError(f"the datasets are not in {path}: set EVIDENTIA_SHARED to the folder that holds data/")
     return path
 
 
