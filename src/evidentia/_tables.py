@@ -1,10 +1,12 @@
-"""What is read off a table of objects besides its numbers."""
+"""What comes with a table of objects besides its numbers: names and weights."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["object_index"]
+import numpy as np
+
+__all__ = ["object_index", "object_weights"]
 
 
 def object_index(X: Any) -> Any:
@@ -14,3 +16,16 @@ def object_index(X: Any) -> Any:
     index = X.index
     plain = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
     return None if plain else index
+
+
+def object_weights(sample_weight: Any, n_objects: int, default: Any) -> Any:
+    """Weights of the objects, checked; the default if none are given."""
+    if sample_weight is None:
+        return default
+    from sklearn.utils.validation import _check_sample_weight
+
+    objects = np.empty((n_objects, 1))
+    weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight must hold at least one non-zero weight")
+    return weights

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._random import random_numbers
-from evidentia._tables import object_index
+from evidentia._tables import object_index, object_weights
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
@@ -177,11 +177,7 @@ class CatECM(EvidentialClusterer):
         table = self._checked_table(X, reset=True)
         if len(table) < self.n_clusters:
             raise ValueError(f"n_samples={len(table)} should be >= n_clusters={self.n_clusters}")
-        weights = np.ones(len(table))
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, np.empty((len(table), 1)), ensure_non_negative=True)
-            if not weights.any():
-                raise ValueError("sample_weight must hold at least one non-zero weight")
+        weights = object_weights(sample_weight, len(table), default=np.ones(len(table)))
         self._encoder = CategoryEncoder(_column_names(X, self.n_features_in_), missing=self.missing)
         codes = self._encoder.fit_encode(table)
         rng = random_numbers(self.random_state)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
 from evidentia import _parameters as rule
 from evidentia._random import random_numbers
-from evidentia._tables import object_index
+from evidentia._tables import object_index, object_weights
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
@@ -163,11 +162,7 @@ CredalPartition, default="k-means++"
         """
         self._check_parameters()
         data = self._checked_objects(X, reset=True)
-        weights = np.empty(0)
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
-            if not weights.any():
-                raise ValueError("sample_weight must hold at least one non-zero weight")
+        weights = object_weights(sample_weight, len(data), default=np.empty(0))
         rng = random_numbers(self.random_state)
         lifted = _lifted(data)
         with block_map(self.n_jobs) as apply:

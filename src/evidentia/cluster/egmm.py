@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
 from evidentia._random import random_numbers
-from evidentia._tables import object_index
+from evidentia._tables import object_index, object_weights
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
@@ -154,11 +154,7 @@ class EGMM(EvidentialClusterer):
         """
         self._check_parameters()
         data = self._checked_objects(X, reset=True)
-        weights = np.ones(len(data))
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
-            if not weights.any():
-                raise ValueError("sample_weight must hold at least one non-zero weight")
+        weights = object_weights(sample_weight, len(data), default=np.ones(len(data)))
         with block_map(self.n_jobs) as apply:
             solver = _Solver(self, data, weights, random_numbers(self.random_state), apply)
             run = self._one_or_two_steps(solver.solve, solver.partition_of)

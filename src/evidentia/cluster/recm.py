@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._random import random_numbers
-from evidentia._tables import object_index
+from evidentia._tables import object_index, object_weights
 from evidentia.belief import FocalSets
 from evidentia.cluster import _relational
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
@@ -192,11 +192,7 @@ class RECM(EvidentialClusterer):
         """
         self._check_parameters()
         D = self._training_dissimilarities(X)
-        weights = np.empty(0)
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, D, dtype=np.float64, ensure_non_negative=True)
-            if not weights.any():
-                raise ValueError("sample_weight must hold at least one non-zero weight")
+        weights = object_weights(sample_weight, len(D), default=np.empty(0))
         rng = random_numbers(self.random_state)
         with block_map(self.n_jobs) as apply:
             run, solver = self._solved(D, weights, rng, apply)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._random import random_numbers
+from evidentia._tables import object_weights
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
 from evidentia.mixture.models import MODELS, model_name, n_parameters
@@ -176,11 +177,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         """
         rule.check_parameters(self, self._rules)
         data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
-            if not weights.any():
-                raise ValueError("sample_weight must hold at least one non-zero weight")
+        weights = object_weights(sample_weight, len(data), default=None)
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
