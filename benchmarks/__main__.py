@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import platform
+import time
 import traceback
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -43,8 +44,10 @@ def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: P
     progress = Console(stderr=True)
     rows: dict[str, list[Row]] = {}
     failed = False
-    for name, function in chosen.items():
-        progress.print(f"{name} ...", highlight=False)
+    began = time.perf_counter()
+    for number, (name, function) in enumerate(chosen.items(), 1):
+        passed = (time.perf_counter() - began) / 60
+        progress.print(f"[{number}/{len(chosen)}] {name}, after {passed:.1f} minutes", highlight=False, markup=False)
         try:
             rows[name] = function(quick)
         except Exception as error:  # the other benchmarks still have something to say
@@ -54,7 +57,7 @@ def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: P
         if quick:
             for row in rows[name]:
                 row.met = None
-    environment = _environment(quick)
+    environment = _environment(quick, (time.perf_counter() - began) / 60)
     _show(rows, environment)
     if json_path is not None:
         record = [{"benchmark": name, **asdict(row)} for name, some in rows.items() for row in some]
@@ -71,8 +74,9 @@ def _chosen(every: dict[str, Benchmark], only: tuple[str, ...]) -> dict[str, Ben
     return {full: function for full, function in every.items() if not only or {full, full.split(".")[0]} & set(only)}
 
 
-def _environment(quick: bool) -> dict[str, Any]:
+def _environment(quick: bool, minutes: float) -> dict[str, Any]:
     return {
+        "minutes": minutes,
         "python": platform.python_version(),
         "processor": platform.machine(),
         "processors": os.cpu_count(),
@@ -127,7 +131,9 @@ def _markdown(rows: dict[str, list[Row]], environment: dict[str, Any]) -> str:
     lines = [
         "# Time, memory and quality",
         "",
-        "Written by `make benchmark`" + (" (quick: small sizes)." if environment["quick"] else "."),
+        "Written by `make benchmark`"
+        + (" (quick: small sizes)." if environment["quick"] else ".")
+        + f" It took {environment['minutes']:.0f} minutes.",
         "",
         f"Measured on {environment['processors']} processors ({environment['processor']}) with "
         f"Python {environment['python']}, {packages}.",
