@@ -63,21 +63,16 @@ PRINTED: dict[tuple[int, float], list[tuple[Cell, Cell, Cell, Cell]]] = {
 
 
 def covered(mixture: int, model: str, seed: int, n_bootstraps: int) -> dict[str, Any]:
-    """Coverage and length at both levels for one dataset; equal seeds draw equal bootstrap samples for both."""
+    """Coverage and length at both levels, from the same bootstrap samples, for one dataset."""
     sample = make_gaussian_mixture(mixture, 300, as_bunch=True, random_state=seed)
+    covariances = None if model == "Auto" else model
+    method = BootClus(3, mixture=covariances, n_bootstraps=n_bootstraps, warm_start=True, random_state=seed, n_jobs=1)
     found: dict[str, Any] = {}
     for level in LEVELS:
-        fitted = BootClus(
-            3,
-            mixture=None if model == "Auto" else model,
-            n_bootstraps=n_bootstraps,
-            confidence=level,
-            random_state=seed,
-            n_jobs=1,
-        ).fit(sample.data)
-        result = fitted.intervals_.coverage(sample.posterior)
+        method.set_params(confidence=level).fit(sample.data)
+        result = method.intervals_.coverage(sample.posterior)
         found |= {f"{name} {level}": value for name, value in result._asdict().items()}
-    return found | {"model": fitted.mixture_.model_}
+    return found | {"model": method.mixture_.model_}
 
 
 def _table(run: Run, mixture: int) -> None:

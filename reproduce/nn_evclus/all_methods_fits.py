@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from evidentia.cluster import BPEC, CCM, ECM, EGMM, EVCLUS, MECM, NNEVCLUS, RECM, ECMdd, EKNNClus, WECMdd
 from evidentia.dissimilarity import DissimilarityPCA
 from reproduce.data import table as data_of
+from reproduce.nn_evclus.attribute_fits import LARGEST
 from reproduce.nn_evclus.planes import place
 
 CLASSES: dict[str, Any] = {
@@ -25,7 +26,6 @@ CLASSES: dict[str, Any] = {
     "EGMM": EGMM,
     "EK-NNclus": EKNNClus,
 }
-MANY = ("Letters4p1", "S2", "S4", "D31")  # 3100 to 5000 objects
 
 
 def defaults(data: str, method: str, seed: int, standardise: bool = True) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def defaults(data: str, method: str, seed: int, standardise: bool = True) -> dic
     settings: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
     if method != "EK-NNclus":  # which finds the number of clusters
         settings["n_clusters"] = int(y.max()) + 1
-    if method == "MECM" and data in MANY:  # what the library does from 5001 objects on
+    if method == "MECM" and data in LARGEST:  # what the library does from 5001 objects on
         settings["n_candidates"] = 500
     inputs: dict[str, Any] = {"X": X}
     began = time.process_time()

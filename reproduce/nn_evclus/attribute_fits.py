@@ -20,6 +20,7 @@ QUANTILES = {
     "DryBean": 0.5, "DryBean scaled first": 0.5, "Leaves5p1": 0.2,
 }  # fmt: skip
 LARGE = ("Letters4p1", "Segment", "S2", "S4", "D31", "DryBean", "DryBean scaled first")  # more than 1000 objects
+LARGEST = ("Letters4p1", "S2", "S4", "D31")  # 3100 to 5000
 
 
 def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
@@ -53,9 +54,9 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
         return ECM(c, focal_sets=two_steps, delta=5, init=start, **five)
     if method in ("CCM", "CCM-bp"):
         # the frame left out but for two clusters (T_c = 2: at most two clusters in a set); prototypes that coincide in
-        # the end do so slowly
-        family = FocalSets.pairs(c, omega=c == 2)
-        return CCM(c, focal_sets=family, delta=5, gamma=1, beta=2, tol=1e-8, max_iter=3000, init=start, **five)
+        # the end do so slowly, as on Wine
+        family, tol = FocalSets.pairs(c, omega=c == 2), 1e-6 if data in LARGE else 1e-8
+        return CCM(c, focal_sets=family, delta=5, gamma=1, beta=2, tol=tol, max_iter=3000, init=start, **five)
     if method in ("BPEC", "BPEC (Euclidean)"):
         metric = "adaptive" if method == "BPEC" else "euclidean"
         return BPEC(c, focal_sets=two_steps, delta=5, metric=metric, **common)

@@ -680,3 +680,25 @@ def test_pair_intervals_object_stands_alone():
     assert intervals.pairs.tolist() == [[0, 2]]
     assert (intervals.belief.tolist(), intervals.plausibility.tolist()) == ([0.0], [0.0])
     assert repr(intervals) == "PairIntervals(1 pairs of 2 objects, confidence 0.5)"
+
+
+def test_other_levels_from_the_same_samples(monkeypatch):
+    """With a warm start only what depends on the level is done again, with the result of a fit from nothing."""
+    X = make_gaussian_mixture(2, 60, random_state=0)[0]
+    settings = {"n_clusters": 3, "n_bootstraps": 20, "mixture": "EEE", "random_state": 1}
+    warm = BootClus(**settings, warm_start=True).fit(X)
+    calls = []
+    refit = BootClus._fit_mixtures
+    monkeypatch.setattr(BootClus, "_fit_mixtures", lambda *arguments: calls.append(1) or refit(*arguments))
+    warm.set_params(confidence=0.95, focal_sets="simple").fit(X)
+    assert not calls
+    cold = BootClus(**settings, confidence=0.95, focal_sets="simple").fit(X)
+    np.testing.assert_array_equal(warm.credal_partition_.masses, cold.credal_partition_.masses)
+    np.testing.assert_array_equal(warm.intervals_.lower, cold.intervals_.lower)
+    calls.clear()
+    for change in ({"random_state": 2}, {"n_bootstraps": 10}, {"mixture": "EII"}, {"n_clusters": 2}):
+        warm.set_params(**change).fit(X)
+    warm.fit(X + 1)
+    assert len(calls) == 5
+    warm.set_params(confidence=0.8).fit(X + 1)
+    assert len(calls) == 5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,17 @@ _TOLERANCE, _TOLERANCE_UP_TO = 1e-5, 300  # of EM, and the number of objects bey
 # Samples are fitted until the log-likelihood changes by no more than this, whatever its size: the estimates of a sample
 # differ from those of the data by half a unit a parameter, of which EM must not leave out much.
 _LARGEST_CHANGE = 0.01
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """The mixtures, and what they were fitted for."""
+
+    task: str
+    mixture: ParsimoniousGaussianMixture
+    posterior: np.ndarray
+    bootstraps: Bootstraps
+    for_references: np.random.SeedSequence
 
 
 class BootClus(EvidentialClusterer):
@@ -86,6 +99,10 @@ class BootClus(EvidentialClusterer):
         Sweeps over the objects when masses are fitted.
     tol : float, default=1e-6
         The sweeps end when e_t = (e_{t-1} + relative change of the objective) / 2 falls below it.
+    warm_start : bool, default=False
+        Fit again to the same data with the mixtures of the call before, which take most of the time: for other levels,
+        focal sets or pairs (``set_params(confidence=0.95).fit(X)``). Mixtures are fitted anew where the data,
+        ``n_clusters``, ``n_bootstraps``, ``mixture`` or ``random_state`` have changed.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``: each sample has a seed of its own.
     n_jobs : int or None
@@ -146,6 +163,7 @@ class BootClus(EvidentialClusterer):
         | rule.choice("E", "V", *MODELS)
         | rule.kind(ParsimoniousGaussianMixture, words="a ParsimoniousGaussianMixture"),
         "n_pairs": rule.choice("auto", "all") | rule.integer(2),
+        "warm_start": rule.flag,
     }
 
     def __init__(
@@ -160,6 +178,7 @@ class BootClus(EvidentialClusterer):
         n_neighbors: int = 2,
         max_iter: int = 1000,
         tol: float = 1e-6,
+        warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -173,6 +192,7 @@ class BootClus(EvidentialClusterer):
         self.n_neighbors = n_neighbors
         self.max_iter = max_iter
         self.tol = tol
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -191,23 +211,9 @@ class BootClus(EvidentialClusterer):
         self._check_parameters()
         data = self._checked_objects(X, reset=True)
         values = np.ascontiguousarray(data, dtype=float)
-        for_mixture, for_samples, for_references = seed_sequence(self.random_state).spawn(3)
-        mixture = self._fitted_mixture(values, for_mixture)
-        posterior = mixture.predict_proba(values)
-        with self._progress(self.n_bootstraps, "samples") as advance:
-            bootstraps = bootstrap_mixture(
-                values,
-                mixture.parameters_,
-                posterior,
-                self.n_bootstraps,
-                for_samples,
-                tol=min(mixture.tol, _LARGEST_CHANGE / (1 + abs(mixture.log_likelihood_))),
-                max_iter=mixture.max_iter,
-                regularization=mixture.reg_covar,
-                n_jobs=self.n_jobs,
-                advance=advance,
-            )
-        references = self._references(posterior, np.random.default_rng(for_references))
+        fitted = self._fitted(values)
+        mixture, bootstraps, posterior = fitted.mixture, fitted.bootstraps, fitted.posterior
+        references = self._references(posterior, np.random.default_rng(fitted.for_references))
         asked = self._family_of(posterior)
         family = Family.of(asked)
         with block_map(self.n_jobs) as apply:
@@ -238,6 +244,36 @@ class BootClus(EvidentialClusterer):
         if reset:
             check_enough_objects(data, data, self.n_clusters or 1)
         return data
+
+    def _fitted(self, values: np.ndarray) -> _Fitted:
+        """The mixtures of the data and of the samples; with ``warm_start`` those of the call before if they serve."""
+        if not self.warm_start:
+            return self._fit_mixtures(values, "")
+        given = self.mixture.get_params() if isinstance(self.mixture, ParsimoniousGaussianMixture) else self.mixture
+        task = f"{(values.shape, self.n_clusters, self.n_bootstraps, given, str(self.random_state))}"
+        task += hashlib.sha256(values.data).hexdigest()
+        known: _Fitted | None = getattr(self, "_known", None)
+        self._known = known if known is not None and known.task == task else self._fit_mixtures(values, task)
+        return self._known
+
+    def _fit_mixtures(self, values: np.ndarray, task: str) -> _Fitted:
+        for_mixture, for_samples, for_references = seed_sequence(self.random_state).spawn(3)
+        mixture = self._fitted_mixture(values, for_mixture)
+        posterior = mixture.predict_proba(values)
+        with self._progress(self.n_bootstraps, "samples") as advance:
+            bootstraps = bootstrap_mixture(
+                values,
+                mixture.parameters_,
+                posterior,
+                self.n_bootstraps,
+                for_samples,
+                tol=min(mixture.tol, _LARGEST_CHANGE / (1 + abs(mixture.log_likelihood_))),
+                max_iter=mixture.max_iter,
+                regularization=mixture.reg_covar,
+                n_jobs=self.n_jobs,
+                advance=advance,
+            )
+        return _Fitted(task, mixture, posterior, bootstraps, for_references)
 
     def _fitted_mixture(self, data: np.ndarray, seed: np.random.SeedSequence) -> ParsimoniousGaussianMixture:
         """The mixture asked for, fitted to the data."""
