@@ -12,7 +12,7 @@ help:
 	@echo "make test       install the extras, run linter, type checker and every test"
 	@echo "make test-long  the statistical studies and the large datasets"
 	@echo "make benchmark  speed, memory and quality beside other implementations (25 minutes)"
-	@echo "make reproduce  the tables and figures of the papers (under an hour); reproduce-quick: a few minutes"
+	@echo "make reproduce  the tables and figures of the papers (under an hour on two cores); reproduce-quick: a few minutes"
 	@echo "make clean      remove .venv, demo/ and caches"
 
 $(BIN)/python:
