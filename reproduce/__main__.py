@@ -26,7 +26,9 @@ LEFT_OUT = "Left out"
 @click.option("--quick", is_flag=True, help="Fewer seeds and smaller data: a few minutes.")
 @click.option("--fresh", is_flag=True, help="Forget earlier results.")
 @click.option("--any-version", is_flag=True, help="Use earlier results even if the library has changed since.")
-@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Worker processes.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True, help="Worker processes."
+)
 @click.option("--list", "only_list", is_flag=True, help="Show the names of the experiments and stop.")
 def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, jobs: int, only_list: bool) -> None:
     """Regenerate the tables and figures of the papers. An interrupted run goes on where it was."""
@@ -49,6 +51,8 @@ def main(only: tuple[str, ...], quick: bool, fresh: bool, any_version: bool, job
         run, error = _run(about, number, len(chosen), **settings)
         sections.append((about, run, error))
         failed += [about.name] if error and not error.startswith(LEFT_OUT) else []
+    if failed:  # nothing good is replaced by half of it
+        page = HOME / "RESULTS-part.md"
     unfinished = page.with_suffix(".part")
     unfinished.write_text(_page(sections, quick=quick, whole=whole, seconds=time.perf_counter() - began))
     unfinished.replace(page)

@@ -120,3 +120,26 @@ def test_the_committed_page_hides_nothing():
     assert len(figures) > 10
     for figure in figures:
         assert (runner.HOME / figure).exists(), figure
+
+
+def test_a_run_that_fails_leaves_the_page_alone(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+    from reproduce import __main__ as program
+
+    def broken(run):
+        """Something."""
+        raise ValueError("broken")
+
+    page = tmp_path / "here" / "RESULTS.md"
+    page.parent.mkdir()
+    page.write_text("good")
+    monkeypatch.setattr(program, "HOME", page.parent)
+    monkeypatch.setattr(program, "_data_are_here", lambda: True)
+    broken.__module__ = "reproduce.some.broken"
+    monkeypatch.setattr(program, "experiments", lambda: [Experiment("paper", "Table 0", "nothing", broken)])
+    done = CliRunner().invoke(program.main, [])
+    assert done.exit_code == 1
+    assert "failed: some.broken" in done.output
+    assert page.read_text() == "good"
+    assert "**Failed:** `ValueError: broken`" in (page.parent / "RESULTS-part.md").read_text()
+    assert "'--jobs'" in CliRunner().invoke(program.main, ["--jobs", "0"]).output
