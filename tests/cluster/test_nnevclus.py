@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 torch = pytest.importorskip("torch")
 
 from evidentia import FocalSets  # noqa: E402
-from evidentia.cluster import NNEVCLUS  # noqa: E402
+from evidentia.cluster import NNEVCLUS, BeliefPeaks  # noqa: E402
 from evidentia.cluster import _nn_losses as losses  # noqa: E402
 from evidentia.cluster._conflict_problems import link_form  # noqa: E402
 from evidentia.cluster._nn_model import MassNetwork, weight_penalty  # noqa: E402
@@ -332,3 +332,12 @@ def test_bad_labels_and_constraints(blobs):
         quick(3).fit(X, constraints=Constraints(must_link=[(0, 500)]))
     with pytest.raises(TypeError, match="Constraints object"):
         quick(3).fit(X, constraints=[(0, 1)])
+
+
+def test_belief_peaks_are_looked_for_in_the_metric_of_the_network(monkeypatch):
+    asked = []
+    fit = BeliefPeaks.fit
+    monkeypatch.setattr(BeliefPeaks, "fit", lambda self, X, y=None: asked.append(self.metric) or fit(self, X, y))
+    X = load_iris().data
+    NNEVCLUS(3, init="belief-peaks", metric="cityblock", max_iter=5, random_state=0).fit(X)
+    assert asked == ["cityblock"]

@@ -194,3 +194,11 @@ def test_map_of_partitions_keeps_distances(method):
     assert shown[0, 1] == pytest.approx(0, abs=1e-3)
     np.testing.assert_allclose(shown, result.dissimilarity, atol=0.05)
     assert result.stress < 0.1
+
+
+def test_the_same_pairs_serve_all_comparisons_of_a_map():
+    """Whatever the random state: equal partitions then lie at equal distances from a third."""
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(3, size=(2, 300))
+    found = map_of_partitions([one, one.copy(), other], n_pairs=200, random_state=np.random.default_rng(1))
+    assert found.dissimilarity[0, 2] == found.dissimilarity[1, 2]
