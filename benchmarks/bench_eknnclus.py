@@ -89,7 +89,7 @@ def growth(quick: bool) -> list[Row]:
 
 def _search(n: int, kind: str) -> Task:
     """Sweeps until nobody moves, from random labels, on a graph that is there."""
-    from evidentia.cluster._eknnclus_graph import Evidence, Graph, neighbors_of_all
+    from evidentia.cluster.neighbors._graph import Evidence, Graph, neighbors_of_all
     from evidentia.dissimilarity.neighbors import finder
     from evidentia.dissimilarity.sources import AttributeSource
 

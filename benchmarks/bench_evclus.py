@@ -129,7 +129,7 @@ def _loop(
 
 def _sampled_pairs(X: np.ndarray, d0: float | None = None) -> tuple[Any, float]:
     """The problem of k-EVCLUS: pairs drawn once or twice weigh once or twice; and d0."""
-    from evidentia.cluster._conflict_problems import SomePairs
+    from evidentia.cluster.evclus._conflict_problems import SomePairs
     from evidentia.dissimilarity.sampling import random_pairs
     from evidentia.dissimilarity.transform import to_conflict
 
@@ -176,7 +176,7 @@ def _sweep_problem(every: int) -> tuple[Any, Any, dict[str, np.ndarray], np.ndar
 
 
 def _descend(problem: Any, family: Any, masses: np.ndarray, order: np.ndarray, sweeps: int) -> Any:
-    from evidentia.cluster._conflict_problems import Links
+    from evidentia.cluster.evclus._conflict_problems import Links
 
     return problem.descend(masses, family, order, sweeps, 0.0, Links.none(problem.n), 0.0)
 
@@ -538,8 +538,8 @@ def _protein_fit(family: str) -> Task:
 
 def _protein_loop() -> Task:
     from evidentia import CredalPartition, FocalSets
-    from evidentia.cluster._conflict_problems import SomePairs
     from evidentia.cluster._medoid_starts import random_masses
+    from evidentia.cluster.evclus._conflict_problems import SomePairs
     from evidentia.dissimilarity.transform import to_conflict
 
     data = _stored("protein")

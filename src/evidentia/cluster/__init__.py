@@ -1,21 +1,21 @@
 """Evidential clustering: one algorithm a file."""
 
-from evidentia.cluster.belief_peaks import BeliefPeaks
-from evidentia.cluster.bootclus import BootClus
-from evidentia.cluster.bpec import BPEC
-from evidentia.cluster.catecm import CatECM
-from evidentia.cluster.ccm import CCM
-from evidentia.cluster.cecm import CECM
-from evidentia.cluster.ecm import ECM
-from evidentia.cluster.ecmdd import ECMdd
-from evidentia.cluster.egmm import EGMM
-from evidentia.cluster.eknnclus import EKNNClus
-from evidentia.cluster.evclus import EVCLUS
-from evidentia.cluster.mecm import MECM
-from evidentia.cluster.nnevclus import NNEVCLUS
-from evidentia.cluster.recm import RECM
-from evidentia.cluster.secm import SECM
-from evidentia.cluster.wecmdd import WECMdd
+from evidentia.cluster.evclus.evclus import EVCLUS
+from evidentia.cluster.evclus.nnevclus import NNEVCLUS
+from evidentia.cluster.mixtures.bootclus import BootClus
+from evidentia.cluster.mixtures.egmm import EGMM
+from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+from evidentia.cluster.neighbors.eknnclus import EKNNClus
+from evidentia.cluster.prototypes.bpec import BPEC
+from evidentia.cluster.prototypes.catecm import CatECM
+from evidentia.cluster.prototypes.ccm import CCM
+from evidentia.cluster.prototypes.cecm import CECM
+from evidentia.cluster.prototypes.ecm import ECM
+from evidentia.cluster.prototypes.secm import SECM
+from evidentia.cluster.relational.ecmdd import ECMdd
+from evidentia.cluster.relational.mecm import MECM
+from evidentia.cluster.relational.recm import RECM
+from evidentia.cluster.relational.wecmdd import WECMdd
 
 __all__ = [
     "BeliefPeaks",

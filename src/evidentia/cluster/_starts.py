@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from evidentia.cluster.belief_peaks import BeliefPeaks
+    from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 
 __all__ = [
     "representative_sample",
@@ -65,7 +65,7 @@ def belief_peaks(
     """Belief peaks of the objects, found as ``finder`` says; the number of clusters must be that of the estimator."""
     from sklearn.base import clone
 
-    from evidentia.cluster.belief_peaks import BeliefPeaks
+    from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 
     peaks = BeliefPeaks(n_clusters, metric=metric, random_state=estimator.random_state, n_jobs=estimator.n_jobs)
     if isinstance(finder, BeliefPeaks):

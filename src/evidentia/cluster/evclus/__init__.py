@@ -1,0 +1,1 @@
+"""Masses whose conflicts match the dissimilarities: EVCLUS, and the network that does the same."""

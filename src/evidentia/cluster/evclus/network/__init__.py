@@ -1,0 +1,1 @@
+"""The network of NN-EVCLUS and its training. Needs torch."""

@@ -1,0 +1,1 @@
+"""Methods built on Gaussian mixtures."""

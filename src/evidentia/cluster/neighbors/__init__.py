@@ -1,0 +1,1 @@
+"""Methods that look at the nearest neighbours of each object."""

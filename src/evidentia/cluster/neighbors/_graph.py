@@ -1,0 +1,166 @@
+"""The graph of neighbours that EK-NNclus works on: who is near whom, and the weight of that evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from evidentia.cluster.neighbors._kernels import agreement, relabel, write_masses
+from evidentia.dissimilarity.neighbors import Finder, Neighbors
+from evidentia.optimize.blocks import row_blocks
+
+__all__ = ["Evidence", "Graph", "as_rows", "neighbors_of_all", "nearest_stored"]
+
+_LEAST_SUPPORT, _MOST_SUPPORT = 1e-6, 1 - 1e-9  # weights stay in [1e-6, 20.7]: twins and far objects are safe
+_QUANTILE_VALUES = 10_000_000  # distances that tell the quantile; of more, every second, third ... object serves
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """phi(d) = exp(-(d / scale)^power): the degree of support that two objects are in the same cluster."""
+
+    scale: float
+    power: float
+
+    @classmethod
+    def learnt(cls, neighbors: sparse.csr_matrix, q: float, power: float) -> Evidence:
+        """``scale^power`` is the q-quantile of d^power between objects and their neighbours."""
+        d = np.asarray(neighbors.data, dtype=float)
+        d = d[:: max(1, len(d) // _QUANTILE_VALUES)]
+        largest = float(d.max(initial=0.0))
+        if largest == 0:
+            return cls(1.0, power)  # all neighbours are twins
+        relative = (d / largest) ** power  # no overflow, whatever the unit
+        quantile = float(np.quantile(relative, q)) or float(relative[relative > 0].mean())
+        return cls(largest * max(quantile, np.finfo(float).tiny) ** (1 / power), power)
+
+    def weights(self, d: np.ndarray) -> np.ndarray:
+        """w = -log(1 - phi(d))."""
+        with np.errstate(over="ignore"):
+            support = np.exp(-((np.asarray(d, dtype=float) / self.scale) ** self.power))
+        return -np.log1p(-np.clip(support, _LEAST_SUPPORT, _MOST_SUPPORT))
+
+    def of(self, neighbors: sparse.csr_matrix) -> sparse.csr_matrix:
+        """The graph with weights in place of distances."""
+        return sparse.csr_matrix((self.weights(neighbors.data), neighbors.indices, neighbors.indptr), neighbors.shape)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Weights of evidence between objects, in compressed rows."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+    symmetric: bool
+
+    @classmethod
+    def of(cls, weights: sparse.csr_matrix, kind: str) -> Graph:
+        """ "union": i and j are neighbours when either is near the other; "mean": then with half the weight;
+        "directed": only the neighbours of i speak about i."""
+        if kind == "union":
+            weights = weights.maximum(weights.T.tocsr())
+        elif kind == "mean":
+            weights = (weights + weights.T.tocsr()) / 2
+        weights = weights.tocsr()
+        return cls(weights.indptr, weights.indices, weights.data, kind != "directed")
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def agreement(self, labels: np.ndarray) -> float:
+        return float(agreement(self.indptr, self.indices, self.weights, labels))
+
+    def search(
+        self, labels: np.ndarray, rng: np.random.Generator, max_iter: int, orders: Any = None
+    ) -> tuple[np.ndarray, list[float], bool]:
+        """Sweep until nobody moves: final labels 0..c-1, the objective after every sweep, whether it ended.
+
+        ``orders``: the orders of visits, one a sweep; drawn by default.
+        """
+        n = len(self)
+        labels = renumbered(labels)
+        awake = np.ones(n, dtype=bool)
+        support = np.zeros(int(labels.max()) + 1)
+        objective = self.agreement(labels)
+        history: list[float] = []
+        converged = False
+        while not converged and len(history) < max_iter:
+            order = rng.permutation(n) if orders is None else np.asarray(orders[len(history)])
+            moves, gain = self._sweep(order, labels, awake, support, False)
+            objective += gain
+            history.append(objective)
+            converged = moves == 0
+        if self.symmetric and converged:
+            labels, objective = self._settled(labels, objective, max_iter)
+            history[-1] = objective
+        return renumbered(labels), history, converged
+
+    def _settled(self, labels: np.ndarray, objective: float, max_iter: int) -> tuple[np.ndarray, float]:
+        """Ties go to the lowest label, as in the masses: the objective stays, and `labels` of the partition agree."""
+        labels = renumbered(labels)
+        n = len(labels)
+        awake = np.ones(n, dtype=bool)
+        support = np.zeros(int(labels.max()) + 1)
+        for _ in range(max_iter):
+            moves, gain = self._sweep(np.arange(n), labels, awake, support, True)
+            objective += gain
+            if moves == 0:
+                break
+        return labels, objective
+
+    def _sweep(self, order, labels, awake, support, settle) -> tuple[int, float]:
+        return relabel(self.indptr, self.indices, self.weights, self.symmetric, order, labels, awake, support, settle)
+
+    def masses(self, labels: np.ndarray, n_clusters: int, apply: Callable) -> np.ndarray:
+        """(n, c + 2) masses of the empty set, the clusters and the frame: the neighbours by Dempster's rule."""
+        n = len(self)
+        out = np.empty((n, n_clusters + 2))
+        fixed = (self.indptr, self.indices, self.weights, labels)
+        apply(write_masses, [(*fixed, start, stop, n_clusters, out) for start, stop in row_blocks(n)])
+        return out
+
+
+def renumbered(labels: np.ndarray) -> np.ndarray:
+    """Labels 0..c-1, in their order, as a new array."""
+    return np.unique(labels, return_inverse=True)[1].astype(np.int32).reshape(-1)
+
+
+# ---- who is near whom -----------------------------------------------------------------------------------------------
+
+
+def neighbors_of_all(find: Finder, n: int, n_neighbors: int) -> sparse.csr_matrix:
+    """(n, n) distances of every object to its nearest others; objects at distance zero are stored too."""
+    found = Neighbors.of_all(find, n, n_neighbors)
+    return as_rows(found.index, found.distance, n)
+
+
+def as_rows(index: np.ndarray, distance: np.ndarray, n_columns: int) -> sparse.csr_matrix:
+    """A table of neighbours and their distances as a sparse matrix."""
+    n, k = index.shape
+    indptr = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**31 else np.int64)
+    return sparse.csr_matrix((distance.reshape(-1), index.reshape(-1), indptr), (n, n_columns))
+
+
+def nearest_stored(matrix: sparse.csr_matrix, n_neighbors: int | None, *, drop_diagonal: bool) -> sparse.csr_matrix:
+    """Of the stored entries of every row (zeros included) the ``n_neighbors`` smallest, all for None."""
+    matrix = sparse.csr_matrix(matrix)
+    matrix.sort_indices()
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    keep = np.ones(matrix.nnz, dtype=bool)
+    if drop_diagonal:
+        keep = matrix.indices != rows
+    if n_neighbors is not None:
+        order = np.lexsort((matrix.data, rows))
+        order = order[keep[order]]
+        begin = np.concatenate([[0], np.cumsum(np.bincount(rows[keep], minlength=matrix.shape[0]))[:-1]])
+        rank = np.arange(len(order)) - begin[rows[order]]
+        keep = np.zeros(matrix.nnz, dtype=bool)
+        keep[order[rank < n_neighbors]] = True
+    count = np.bincount(rows[keep], minlength=matrix.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(count)]).astype(matrix.indptr.dtype)
+    return sparse.csr_matrix((matrix.data[keep], matrix.indices[keep], indptr), matrix.shape)

@@ -1,0 +1,1 @@
+"""Methods with prototypes among attributes: evidential c-means and its relatives."""

@@ -1,0 +1,1 @@
+"""Methods for dissimilarities whose prototypes are objects, or means of objects."""

@@ -1,0 +1,188 @@
+"""What networks find on the data of the paper: quick examples, and the means over seeds in the long tests."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.metrics import adjusted_rand_score
+
+torch = pytest.importorskip("torch")
+
+from evidentia import FocalSets  # noqa: E402
+from evidentia.cluster import EVCLUS, NNEVCLUS  # noqa: E402
+from evidentia.cluster.evclus.network import losses as losses  # noqa: E402
+from evidentia.constraints import Constraints  # noqa: E402
+from evidentia.datasets import load_digits, make_circles, make_fourclass  # noqa: E402
+from evidentia.dissimilarity import DissimilarityPCA  # noqa: E402
+from evidentia.dissimilarity.transform import decay, to_conflict  # noqa: E402
+from evidentia.metric import KFDA, KPCCA, PCCA  # noqa: E402
+
+
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_pair_losses_are_what_they_say(offset):
+    """The loss multiplied out, and distances from products, against double loops; also far from the origin."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) + offset
+    conflict = np.array(FocalSets.pairs(3).conflict)
+    masses = rng.dirichlet(np.ones(len(conflict)), size=40)
+    delta = to_conflict(cdist(X, X), 2.0)
+    fast = losses.conflicts_wanted(torch.as_tensor(X), decay(2.0))
+    np.testing.assert_allclose(fast.numpy(), delta, atol=1e-9)
+    single = losses.conflicts_wanted(torch.as_tensor(X, dtype=torch.float32), decay(2.0))
+    np.testing.assert_allclose(single.numpy(), delta, atol=2e-4 if offset else 2e-6)
+    gap = masses @ conflict @ masses.T - delta
+    wanted = sum(gap[i, j] ** 2 for i in range(40) for j in range(40) if i != j) / (40 * 39)
+    value = losses.all_pairs_loss(*(torch.as_tensor(v) for v in (masses, delta, conflict, np.sum(delta**2))))
+    assert float(value) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_example_4_recognises_new_draws(shared_data):
+    """Fourclass with the detector of the paper: its loss or a smaller one, and outliers among new objects found."""
+    X, _y = shared_data("fourclass")
+    model = NNEVCLUS(
+        4,
+        focal_sets="pairs",
+        d0_quantile=0.9,
+        hidden_layer_sizes=20,
+        outlier_detector="one-class-svm",
+        random_state=0,
+    ).fit(X)
+    assert model.loss_ <= 5.6e-3
+    fresh, classes = make_fourclass(1000, random_state=7)
+    partition = model.predict_mass(fresh)
+    centres = np.array([[0, 0], [0, 4], [4, 0], [4, 4]])
+    near = cdist(fresh, centres).min(axis=1) < 1.5
+    assert adjusted_rand_score(classes[near], partition.labels[near]) > 0.9  # four clusters
+    far = cdist(fresh, X).min(axis=1) > 1.5
+    assert far.sum() >= 3
+    assert set(np.flatnonzero(far)) <= set(partition.outliers)
+    assert len(partition.outliers) < 80
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_example_5_circles_from_pairs(seed):
+    X, y = make_circles(500, random_state=seed)
+    pairs = Constraints.from_labels(y, 50, random_state=seed)
+    metric = KPCCA(1, gamma=0.3, random_state=0)
+    model = NNEVCLUS(2, hidden_layer_sizes=30, alpha=0.01, xi=0.1, metric=metric, random_state=0)
+    assert adjusted_rand_score(y, model.fit(X, constraints=pairs).labels_) >= 0.98
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_example_5_circles_from_labels(seed):
+    X, y = make_circles(500, random_state=seed)
+    known = np.random.default_rng(seed).choice(500, 50, replace=False)
+    labels = np.full(500, -1)
+    labels[known] = y[known]
+    model = NNEVCLUS(2, hidden_layer_sizes=30, alpha=0.01, nu=0.1, metric=KFDA(1), random_state=0).fit(X, labels)
+    assert adjusted_rand_score(y, model.labels_) >= 0.98
+
+
+def shifted_distance(images):
+    """Smallest Euclidean distance over shifts by one pixel: no triangle inequality."""
+    n = len(images)
+    frame = np.pad(images, ((0, 0), (1, 1), (1, 1)))
+    best = np.full((n, n), np.inf)
+    flat = images.reshape(n, -1)
+    for down in range(3):
+        for right in range(3):
+            best = np.minimum(best, cdist(flat, frame[:, down : down + 8, right : right + 8].reshape(n, -1)))
+    best = np.minimum(best, best.T)
+    np.fill_diagonal(best, 0)
+    return best
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5))
+def test_half_of_a_matrix_tells_about_the_other_half(seed):
+    X, y = load_digits(return_X_y=True)
+    D = shifted_distance(np.asarray(X).reshape(-1, 8, 8) / 16)
+    order = np.random.default_rng(seed).permutation(len(D))
+    seen, unseen = order[: len(D) // 2], order[len(D) // 2 :]
+    pca = DissimilarityPCA(20)
+    scores = pca.fit_transform(D[np.ix_(seen, seen)])
+    model = NNEVCLUS(10, random_state=seed).fit(scores, dissimilarities=D[np.ix_(seen, seen)])
+    train = adjusted_rand_score(y[seen], model.labels_)
+    test = adjusted_rand_score(y[unseen], model.predict(pca.transform(D[np.ix_(unseen, seen)])))
+    assert train > 0.7
+    assert test >= train - 0.05
+
+
+def drybean(shared_data, seed):
+    X, y = shared_data("drybean")
+    rng = np.random.default_rng(seed)
+    who = np.concatenate([rng.choice(np.flatnonzero(y == k), 200, replace=False) for k in np.unique(y)])
+    return (X[who] - X[who].mean(axis=0)) / X[who].std(axis=0), y[who]
+
+
+def ecoli(shared):
+    """Classes cp, im with imU, and pp; five attributes (Denoeux, 2021)."""
+    with np.load(shared / "data" / "ecoli.npz", allow_pickle=False) as data:
+        names = [str(name) for name in data["names"]]
+        y = data["y"].copy()
+        X = data["X"][:, [0, 1, 4, 5, 6]]
+    kept = np.isin(y, [names.index(name) for name in ("cp", "im", "pp", "imU")])
+    y[y == names.index("imU")] = names.index("im")
+    return (X[kept] - X[kept].mean(axis=0)) / X[kept].std(axis=0), y[kept]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "c", "bar"),
+    [
+        ("s2", 15, 0.92),
+        ("s4", 15, 0.62),
+        ("d31", 31, 0.92),
+        ("wine", 3, 0.89),
+        ("iris", 3, 0.75),
+        ("ecoli", 3, 0.79),
+        ("heart", 2, 0.38),
+        ("seeds", 3, 0.77),
+        ("drybean", 7, 0.60),
+    ],
+)
+def test_mean_agreement_over_five_seeds(shared, shared_data, name, c, bar):
+    scores = []
+    for seed in range(5):
+        if name == "drybean":
+            X, y = drybean(shared_data, seed)
+        elif name == "ecoli":
+            X, y = ecoli(shared)
+        else:
+            X, y = shared_data(name, standardise=name != "iris")
+        scores.append(adjusted_rand_score(y, NNEVCLUS(c, random_state=seed).fit(X).labels_))
+    assert np.mean(scores) >= bar, scores
+
+
+@pytest.mark.long
+def test_protein_as_in_the_paper(shared_data):
+    """d0 is the largest dissimilarity, the inputs are three scores."""
+    D, y = shared_data("protein")
+    D = (D + D.T) / 2
+    scores = []
+    for seed in range(5):
+        inputs = DissimilarityPCA(3).fit_transform(D)
+        model = NNEVCLUS(4, focal_sets="simple", d0_quantile=1.0, random_state=seed).fit(inputs, dissimilarities=D)
+        scores.append(adjusted_rand_score(y, model.labels_))
+    assert np.mean(scores) >= 0.98, scores
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "features"), [("glass", 5), ("iris", 3)])
+def test_constraints_with_and_without_adaptation(shared_data, name, features):
+    """Figures 27 and 28: adaptation helps, and networks make more of the constraints than free masses."""
+    X, y = shared_data(name, standardise=name != "iris")
+    y = np.unique(y, return_inverse=True)[1]
+    c = y.max() + 1
+    plain, adapted, free = [], [], []
+    for n in (50, 100, 150, 200):
+        for seed in range(5):
+            pairs = Constraints.from_labels(y, n, random_state=seed)
+            settings = {"d0_quantile": 0.9, "random_state": seed}
+            network = NNEVCLUS(c, **settings).fit(X, constraints=pairs)
+            in_space = NNEVCLUS(c, metric=PCCA(features, random_state=0), **settings).fit(X, constraints=pairs)
+            masses = EVCLUS(c, **settings).fit(X, constraints=pairs)
+            plain.append(adjusted_rand_score(y, network.labels_))
+            adapted.append(adjusted_rand_score(y, in_space.labels_))
+            free.append(adjusted_rand_score(y, masses.labels_))
+    assert np.mean(plain) > np.mean(free)
+    assert np.mean(adapted) > np.mean(plain)

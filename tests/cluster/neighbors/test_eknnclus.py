@@ -1,0 +1,475 @@
+"""EK-NNclus: the numbers of the established program, an objective that never falls, and what a user sees."""
+
+import pickle
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
+
+from evidentia import CredalPartition, FocalSets, MassFunctions
+from evidentia.cluster import EVCLUS, EKNNClus, eknnclus
+from evidentia.cluster.neighbors._graph import Evidence, Graph, nearest_stored, neighbors_of_all
+from evidentia.dissimilarity.neighbors import finder
+from evidentia.dissimilarity.sources import AttributeSource, MatrixSource
+from evidentia.optimize.blocks import block_map
+
+CASES = ["eknnclus_fourclass", "eknnclus_fourclass_random", "eknnclus_protein_dissim"]
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(300, 3, centers=4, cluster_std=0.6, random_state=2)
+
+
+def random_graph(rng, n, density=0.2):
+    """A symmetric graph of weights, some of them equal."""
+    W = np.triu(rng.integers(1, 6, size=(n, n)) * (rng.random((n, n)) < density), 1).astype(float)
+    return W + W.T
+
+
+def naive_objective(W, labels):
+    return sum(W[i, j] for i in range(len(W)) for j in range(i) if labels[i] == labels[j])
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_the_reference(reference, name):
+    """Same neighbours, weights, moves, criterion and masses, with the start and the orders of visits given."""
+    case = reference(name)
+    p = case.parameters
+    source = MatrixSource(case["D"]) if "D" in case else AttributeSource(case["x"])
+    neighbors = neighbors_of_all(finder(source, "exact", 0, 1), len(source), p["K"])
+    case.assert_equal("nn_dist", neighbors.data.reshape(len(source), -1))
+    case.assert_equal("nn_index", neighbors.indices.reshape(len(source), -1))
+    weights = Evidence.learnt(neighbors, p["q"], p["b"]).of(neighbors)
+    case.assert_equal("W", weights.data.reshape(len(source), -1))
+    graph = Graph.of(weights, "directed")
+    labels, history, converged = graph.search(case["y0"], np.random.default_rng(0), 100, orders=case["order"])
+    assert converged
+    assert len(history) == p["passes"]
+    case.assert_equal("crit", history[-1])
+    np.testing.assert_allclose(history, case["crit_trace"][len(source) :: len(source)], rtol=1e-8)
+    with block_map(1) as apply:
+        masses = graph.masses(labels, p["clusters"], apply)
+    family = FocalSets(case["F"])
+    partition = CredalPartition(masses, FocalSets.simple(p["clusters"])).on(family)
+    case.assert_equal("mass", partition.masses)
+    case.assert_equal("N", CredalPartition(partition).nonspecificity_index())
+
+
+def test_reference_neighbors(reference):
+    case = reference("knn_dist")
+    found = nearest_stored(sparse.csr_matrix(case["D"] + np.eye(40)), case.parameters["K"], drop_diagonal=True)
+    order = np.argsort(found.data.reshape(40, -1), axis=1)
+    case.assert_equal("nn_dist", np.take_along_axis(found.data.reshape(40, -1), order, axis=1))
+    case.assert_equal("nn_index", np.take_along_axis(found.indices.reshape(40, -1), order, axis=1))
+
+
+def test_masses_are_dempsters_combination(blobs):
+    """The closed form against the neighbours combined one by one, for new and for training objects."""
+    X, _ = blobs
+    model = EKNNClus(n_neighbors=7, random_state=0, q=0.5).fit(X[:100])
+    c = model.n_clusters_
+    evidence = Evidence(model.scale_, model.power)
+
+    def combined(d, labels):
+        total = MassFunctions(np.eye(c + 2)[[c + 1]], FocalSets.simple(c))
+        for support, k in zip(np.exp(-((d / model.scale_) ** 2)), labels, strict=True):
+            piece = np.zeros((1, c + 2))
+            piece[0, [1 + k, c + 1]] = support, 1 - support
+            total = total.combine(MassFunctions(piece, FocalSets.simple(c)))
+        return total.on(FocalSets.simple(c)).masses[0]
+
+    assert c > 2
+    D = pairwise_distances(X[100:110], X[:100])
+    for new, d in zip(model.predict_mass(X[100:110]).masses, D, strict=True):
+        nearest = np.argsort(d)[:7]
+        np.testing.assert_allclose(new, combined(d[nearest], model.labels_[nearest]), atol=1e-12)
+    D = pairwise_distances(X[:100])
+    near = np.argsort(np.argsort(D, axis=1), axis=1)
+    for i in (0, 50):
+        who = np.flatnonzero(((near[i] <= 7) | (near[:, i] <= 7)) & (np.arange(100) != i))
+        assert len(who) >= 7
+        np.testing.assert_allclose(
+            model.credal_partition_.masses[i], combined(D[i, who], model.labels_[who]), atol=1e-12
+        )
+    np.testing.assert_allclose(evidence.weights(np.array([0.0, 1e300])), [20.723, 1e-6], rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["union", "mean"])
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 40))
+def test_objective_never_falls_and_no_single_move_improves(kind, seed, n):
+    rng = np.random.default_rng(seed)
+    W = random_graph(rng, n)
+    graph = Graph.of(sparse.csr_matrix(W), kind)
+    start = rng.integers(n, size=n)
+    labels, history, converged = graph.search(start, rng, 1000)
+    assert converged
+    assert np.all(np.diff([naive_objective(W, start), *history]) >= -1e-9)
+    assert history[-1] == pytest.approx(naive_objective(W, labels))
+    for i in range(n):
+        support = np.bincount(labels, W[i], minlength=n)
+        assert support[labels[i]] == support.max()
+        if support.max() > 0:
+            assert labels[i] == support.argmax()  # ties: the lowest label, as in the masses
+    assert set(labels) == set(range(labels.max() + 1))
+
+
+def test_sleeping_objects_change_nothing(blobs):
+    """Where the graph is symmetric, objects whose neighbours have not moved are passed over: same path, less work."""
+    X, _ = blobs
+    neighbors = neighbors_of_all(finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
+    graph = Graph.of(Evidence.learnt(neighbors, 0.9, 2).of(neighbors), "union")
+    watchful = Graph(graph.indptr, graph.indices, graph.weights, symmetric=False)
+    ends = [g.search(np.arange(len(X)), np.random.default_rng(3), 100) for g in (graph, watchful)]
+    np.testing.assert_array_equal(ends[0][0], ends[1][0])
+    np.testing.assert_allclose(ends[0][1], ends[1][1])
+
+
+def test_support_does_not_depend_on_the_unit(blobs):
+    X, _ = blobs
+    one = EKNNClus(random_state=0, n_neighbors=15).fit(X)
+    for unit in (1e-150, 1e-8, 1e150):
+        other = EKNNClus(random_state=0, n_neighbors=15, metric="cityblock").fit(X * unit)
+        same = EKNNClus(random_state=0, n_neighbors=15, metric="cityblock").fit(X)
+        np.testing.assert_array_equal(other.labels_, same.labels_)
+        np.testing.assert_allclose(other.credal_partition_.masses, same.credal_partition_.masses, atol=1e-7)
+    shifted = EKNNClus(random_state=0, n_neighbors=15).fit(X + 1e6)
+    np.testing.assert_array_equal(shifted.labels_, one.labels_)
+
+
+# ---- quality --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_number_of_clusters_and_agreement(shared_data, seed):
+    X, y = shared_data("s2", standardise=True)
+    model = EKNNClus(n_neighbors=200, n_init=3, random_state=seed).fit(X)
+    assert 14 <= model.n_clusters_ <= 15
+    assert adjusted_rand_score(y, model.labels_) > 0.86
+    X, y = shared_data("fourclass")
+    model = EKNNClus(n_neighbors=60, random_state=seed).fit(X)
+    assert 4 <= model.n_clusters_ <= 5
+    assert adjusted_rand_score(y, model.labels_) > 0.65
+    X, y = shared_data("r15", standardise=True)
+    model = EKNNClus(n_neighbors=40, random_state=seed).fit(X)
+    assert model.n_clusters_ == 15
+    assert adjusted_rand_score(y, model.labels_) > 0.98
+
+
+def test_few_neighbours_make_many_clusters_and_a_large_quantile_few(blobs):
+    X, _ = blobs
+    counts = [EKNNClus(n_neighbors=k, random_state=0).fit(X).n_clusters_ for k in (3, 10, 40)]
+    assert counts[0] > counts[1] > counts[2] >= 4
+    counts = [EKNNClus(n_neighbors=10, q=q, random_state=0).fit(X).n_clusters_ for q in (0.1, 0.5, 1.0)]
+    assert counts[0] > counts[1] > counts[2]
+
+
+def test_far_objects_know_nothing(blobs):
+    X, _ = blobs
+    model = EKNNClus(random_state=0).fit(X)
+    partition = model.predict_mass(np.vstack([X.mean(axis=0) + 1e4, X[y_of(model, 0)].mean(axis=0)]))
+    assert partition.masses[0, -1] > 0.99
+    assert partition.masses[1].max() == partition.masses[1, 1] > 0.99
+    assert (partition.empty == 0).all()
+
+
+def y_of(model, k):
+    return model.labels_ == k
+
+
+# ---- starts and restarts --------------------------------------------------------------------------------------------
+
+
+def test_given_labels_a_partition_and_a_number_of_clusters(blobs):
+    X, y = blobs
+    names = np.array(["a", "b", "c", "d"])[y]
+    model = EKNNClus(init=names, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert model.n_clusters_ == 4
+    assert len(model.n_clusters_found_) == 1
+    np.testing.assert_array_equal(model.labels_, y)  # labels keep their order
+    start = EVCLUS(4, random_state=0).fit(X).credal_partition_
+    again = EKNNClus(init=start, random_state=0).fit(X)
+    assert adjusted_rand_score(again.labels_, start.labels) > 0.95
+    assert EKNNClus(init=4, n_init=3, random_state=0).fit(X).n_clusters_ <= 4
+    assert EKNNClus(init="distinct", n_init=3, random_state=0).fit(X).n_clusters_ >= 4
+
+
+def test_the_result_starts_evclus(blobs):
+    X, _ = blobs
+    model = EKNNClus(random_state=0).fit(X)
+    assert model.focal_sets_ == FocalSets.simple(model.n_clusters_)
+    EVCLUS(model.n_clusters_, focal_sets="simple", init=model.credal_partition_).fit(X)
+
+
+def test_objectives_are_compared_between_equal_numbers_of_clusters():
+    found = [(3, 9.0), (4, 7.0), (4, 7.5), (4, 7.5), (2, 11.0)]
+    assert eknnclus._preferred(found) == 2
+    assert eknnclus._preferred([(3, 9.0), (4, 7.0)]) == 0
+    assert eknnclus._preferred([(5, 1.0)]) == 0
+
+
+def test_the_kept_search_is_one_of_those_reported(blobs):
+    X, _ = blobs
+    model = EKNNClus(n_neighbors=12, n_init=6, random_state=1).fit(X)
+    assert len(model.n_clusters_found_) == len(model.objectives_found_) == 6
+    same = model.n_clusters_found_ == model.n_clusters_
+    assert same.sum() == max(np.bincount(model.n_clusters_found_))
+    assert model.objective_ == model.objectives_found_[same].max()
+    assert np.all(np.diff(model.history_) >= 0)
+    assert model.n_iter_ == len(model.history_)
+    assert model.converged_
+
+
+def test_search_on_a_sample(monkeypatch):
+    X, y = make_blobs(3000, 2, centers=6, cluster_std=0.4, random_state=5)
+    monkeypatch.setattr(eknnclus, "_SAMPLE_FROM", 2000)
+    monkeypatch.setattr(eknnclus, "_SAMPLE_SIZE", 600)
+    model = EKNNClus(random_state=0).fit(X)
+    assert model.n_neighbors_ == 50
+    assert len(model.n_clusters_found_) == 10
+    assert adjusted_rand_score(y, model.labels_) > 0.9  # two of the clusters touch
+    assert model.n_clusters_ == 6
+    np.testing.assert_array_equal(model.labels_, EKNNClus(random_state=0, init="sample").fit(X).labels_)
+    chosen = EKNNClus(random_state=0, init=300, n_neighbors=60, n_init=2).fit(X)
+    assert len(chosen.n_clusters_found_) == 2
+
+
+def test_seeds_and_threads(blobs):
+    X, _ = blobs
+    fits = [EKNNClus(n_neighbors=8, random_state=7, n_jobs=jobs).fit(X) for jobs in (1, 2, 3)]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0].credal_partition_.masses, other.credal_partition_.masses)
+        np.testing.assert_array_equal(fits[0].history_, other.history_)
+    other = EKNNClus(n_neighbors=8, random_state=8).fit(X)
+    assert other.objectives_found_.tolist() != fits[0].objectives_found_.tolist()
+    generator = EKNNClus(n_neighbors=8, random_state=np.random.default_rng(1)).fit(X)
+    state = EKNNClus(n_neighbors=8, random_state=np.random.RandomState(1)).fit(X)
+    assert generator.converged_
+    assert state.converged_
+
+
+def test_directed_graph_of_the_published_program(blobs):
+    X, y = blobs
+    model = EKNNClus(graph="directed", random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.8
+    assert EKNNClus(graph="mean", random_state=0).fit(X).converged_
+
+
+def test_sweeps_can_run_out(blobs):
+    X, _ = blobs
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 sweeps"):
+        model = EKNNClus(max_iter=1, n_neighbors=5, random_state=0).fit(X)
+    assert not model.converged_
+    assert model.n_iter_ == 1
+
+
+# ---- new objects ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "precomputed"])
+def test_prediction_of_the_training_objects_agrees(metric):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(120, 2)).astype(float)  # twins and ties everywhere
+    X = np.vstack([X, -X[:5] - 0.0])
+    data = pairwise_distances(X) if metric == "precomputed" else X
+    model = EKNNClus(metric=metric, n_neighbors=9, random_state=0).fit(data)
+    partition = model.predict_mass(data)
+    np.testing.assert_array_equal(partition.masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(model.predict(data), model.labels_)
+    np.testing.assert_array_equal(model.labels_, model.credal_partition_.labels)
+    some = rng.permutation(len(X))[:30]
+    np.testing.assert_array_equal(model.predict(data[some]), model.labels_[some])
+    if metric != "precomputed":
+        for row in np.unique(X, axis=0):
+            same = (row == X).all(axis=1)
+            assert len(np.unique(model.credal_partition_.masses[same], axis=0)) == 1
+
+
+def test_prediction_of_new_objects(blobs):
+    X, y = blobs
+    model = EKNNClus(n_neighbors=35, init=y[:200]).fit(X[:200])
+    np.testing.assert_array_equal(y[200:], model.predict(X[200:]))
+    D = EKNNClus(n_neighbors=35, init=y[:200], metric="precomputed").fit(pairwise_distances(X[:200]))
+    np.testing.assert_allclose(
+        D.predict_mass(pairwise_distances(X[200:], X[:200])).masses, model.predict_mass(X[200:]).masses, atol=1e-9
+    )
+
+
+def test_square_matrix_and_sparse_graph_agree_with_attributes(blobs):
+    X, _ = blobs
+    K = 20
+    plain = EKNNClus(n_neighbors=K, random_state=0).fit(X)
+    square = EKNNClus(n_neighbors=K, random_state=0, metric="precomputed").fit(pairwise_distances(X))
+    without_self = kneighbors_graph(X, K, mode="distance")
+    with_self = KNeighborsTransformer(n_neighbors=K, mode="distance").fit_transform(X)
+    assert with_self.nnz == len(X) * (K + 1)
+    graphs = [EKNNClus(random_state=0, metric="precomputed").fit(g) for g in (without_self, with_self)]
+    for model in (square, *graphs):
+        assert adjusted_rand_score(model.labels_, plain.labels_) > 0.9
+        assert model.scale_ == pytest.approx(plain.scale_)
+    np.testing.assert_allclose(graphs[1].predict_mass(with_self).masses, graphs[1].credal_partition_.masses)
+    fewer = EKNNClus(n_neighbors=5, random_state=0, metric="precomputed").fit(without_self)
+    small = EKNNClus(n_neighbors=5, random_state=0).fit(X)
+    assert fewer.scale_ == pytest.approx(small.scale_)
+    new = kneighbors_graph(X, K, mode="distance")[:3]
+    assert graphs[0].predict_mass(new).masses.shape == (3, graphs[0].n_clusters_ + 2)
+
+
+def test_objects_without_neighbours_know_nothing():
+    d = sparse.lil_matrix((6, 6))
+    d[0, 1] = d[1, 2] = 1.0
+    d[3, 4] = 1.0
+    model = EKNNClus(metric="precomputed", random_state=0).fit(d.tocsr())
+    assert model.n_clusters_ == 2
+    np.testing.assert_allclose(model.credal_partition_.masses[5], [0, 0, 0, 1])
+    assert len(set(model.labels_[:3])) == 1
+    assert model.labels_[3] == model.labels_[4] != model.labels_[0]
+
+
+def test_approximate_neighbours_need_the_extra_and_attributes(monkeypatch, blobs):
+    X, _ = blobs
+    monkeypatch.setitem(sys.modules, "pynndescent", None)
+    with pytest.raises(ImportError, match="evidentia\\[neighbors\\]"):
+        EKNNClus(neighbors="approximate").fit(X)
+    with pytest.raises(ValueError, match="neighbors='approximate' needs attributes"):
+        EKNNClus(neighbors="approximate", metric="precomputed").fit(pairwise_distances(X))
+
+
+@pytest.mark.long
+def test_approximate_neighbours():
+    pytest.importorskip("pynndescent")
+    X, y = make_blobs(3000, 10, centers=8, random_state=0)
+    near = EKNNClus(random_state=0, neighbors="approximate").fit(X)
+    assert near.n_clusters_ == 8
+    assert adjusted_rand_score(y, near.labels_) > 0.99
+
+
+# ---- input ----------------------------------------------------------------------------------------------------------
+
+
+def test_pandas_clone_pickle_and_float32(blobs):
+    X, _ = blobs
+    frame = pd.DataFrame(X, columns=["a", "b", "c"], index=[f"row {i}" for i in range(len(X))])
+    model = EKNNClus(random_state=0).fit(frame)
+    assert list(model.credal_partition_.to_frame().index) == list(frame.index)
+    assert list(model.predict_mass(frame[:4]).to_frame().index) == list(frame.index[:4])
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(frame), model.labels_)
+    np.testing.assert_array_equal(clone(model).fit(X).labels_, model.labels_)
+    single = EKNNClus(random_state=0).fit(X.astype(np.float32))
+    assert adjusted_rand_score(single.labels_, model.labels_) > 0.95
+    before = X.copy()
+    table = X.copy()
+    later = EKNNClus(random_state=0, metric="cityblock").fit(table)
+    expected = later.predict(before)
+    table[:] = 0
+    np.testing.assert_array_equal(later.predict(before), expected)
+
+
+def test_twins_only():
+    with pytest.warns(UserWarning, match="single cluster"):
+        model = EKNNClus(random_state=0).fit(np.ones((20, 2)))
+    assert model.n_clusters_ == 1
+    assert model.credal_partition_.masses.shape == (20, 2)
+    np.testing.assert_allclose(model.credal_partition_.masses, [[0, 1]] * 20)
+    assert model.predict([[5, 5], [1, 1]]).tolist() == [0, 0]
+    np.testing.assert_allclose(model.predict_mass([[5, 5], [1, 1]]).masses, [[0, 1]] * 2)
+    two = EKNNClus(random_state=0, n_neighbors=4).fit(np.repeat([[0.0], [1.0]], 10, axis=0))
+    assert two.n_clusters_ >= 2
+    assert np.isfinite(two.credal_partition_.masses).all()
+
+
+def test_two_objects():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert EKNNClus().fit([[0.0], [1.0]]).n_clusters_ == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors must be 'auto' or an integer of at least 1, got 0"),
+        ({"n_neighbors": 150}, "n_neighbors must be below the number of objects, 150, got 150"),
+        ({"q": 0}, "q must be a number above 0 and at most 1, got 0"),
+        ({"power": -1}, "power must be a number above 0, got -1"),
+        ({"graph": "both"}, "graph must be 'union' or 'mean' or 'directed', got 'both'"),
+        ({"init": "k-means++"}, "init must be"),
+        ({"init": [0, 1]}, "init must hold 150 labels, one for each object, got 2"),
+        ({"init": np.zeros((150, 2))}, r"init must be a list of labels or a CredalPartition, got shape \(150, 2\)"),
+        ({"init": np.full(150, np.nan)}, "init must hold a label for every object"),
+        ({"init": 0}, "init must be"),
+        ({"n_init": 0}, "n_init must be an integer of at least 1"),
+        ({"random_state": "x"}, "random_state must be"),
+        ({"neighbors": "fast"}, "neighbors must be"),
+        ({"metric": 3}, "metric must be the name of a metric or a callable, got 3"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        EKNNClus(**parameters).fit(load_iris().data)
+
+
+def test_bad_data(blobs):
+    X, _ = blobs
+    D = pairwise_distances(X)
+    given = EKNNClus(metric="precomputed")
+    with pytest.raises(ValueError, match="square"):
+        given.fit(D[:, :5])
+    with pytest.raises(ValueError, match="square"):
+        given.fit(sparse.csr_matrix(D[:, :5]))
+    with pytest.raises(ValueError, match="Negative"):
+        given.fit(-D)
+    with pytest.raises(ValueError, match="Negative"):
+        given.fit(sparse.csr_matrix(-D))
+    asymmetric = D.copy()
+    asymmetric[0, 1] += 9
+    with pytest.raises(ValueError, match="symmetric"):
+        given.fit(asymmetric)
+    assert EKNNClus(metric="precomputed", symmetrize=True, random_state=0).fit(asymmetric).converged_
+    with pytest.raises(ValueError, match="got none"):
+        given.fit(sparse.csr_matrix((5, 5)))
+    with pytest.raises(ValueError, match="init='sample' needs attributes"):
+        EKNNClus(metric="precomputed", init="sample").fit(D)
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    for wrong in (bad, X[:1], X[:0], X[:, 0]):
+        with pytest.raises(ValueError):
+            EKNNClus().fit(wrong)
+    with pytest.raises(NotFittedError):
+        EKNNClus().predict(X)
+    with pytest.raises(ValueError, match="features"):
+        EKNNClus(random_state=0).fit(X).predict(X[:, :2])
+    with pytest.raises(ValueError, match="features"):
+        EKNNClus(random_state=0, metric="precomputed").fit(D).predict(D[:, :7])
+
+
+def test_a_partition_that_would_not_fit_in_memory(monkeypatch, blobs):
+    X, _ = blobs
+    monkeypatch.setattr(eknnclus, "_LARGEST_PARTITION", 3000)
+    with pytest.raises(ValueError, match="n_neighbors=2 left .* clusters"):
+        EKNNClus(n_neighbors=2, random_state=0).fit(X)
+
+
+@pytest.mark.long
+def test_a_million_objects():
+    X, y = make_blobs(1_000_000, 2, centers=15, cluster_std=0.25, random_state=1)
+    model = EKNNClus(random_state=0).fit(X)
+    assert 10 <= model.n_clusters_ <= 20
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert np.all(np.diff(model.history_) >= 0)

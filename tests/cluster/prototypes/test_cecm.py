@@ -1,0 +1,314 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster import CECM, ECM
+from evidentia.cluster.prototypes._links import LinkedObjects, LinkTerms
+from evidentia.cluster.prototypes._model import Model, Statistics, squared_distances
+from evidentia.constraints import Constraints
+
+CASES = ["cecm_bananas_full_euclid", "cecm_bananas_full_maha", "cecm_iris_full_euclid", "cecm_iris_simple_maha"]
+
+
+def known_pairs(case):
+    return Constraints(case["ML"], case["CL"])
+
+
+def blobs(n=60, seed=3):
+    return make_blobs(n, 2, centers=[[0, 0], [4, 0], [2, 4]], cluster_std=1.5, random_state=seed)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_the_reference(reference, name):
+    case = reference(name)
+    p = case.parameters
+    model = CECM(
+        p["c"], focal_sets=FocalSets(case["F"]), metric="adaptive" if p["distance"] else "euclidean",
+        alpha=p["alpha"], delta=p["delta"], xi=p["xi"], xi_convention="program", init=case["g0"],
+        tol=1e-12, max_iter=5000,
+    ).fit(case["x"], constraints=known_pairs(case))  # fmt: skip
+    case.assert_equal("mass", model.credal_partition_.masses)
+    case.assert_equal("g", model.cluster_centers_)
+    case.assert_equal("N", model.credal_partition_.nonspecificity_index())
+    case.assert_equal("crit", model.objective_)
+    assert model.objective_ <= case["crit_runs"].min()  # the published program stops early
+    case.assert_equal("y_pl", model.labels_, where=case["y_pl_tied"] == 0)
+
+
+def statistics_of(X, masses):
+    W = masses**2
+    second = np.einsum("id,ie,ij->dej", X, X, W) * np.tri(X.shape[1])[:, :, None]
+    return Statistics(0.0, W.sum(axis=0), X.T @ W, second)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_step_agrees_with_the_reference(reference, name):
+    case = reference(name)
+    p = case.parameters
+    X, family = case["x"], FocalSets(case["F"])
+    model = Model(family, case["g0"], p["alpha"], 2.0, p["delta"], 0.0)
+    statistics = statistics_of(X, case["mass"][:, 1:])
+    if p["distance"]:
+        model = Model(*list(vars(model).values())[:6], metrics=np.stack([np.eye(X.shape[1])] * p["c"]))
+        model = Model(*list(vars(model).values())[:6], metrics=model._best_metrics(statistics))
+        sets = model.sets
+        case.assert_equal("step_S", np.einsum("jk,kde->jde", sets / sets.sum(axis=1, keepdims=True), model.metrics))
+    barycentres, metrics, *_ = model.kernel_arguments(np.dtype(float))
+    case.assert_equal("step_D", squared_distances(X, barycentres, metrics))
+    case.assert_equal("step_g", model._best_centers(statistics))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_mass_step_agrees_with_the_reference(reference, name):
+    """The quadratic program alone, from uniform masses, at the precision of an accurate solver."""
+    case = reference(name)
+    p = case.parameters
+    X, family, known = case["x"], FocalSets(case["F"]), known_pairs(case)
+    n, f = case["qp_mass"].shape
+    size = family.cardinality[1:]
+    costs = np.column_stack([np.full(n, p["delta"] ** 2), size ** p["alpha"] * case["qp_D"]]) * (1 - p["xi"]) / (n * f)
+    linked = LinkedObjects(X, known)
+    terms = LinkTerms.of_program(family, p["xi"], len(known.must_link), len(known.cannot_link), 0.0)
+    weights = 1 / costs
+    masses = weights / weights.sum(axis=1, keepdims=True)  # right for those without constraints
+    at = np.full((len(linked), f), 1 / f)
+    for _ in range(100):
+        at = linked.improved(costs[linked.places], family, terms, at)
+    masses[linked.places] = at
+    case.assert_equal("qp_mass", masses)
+    objective = np.sum(costs * masses**2) / 2 + (linked.pair_terms(family, terms, at) - p["xi"]) / 2
+    assert objective <= case["qp_objective"] + 1e-5 * abs(case["qp_objective"])
+    case.assert_equal("qp_objective", objective)
+
+
+def naive_objective(model, X, known, xi, delta):
+    """The published criterion, by loops."""
+    cp, family = model.credal_partition_, list(model.focal_sets_)
+    matrices = getattr(model, "metric_matrices_", None)
+    total = 0.0
+    for i, x in enumerate(X):
+        for clusters, mass in zip(family, cp.masses[i], strict=True):
+            if not clusters:
+                total += delta**2 * mass**2
+                continue
+            gap = x - model.cluster_centers_[list(clusters)].mean(axis=0)
+            metric = np.eye(len(x)) if matrices is None else matrices[list(clusters)].mean(axis=0)
+            total += len(clusters) ** model.alpha * mass**2 * (gap @ metric @ gap)
+    total *= (1 - xi) / (len(X) * len(family))
+    pairs = 0.0
+    for kind, links in (("must", known.must_link), ("cannot", known.cannot_link)):
+        for i, j in links:
+            for a, A in enumerate(family):
+                for b, B in enumerate(family):
+                    if not A or not B:
+                        continue
+                    together = bool(set(A) & set(B))  # plausible that they are in the same cluster
+                    apart = not (A == B and len(A) == 1)  # plausible that they are not
+                    if apart if kind == "must" else together:
+                        pairs += cp.masses[i, a] * cp.masses[j, b]
+    return total + xi * pairs / max(len(known), 1)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
+@pytest.mark.parametrize("family", ["simple", "full"])
+def test_the_objective_is_the_published_one(metric, family):
+    X, y = blobs()
+    known = Constraints.from_labels(y, 25, random_state=0)
+    model = CECM(3, focal_sets=family, metric=metric, xi=0.3, delta=3, random_state=0).fit(X, constraints=known)
+    assert model.objective_ == pytest.approx(naive_objective(model, X, known, 0.3, 3), rel=1e-9)
+
+
+def test_no_small_move_improves_the_result():
+    X, y = blobs()
+    known = Constraints.from_labels(y, 25, random_state=0)
+    model = CECM(3, xi=0.4, tol=1e-14, max_iter=5000, random_state=0).fit(X, constraints=known)
+    best = naive_objective(model, X, known, 0.4, model.delta_)
+    rng = np.random.default_rng(0)
+    masses = model.credal_partition_.masses
+    for _ in range(30):
+        i = rng.integers(len(X))  # one object at a time: jointly the objective is not convex
+        moved = masses.copy()
+        moved[i] = np.clip(moved[i] + 1e-3 * rng.normal(size=moved.shape[1]), 0, None)
+        moved[i] /= moved[i].sum()
+        model.credal_partition_ = CredalPartition(moved, model.focal_sets_)
+        assert naive_objective(model, X, known, 0.4, model.delta_) >= best - 1e-10
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["simple", "pairs", "full", "selected"]),
+    st.sampled_from(["euclidean", "adaptive"]),
+    st.sampled_from([0.0, 0.1, 0.5, 0.9]),
+    st.sampled_from(["paper", "program"]),
+    st.sampled_from([0.0, 1.0]),
+)
+def test_objective_never_rises_and_masses_are_masses(seed, family, metric, xi, convention, penalty):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 40)
+    X = rng.normal(size=(40, 2)) + 3 * y[:, None]
+    wrong = np.where(rng.random(40) < 0.2, rng.integers(0, 3, 40), y)
+    known = Constraints.from_labels(wrong, int(rng.integers(0, 200)), random_state=seed)
+    model = CECM(
+        3, focal_sets=family, metric=metric, xi=xi, xi_convention=convention, empty_penalty=penalty, n_init=1,
+        max_iter=30, tol=0, random_state=seed,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, constraints=known)
+    assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]) + 1e-15)
+    masses = model.credal_partition_.masses
+    assert masses.min() >= 0
+    assert masses.max() <= 1
+    np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
+def test_without_constraints_it_is_ecm(metric):
+    X, y = blobs()
+    ecm = ECM(3, metric=metric, random_state=0).fit(X)
+    for known, xi in ((None, 0.5), (Constraints(), 0.5), (Constraints.from_labels(y, 30, random_state=0), 0.0)):
+        cecm = CECM(3, metric=metric, xi=xi, random_state=0).fit(X, constraints=known)
+        np.testing.assert_allclose(cecm.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-10)
+        assert cecm.objective_ == pytest.approx((1 - xi) * ecm.objective_ / (60 * len(cecm.focal_sets_)))
+
+
+def test_constraints_help():
+    X, y = load_iris(return_X_y=True)
+    for metric in ("euclidean", "adaptive"):
+        without = adjusted_rand_score(y, ECM(3, metric=metric, random_state=0).fit(X).labels_)
+        for seed in range(3):
+            known = Constraints.from_labels(y, 100, random_state=seed)
+            model = CECM(3, metric=metric, random_state=0).fit(X, constraints=known)
+            assert adjusted_rand_score(y, model.labels_) > without + 0.1
+
+
+def test_every_object_may_be_linked():
+    X, y = blobs(30)
+    known = Constraints.from_partial_labels(y)
+    for metric in ("euclidean", "adaptive"):
+        model = CECM(3, metric=metric, xi=0.9, random_state=0).fit(X, constraints=known)
+        assert adjusted_rand_score(y, model.labels_) == 1
+
+
+def test_the_empty_set_as_a_way_out():
+    """The published objective sends linked objects there; a penalty, or the other convention, keeps them."""
+    X, y = blobs(100)
+    known = Constraints.from_labels(y, 80, random_state=0)
+    linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
+    empty = {}
+    for name, keywords in {
+        "paper": {}, "penalty": {"empty_penalty": 1.0}, "program": {"xi_convention": "program"}
+    }.items():  # fmt: skip
+        model = CECM(3, xi=0.5, random_state=0, **keywords).fit(X, constraints=known)
+        empty[name] = model.credal_partition_.empty[linked].mean()
+    assert empty["penalty"] < 1e-6
+    assert empty["program"] < empty["paper"]
+
+
+def test_predicting():
+    X, y = blobs()
+    known = Constraints.from_labels(y, 40, random_state=0)
+    for metric in ("euclidean", "adaptive"):
+        model = CECM(3, metric=metric, random_state=0).fit(X, constraints=known)
+        np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        # new objects have no constraints
+        new = X + 1e-9
+        plain = Model(
+            model.focal_sets_, model.cluster_centers_, model.alpha, 2.0, model.delta_, 0.0,
+            getattr(model, "metric_matrices_", None),
+        )  # fmt: skip
+        expected = plain.masses(new, lambda kernel, blocks: [kernel(*block) for block in blocks])
+        np.testing.assert_allclose(model.predict_mass(new).masses, expected, atol=1e-6)
+    assert model.predict_mass(X.mean(axis=0) + 1e4 * np.eye(2)).outliers.tolist() == [0, 1]
+
+
+def test_permuting_the_objects_permutes_the_result():
+    X, y = blobs(100)
+    known = Constraints.from_labels(y, 60, random_state=0)
+    order = np.random.default_rng(0).permutation(100)
+    place = np.argsort(order)
+    moved = Constraints(place[known.must_link], place[known.cannot_link])
+    for metric in ("euclidean", "adaptive"):
+        a = CECM(3, metric=metric, random_state=0).fit(X, constraints=known).credal_partition_
+        b = CECM(3, metric=metric, random_state=0).fit(X[order], constraints=moved).credal_partition_
+        np.testing.assert_allclose(b.masses, a.masses[order], atol=1e-6)
+
+
+def test_same_seed_same_bits_whatever_the_threads():
+    X, y = make_blobs(25_000, 3, centers=3, random_state=0)
+    known = Constraints.from_labels(y, 200, random_state=0)
+    fits = [CECM(3, n_init=2, random_state=3, n_jobs=jobs).fit(X, constraints=known) for jobs in (1, 2)]
+    np.testing.assert_array_equal(fits[0].credal_partition_.masses, fits[1].credal_partition_.masses)
+    assert adjusted_rand_score(y, fits[0].labels_) > 0.9
+
+
+def test_float32_stays_float32_and_agrees():
+    X, y = blobs(100)
+    known = Constraints.from_labels(y, 60, random_state=0)
+    double = CECM(3, random_state=0).fit(X, constraints=known)
+    single = CECM(3, random_state=0).fit(X.astype(np.float32), constraints=known)
+    assert single.credal_partition_.masses.dtype == single.cluster_centers_.dtype == np.float32
+    np.testing.assert_allclose(single.credal_partition_.masses, double.credal_partition_.masses, atol=2e-3)
+
+
+@pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, empty=False)])
+def test_all_families(family):
+    X, y = blobs()
+    known = Constraints.from_labels(y, 60, random_state=0)
+    model = CECM(3, focal_sets=family, random_state=0).fit(X, constraints=known)
+    assert adjusted_rand_score(y, model.labels_) > 0.8
+    if isinstance(family, FocalSets):
+        assert model.focal_sets_ == family
+
+
+def test_constraints_that_make_no_sense():
+    X, _ = blobs(30)
+    with pytest.raises(ValueError, match=r"must_link must hold object numbers below 30.*\(3, 30\)"):
+        CECM(3).fit(X, constraints=Constraints(must_link=[(3, 30)]))
+    with pytest.raises(ValueError, match="constraints are about 31 objects"):
+        CECM(3).fit(X, constraints=Constraints([(0, 1)], n_objects=31))
+    with pytest.raises(ValueError, match="constraints contradict each other"):
+        CECM(3).fit(X, constraints=Constraints([(0, 1)], [(1, 0)]))
+    with pytest.raises(TypeError, match="constraints must be a Constraints object, got list"):
+        CECM(3).fit(X, constraints=[(0, 1)])
+    with pytest.warns(UserWarning, match="contradict each other in 1 places"):
+        CECM(3, random_state=0).fit(X, constraints=Constraints([(0, 1), (1, 2)], [(0, 2)]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"xi": -0.1}, "xi must be a number of at least 0 and below 1"),
+        ({"xi": 1}, "xi must be"),
+        ({"xi_convention": "mine"}, "xi_convention must be"),
+        ({"empty_penalty": -1}, "empty_penalty must be"),
+        ({"metric": "cosine"}, "metric must be"),
+        ({"delta": -1}, "delta must be"),
+        ({"init": np.zeros((3, 2))}, r"init must have shape \(2, 2\)"),
+        ({"focal_sets": FocalSets([[0, 0], [1, 0], [1, 1]])}, "focal_sets must hold every single cluster"),
+        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+    ],
+)
+def test_clear_errors(change, message):
+    X, _ = blobs(30)
+    with pytest.raises(ValueError, match=message):
+        CECM(**{"n_clusters": 2, **change}).fit(X, constraints=Constraints([(0, 1)]))
+
+
+def test_bad_data():
+    X, _ = blobs(30)
+    broken = X.copy()
+    broken[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        CECM(2).fit(broken)
+    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 different objects"):
+        CECM(2).fit(np.ones((10, 2)), constraints=Constraints([(0, 1)]))

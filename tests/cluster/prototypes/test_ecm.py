@@ -1,0 +1,400 @@
+import copy
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster import ECM
+from evidentia.cluster.prototypes._model import masses_of_row
+from evidentia.datasets import load_butterfly
+from evidentia.partition import consistency_index, credal_rand_index, nonspecificity_of_pairs
+
+CASES = [
+    "ecm_butterfly_full_a15_b11_d3",
+    "ecm_butterfly_full_a1_b2_d10",
+    "ecm_butterfly_simple_noomega_b2_d10",
+    "ecm_fourclass_full_a1_b2_d10",
+    "ecm_fourclass_pairs_noomega_a15_b2_d3",
+    "ecm_fourclass_simple_a1_b2_d10",
+    "ecm_iris_full_a15_b2_d10",
+    "ecm_iris_givenpairs_a1_b2_d3",
+    "ecm_iris_pairs_a1_b11_d1",
+    "ecm_s2_simple_noomega_c15",
+]
+
+
+def exact(n_clusters, **keywords):
+    return ECM(n_clusters, max_iter=20_000, tol=1e-14, **keywords)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_the_reference(reference, name):
+    case = reference(name)
+    p = case.parameters
+    family = FocalSets(case["F"])
+    model = ECM(
+        p["c"], focal_sets=family, alpha=p["alpha"], beta=p["beta"], delta=p["delta"], init=case["g0"],
+        max_iter=20_000, tol=1e-13,
+    ).fit(case["x"])  # fmt: skip
+    case.assert_equal("mass", model.credal_partition_.masses)
+    case.assert_equal("g", model.cluster_centers_)
+    case.assert_equal("N", model.credal_partition_.nonspecificity_index())
+    case.assert_equal("crit", model.objective_, rtol=1e-6)
+    # the same iterations, not only the same end
+    shared_length = min(len(model.history_), len(case["crit_trace"]))
+    np.testing.assert_allclose(model.history_[:shared_length], case["crit_trace"][:shared_length], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["ecm_predict_fourclass", "ecm_predict_iris"])
+def test_masses_of_new_objects_agree_with_the_reference(reference, name):
+    from evidentia.cluster.prototypes._model import Model
+
+    case = reference(name)
+    p = case.parameters
+    model = Model(FocalSets(case["F"]), case["g"], p["alpha"], p["beta"], p["delta"], 0.0)
+    case.assert_equal("mass", model.masses(case["xnew"], lambda f, blocks: [f(*b) for b in blocks]))
+
+
+def test_butterfly_by_the_published_numbers():
+    X = load_butterfly().data
+    model = exact(2, focal_sets="full", delta=5, random_state=0).fit(X)
+    assert model.objective_ == pytest.approx(35.16001, abs=1e-5)
+    cp = model.credal_partition_
+    assert cp.masses[5, cp.focal_sets.index({0, 1})] == pytest.approx(0.9983, abs=1e-4)
+    assert cp.masses[11, 0] == pytest.approx(0.7512, abs=1e-4)
+    centers = model.cluster_centers_[np.argsort(model.cluster_centers_[:, 0])]
+    np.testing.assert_allclose(centers, [[-3.526843, 0.005658], [3.636537, 0.068879]], atol=1e-4)
+    assert exact(2, focal_sets="full", delta=10, random_state=0).fit(X).objective_ == pytest.approx(60.02538, abs=1e-5)
+    truth = np.repeat([0, 1], 6)
+    assert consistency_index(cp, truth) == pytest.approx(0.7274, abs=1e-4)
+    assert credal_rand_index(cp, truth) == pytest.approx(0.5783, abs=1e-4)
+    assert credal_rand_index(cp, truth, distance="belief") == pytest.approx(0.5846, abs=1e-4)
+    assert nonspecificity_of_pairs(cp) == pytest.approx(0.5097, abs=1e-4)
+
+
+def test_fourclass_by_the_published_numbers(shared_data):
+    X, y = shared_data("fourclass")
+    family = FocalSets.pairs(4, omega=False)
+    model = exact(4, focal_sets=family, delta=3.5, random_state=0).fit(X)
+    assert model.objective_ == pytest.approx(301.900, abs=1e-3)
+    assert adjusted_rand_score(y, model.labels_) == pytest.approx(0.728, abs=1e-3)
+    cp = model.credal_partition_
+    assert cp.nonspecificity_index() == pytest.approx(0.2515, abs=1e-4)
+    assert consistency_index(cp, y) == pytest.approx(0.7949, abs=1e-3)
+    assert credal_rand_index(cp, y) == pytest.approx(0.6229, abs=1e-3)
+    assert credal_rand_index(cp, y, distance="belief") == pytest.approx(0.6292, abs=1e-3)
+    assert nonspecificity_of_pairs(cp) == pytest.approx(0.4508, abs=1e-3)
+    model = exact(4, focal_sets="full", delta=np.sqrt(20), random_state=0).fit(X)
+    assert model.objective_ == pytest.approx(265.379, abs=1e-3)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
+def test_iris_from_given_prototypes(metric):
+    """Golden numbers of this implementation, on data that come with scikit-learn."""
+    X = load_iris().data
+    model = exact(3, focal_sets="full", delta=10, init=X[[8, 79, 113]], metric=metric).fit(X)
+    assert model.objective_ == pytest.approx(naive_objective(model, X), rel=1e-9)
+    assert model.objective_ == pytest.approx({"euclidean": 38.96437, "adaptive": 22.83348}[metric], abs=1e-4)
+
+
+def naive_objective(model, X):
+    """The published criterion, by loops."""
+    cp, total = model.credal_partition_, 0.0
+    matrices = getattr(model, "metric_matrices_", None)
+    for i, x in enumerate(X):
+        for clusters, mass in zip(cp.focal_sets, cp.masses[i], strict=True):
+            if not clusters:
+                total += model.delta_**2 * mass**model.beta
+                continue
+            gap = x - model.cluster_centers_[list(clusters)].mean(axis=0)
+            metric = np.eye(len(x)) if matrices is None else matrices[list(clusters)].mean(axis=0)
+            total += len(clusters) ** model.alpha * mass**model.beta * (gap @ metric @ gap)
+    return total
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["simple", "pairs", "full"]),
+    st.sampled_from(["euclidean", "adaptive"]),
+    st.sampled_from([1.1, 1.5, 2.0, 3.0]),
+    st.sampled_from([0.0, 1.0, 2.0]),
+)
+def test_objective_never_rises_and_masses_are_masses(seed, family, metric, beta, alpha):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
+    model = ECM(
+        3, focal_sets=family, metric=metric, beta=beta, alpha=alpha, n_init=1, max_iter=30, tol=0, random_state=seed
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    history = model.history_
+    assert np.all(np.diff(history) <= 1e-9 * history[:-1])
+    masses = model.credal_partition_.masses
+    assert masses.min() >= 0
+    assert masses.max() <= 1
+    np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
+@pytest.mark.parametrize("beta", [1.5, 2.0])
+def test_no_small_move_improves_the_result(metric, beta):
+    """The end of the iterations is a stationary point of the published criterion in masses and prototypes."""
+    X, _ = make_blobs(60, 2, centers=3, random_state=1)
+    model = exact(3, focal_sets="full", metric=metric, beta=beta, n_init=1, random_state=0).fit(X)
+    best = naive_objective(model, X)
+    rng = np.random.default_rng(0)
+    moved = copy.copy(model)
+    for _ in range(20):
+        moved.cluster_centers_ = model.cluster_centers_ + 1e-3 * rng.normal(size=(3, 2))
+        assert naive_objective(moved, X) >= best - 1e-9
+    for _ in range(20):
+        shifted = model.credal_partition_.masses + 1e-3 * rng.normal(size=model.credal_partition_.masses.shape)
+        shifted = np.clip(shifted, 0, None)
+        moved.cluster_centers_ = model.cluster_centers_
+        moved.credal_partition_ = CredalPartition(shifted / shifted.sum(axis=1, keepdims=True), model.focal_sets_)
+        assert naive_objective(moved, X) >= best - 1e-9
+
+
+@pytest.mark.parametrize("beta", [1.3, 2.0])
+def test_mass_kernel_against_the_formula(beta):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        costs, size = rng.exponential(size=6), np.array([1, 1, 1, 2, 2, 3])
+        factor, delta2 = size**1.5, rng.exponential() + 0.1
+        masses = np.empty(6)
+        empty, value = masses_of_row(costs, factor, size, delta2, beta, 0.0, masses)
+        weights = np.append((factor * costs) ** (-1 / (beta - 1)), delta2 ** (-1 / (beta - 1)))
+        np.testing.assert_allclose(np.append(masses, empty), weights / weights.sum(), rtol=1e-12)
+        assert value == pytest.approx(np.sum(factor * costs * masses**beta) + delta2 * empty**beta)
+
+
+def test_objects_on_a_prototype_get_the_smallest_set():
+    size = np.array([1, 1, 2, 3])
+    masses = np.empty(4)
+    masses_of_row(np.array([0.0, 5.0, 0.0, 1.0]), size**1.0, size, 10.0, 2.0, 1e-12, masses)
+    assert masses.tolist() == [1, 0, 0, 0]
+    masses_of_row(np.array([0.0, 0.0, 0.0, 0.0]), size**1.0, size, 10.0, 2.0, 1e-12, masses)
+    assert masses.tolist() == [0.5, 0.5, 0, 0]
+
+
+def test_predicting_the_training_objects_gives_their_masses():
+    X, _ = make_blobs(200, 3, centers=3, random_state=0)
+    for metric in ("euclidean", "adaptive"):
+        model = ECM(3, metric=metric, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        far = model.predict_mass(X.mean(axis=0) + 1e4 * np.eye(3))
+        assert far.outliers.tolist() == [0, 1, 2]
+
+
+def test_same_seed_same_bits_whatever_the_threads():
+    X, _ = make_blobs(30_000, 4, centers=4, random_state=0)
+    fits = [ECM(4, n_init=2, random_state=3, n_jobs=jobs).fit(X) for jobs in (1, 2, 3)]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0].credal_partition_.masses, other.credal_partition_.masses)
+
+
+def test_permuting_the_objects_permutes_the_result():
+    X, _ = make_blobs(150, 2, centers=3, random_state=2)
+    order = np.random.default_rng(0).permutation(150)
+    a = ECM(3, random_state=0).fit(X).credal_partition_
+    b = ECM(3, random_state=0).fit(X[order]).credal_partition_
+    np.testing.assert_allclose(b.masses, a.masses[order], atol=1e-6)
+
+
+def test_moving_turning_and_scaling_the_data_changes_nothing():
+    X, _ = make_blobs(120, 2, centers=3, random_state=4)
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    start = X[[0, 40, 80]]
+    a = exact(3, init=start, random_state=0).fit(X).credal_partition_
+    b = exact(3, init=100 * start @ turn + 1000, random_state=0).fit(100 * X @ turn + 1000).credal_partition_
+    assert credal_rand_index(a, b) > 1 - 1e-4
+    np.testing.assert_allclose(a.masses, b.masses, atol=1e-3)
+
+
+def test_sample_weights_count_as_repetitions():
+    X, _ = make_blobs(80, 2, centers=3, random_state=5)
+    weights = np.random.default_rng(0).integers(0, 4, 80)
+    a = exact(3, random_state=0).fit(X, sample_weight=weights)
+    b = exact(3, random_state=0).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(a.cluster_centers_, b.cluster_centers_, atol=1e-6)
+    assert a.objective_ == pytest.approx(b.objective_)
+    with pytest.raises(ValueError, match="sample_weight"):
+        ECM(3).fit(X, sample_weight=-weights - 1.0)
+    with pytest.raises(ValueError, match="non-zero"):
+        ECM(3).fit(X, sample_weight=np.zeros(80))
+
+
+def test_float32_stays_float32_and_agrees():
+    X, _ = make_blobs(500, 3, centers=3, random_state=0)
+    double = ECM(3, random_state=0).fit(X)
+    single = ECM(3, random_state=0).fit(X.astype(np.float32))
+    assert single.credal_partition_.masses.dtype == np.float32
+    assert single.cluster_centers_.dtype == np.float32
+    assert single.predict_mass(X.astype(np.float32)).masses.dtype == np.float32
+    np.testing.assert_allclose(single.credal_partition_.masses, double.credal_partition_.masses, atol=1e-3)
+
+
+def test_selected_pairs_are_mutual_neighbours():
+    centers = np.array([[0, 0], [4, 0], [30, 0], [34, 0], [0, 50]])
+    X, _ = make_blobs(600, 2, centers=centers, random_state=0)
+    model = ECM(5, focal_sets="selected", random_state=0).fit(X)
+    pairs = [s for s in model.focal_sets_ if len(s) == 2]
+    near = {
+        tuple(sorted(np.argsort(((model.cluster_centers_ - c) ** 2).sum(axis=1))[:2].tolist())) for c in centers[:4]
+    }
+    assert near <= set(pairs)
+    assert len(pairs) <= 2
+    simple = ECM(5, focal_sets="simple", random_state=0, delta=model.delta_).fit(X)
+    assert model.objective_ <= simple.objective_ + 1e-9  # more sets can only help
+
+
+@pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)])
+def test_all_families(family):
+    X, y = make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
+    model = ECM(4, focal_sets=family, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.8
+    if isinstance(family, FocalSets):
+        assert model.focal_sets_ == family
+
+
+def test_auto_family_follows_the_number_of_clusters():
+    X, _ = make_blobs(200, 2, centers=5, random_state=1)
+    assert ECM(4, random_state=0).fit(X).focal_sets_ == FocalSets.pairs(4)
+    assert ECM(5, random_state=0).fit(X).focal_sets_ == FocalSets.simple(5)
+
+
+def test_adaptive_metric_finds_elongated_clusters():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(150, 2)) * [6, 0.4], rng.normal(size=(150, 2)) * [6, 0.4] + [0, 4]])
+    y = np.repeat([0, 1], 150)
+    adaptive = ECM(2, metric="adaptive", random_state=0).fit(X)
+    assert adjusted_rand_score(y, adaptive.labels_) > 0.95
+    np.testing.assert_allclose(np.linalg.det(adaptive.metric_matrices_), 1, rtol=1e-6)
+    assert adjusted_rand_score(y, ECM(2, random_state=0).fit(X).labels_) < 0.5
+
+
+def test_adaptive_metric_with_a_constant_column():
+    X, y = make_blobs(100, 2, centers=[[0, 0], [6, 6]], random_state=0)
+    model = ECM(2, metric="adaptive", random_state=0).fit(np.column_stack([X, np.zeros(100)]))
+    assert np.isfinite(model.credal_partition_.masses).all()
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+
+
+def test_starting_partition():
+    X, y = make_blobs(90, 2, centers=3, random_state=0)
+    start = CredalPartition.from_hard(y)
+    model = ECM(3, init=start, random_state=0).fit(X)
+    assert (model.labels_ == y).mean() > 0.8  # keeps the numbering of the start
+    continued = ECM(3, init=model.credal_partition_, delta=model.delta_).fit(X)
+    assert continued.n_iter_ <= 3
+    with pytest.raises(ValueError, match="partition of 90 objects into 3 clusters"):
+        ECM(3, init=start[:50]).fit(X)
+
+
+def test_random_start_and_restarts_help():
+    X, _ = make_blobs(300, 2, centers=6, random_state=3)
+    one = ECM(6, init="random", n_init=1, delta=10, random_state=0).fit(X)
+    many = ECM(6, init="random", n_init=10, delta=10, random_state=0).fit(X)
+    assert many.objective_ <= one.objective_
+
+
+def test_large_data_start_on_a_sample():
+    X, y = make_blobs(50_000, 3, centers=5, random_state=0)
+    model = ECM(5, n_init=3, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert len(model.credal_partition_) == 50_000
+
+
+def test_tables_keep_their_index():
+    X, _ = make_blobs(30, 2, centers=2, random_state=0)
+    table = pd.DataFrame(X, columns=["a", "b"], index=[f"object {i}" for i in range(30)])
+    model = ECM(2, random_state=0).fit(table)
+    assert model.credal_partition_.to_frame().index.tolist() == table.index.tolist()
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert model.predict_mass(table.iloc[:3]).to_frame().index.tolist() == table.index[:3].tolist()
+    polars = pytest.importorskip("polars")
+    same = ECM(2, random_state=0).fit(polars.DataFrame({"a": X[:, 0], "b": X[:, 1]}))
+    np.testing.assert_array_equal(same.credal_partition_.masses, model.credal_partition_.masses)
+
+
+def test_progress_bar_is_shown_only_when_asked(capsys):
+    X, _ = make_blobs(30, 2, centers=2, random_state=0)
+    ECM(2, n_init=2, random_state=0).fit(X)
+    assert capsys.readouterr() == ("", "")
+    ECM(2, n_init=2, random_state=0, verbose=1).fit(X)
+    assert "ECM" in capsys.readouterr().err
+
+
+def test_metadata_tells_how_it_was_made():
+    X, _ = make_blobs(30, 2, centers=2, random_state=0)
+    about = ECM(2, random_state=7).fit(X).credal_partition_.metadata
+    assert about["method"] == "ECM"
+    assert about["random_state"] == 7
+    assert about["converged"]
+    assert about["parameters"]["beta"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+        ({"n_clusters": 2.0}, "n_clusters must be an integer"),
+        ({"alpha": -1}, "alpha must be a number of at least 0, got -1"),
+        ({"beta": 1}, "beta must be a number above 1, got 1"),
+        ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),
+        ({"delta": np.nan}, "delta must be"),
+        ({"metric": "cosine"}, "metric must be 'euclidean' or 'adaptive', got 'cosine'"),
+        ({"focal_sets": "all"}, "focal_sets must be"),
+        ({"focal_sets": FocalSets.simple(3)}, "family on 3 clusters, but n_clusters=2"),
+        ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "every single cluster"),
+        ({"init": "middle"}, "init must be"),
+        ({"init": np.zeros((3, 2))}, r"init must have shape \(2, 2\)"),
+        ({"init": np.full((2, 2), np.nan)}, "init must be finite"),
+        ({"n_init": 0}, "n_init must be an integer of at least 1"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"tol": -1}, "tol must be"),
+        ({"n_jobs": 0}, "n_jobs must be None or a nonzero integer"),
+        ({"random_state": "seed"}, "random_state must be"),
+        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+    ],
+)
+def test_clear_errors(change, message):
+    X, _ = make_blobs(30, 2, centers=2, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        ECM(**{"n_clusters": 2, **change}).fit(X)
+
+
+def test_bad_data():
+    X, _ = make_blobs(30, 2, centers=2, random_state=0)
+    for value in (np.nan, np.inf):
+        broken = X.copy()
+        broken[3, 1] = value
+        with pytest.raises(ValueError, match="NaN|infinity"):
+            ECM(2).fit(broken)
+    with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
+        ECM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
+    with pytest.raises(NotFittedError):
+        ECM(2).predict(X)
+    with pytest.raises(ValueError, match="3 features"):
+        ECM(2).fit(X).predict(np.zeros((2, 3)))
+
+
+def test_duplicates_and_as_many_clusters_as_objects():
+    X = np.repeat([[0.0, 0], [5, 5], [9, 0]], 10, axis=0)
+    model = ECM(3, random_state=0).fit(X)
+    assert len(np.unique(model.labels_)) == 3
+    assert np.isfinite(model.credal_partition_.masses).all()
+    few = ECM(3, random_state=0).fit(X[[0, 10, 20]])
+    assert sorted(few.labels_.tolist()) == [0, 1, 2]
+    one = ECM(1, random_state=0).fit(X)
+    assert (one.labels_ == 0).all()

@@ -1,0 +1,242 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster import ECM, SECM
+from evidentia.cluster.prototypes._image import neighborhood, smoothed
+
+
+def phantom(shape=(50, 60)):
+    """An ellipse with two discs inside: four regions."""
+    row, column = np.mgrid[: shape[0], : shape[1]]
+    y, x = 2 * row / shape[0] - 1, 2 * column / shape[1] - 1
+    regions = np.zeros(shape, dtype=int)
+    regions[x**2 / 0.8 + y**2 / 0.7 < 1] = 1
+    regions[(x + 0.3) ** 2 + (y + 0.2) ** 2 < 0.1] = 2
+    regions[(x - 0.3) ** 2 + (y - 0.2) ** 2 < 0.12] = 3
+    return regions
+
+
+def noisy(regions, sigma, seed=0):
+    return regions + np.random.default_rng(seed).normal(scale=sigma, size=regions.shape)
+
+
+def naive_costs(image, centers, family, smoothing, radius, weighting):
+    """Mean squared distance of each pixel and its neighbours to the prototypes, by loops."""
+    grid, pixels = image.shape[:-1], image.reshape(-1, image.shape[-1])
+    places = np.array(list(np.ndindex(*grid)))
+    P = np.zeros((len(pixels), len(pixels)))
+    for i, here in enumerate(places):
+        gap = np.abs(places - here)
+        near = (gap.max(axis=1) <= radius) & (gap.max(axis=1) > 0)
+        weight = np.where(
+            near, np.exp(-np.hypot.reduce(gap.astype(float), axis=1)) if weighting == "distance" else 1, 0
+        )
+        P[i] = smoothing * weight / weight.sum()
+        P[i, i] = 1 - smoothing
+    barycentres = np.array([centers[list(s)].mean(axis=0) for s in family if s])
+    return P @ ((pixels[:, None] - barycentres[None]) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("shape", [(6, 7, 2), (7, 5, 1), (4, 3, 5, 2)])
+@pytest.mark.parametrize(("radius", "weighting"), [(1, "uniform"), (2, "uniform"), (1, "distance")])
+def test_costs_against_the_definition(shape, radius, weighting):
+    rng = np.random.default_rng(0)
+    image = 100 + rng.normal(size=shape)
+    centers = 100 + rng.normal(size=(3, shape[-1]))
+    family = FocalSets.full(3)
+    weights = neighborhood(len(shape) - 1, radius, weighting, None)
+    data = smoothed(image.reshape(-1, shape[-1]), shape[:-1], weights, 0.4)
+    barycentres = np.array([centers[list(s)].mean(axis=0) for s in family if s])
+    costs = ((data[:, None, :-1] - barycentres[None]) ** 2).sum(axis=2) + data[:, -1:] ** 2
+    np.testing.assert_allclose(costs, naive_costs(image, centers, family, 0.4, radius, weighting), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(8, 9, 2), (4, 5, 6, 1)])
+def test_the_objective_is_that_of_the_definition(shape):
+    rng = np.random.default_rng(1)
+    image = rng.normal(size=shape) + 3 * (np.arange(shape[1]) >= 4).reshape((1, -1) + (1,) * (len(shape) - 2))
+    model = SECM(2, delta=3, random_state=0).fit(image)
+    family = list(model.focal_sets_)
+    costs = naive_costs(image, model.cluster_centers_, family, 0.5, 1, "uniform")
+    masses = model.credal_partition_.masses
+    size = np.array([len(s) for s in family if s])
+    objective = (size * masses[:, 1:] ** 2 * costs).sum() + 9 * (masses[:, 0] ** 2).sum()
+    assert model.objective_ == pytest.approx(objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("family", ["simple", "pairs"])
+@pytest.mark.parametrize("sigma", [0.3, 0.5])
+def test_better_than_ecm_on_a_noisy_phantom(sigma, family):
+    regions = phantom()
+    for seed in range(2):
+        image = noisy(regions, sigma, seed)
+        with_neighbours = SECM(4, focal_sets=family, n_init=2, random_state=0).fit(image).labels_
+        without = ECM(4, focal_sets=family, n_init=2, random_state=0).fit(image.reshape(-1, 1)).labels_
+        gain = adjusted_rand_score(regions.ravel(), with_neighbours.ravel())
+        gain -= adjusted_rand_score(regions.ravel(), without)
+        assert gain > 0.1
+
+
+def test_better_than_ecm_on_a_volume_and_on_channels():
+    regions = np.zeros((16, 16, 16), dtype=int)
+    regions[:, :, 8:] = 1
+    volume = noisy(regions, 0.5)
+    model = SECM(2, channel_axis=None, random_state=0).fit(volume)
+    assert model.labels_.shape == volume.shape
+    without = ECM(2, random_state=0).fit(volume.reshape(-1, 1)).labels_
+    assert adjusted_rand_score(regions.ravel(), model.labels_.ravel()) > 0.8
+    assert adjusted_rand_score(regions.ravel(), without) < 0.6
+    same = SECM(2, random_state=0).fit(volume[..., None])
+    np.testing.assert_array_equal(same.labels_, model.labels_)
+    regions = phantom((40, 40))
+    image = noisy(np.stack([regions == k for k in range(4)], axis=-1), 0.7)
+    model = SECM(4, random_state=0).fit(image)
+    without = ECM(4, random_state=0).fit(image.reshape(-1, 4)).labels_
+    assert adjusted_rand_score(regions.ravel(), model.labels_.ravel()) > 0.1 + adjusted_rand_score(
+        regions.ravel(), without
+    )
+
+
+def test_without_neighbours_it_is_ecm():
+    image = noisy(phantom(), 0.3)
+    a = SECM(4, smoothing=0, delta=2, init=[[0.0], [1], [2], [3]], tol=1e-12).fit(image)
+    b = ECM(4, delta=2, init=[[0.0], [1], [2], [3]], tol=1e-12).fit(image.reshape(-1, 1))
+    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6)
+
+
+def test_the_border_of_two_regions_is_left_open():
+    image = np.zeros((20, 30))
+    image[:, 15:] = 1
+    model = SECM(2, smoothing=0.8, radius=2, random_state=0).fit(image + 0.01 * noisy(np.zeros((20, 30)), 1))
+    border = np.zeros((20, 30), dtype=bool)
+    border[:, 14:16] = True
+    pair = model.credal_partition_.masses[:, model.focal_sets_.index({0, 1})].reshape(20, 30)
+    assert pair[border].mean() > 5 * pair[~border].mean()
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["simple", "pairs", "full", "selected"]),
+    st.sampled_from([1.2, 2.0, 3.0]),
+    st.sampled_from([0.0, 0.5, 0.9]),
+    st.sampled_from([(8, 9), (8, 9, 2), (1, 30, 1), (4, 5, 4, 2)]),
+)
+def test_objective_never_rises_and_masses_are_masses(seed, family, beta, smoothing, shape):
+    image = np.random.default_rng(seed).normal(size=shape)
+    model = SECM(3, focal_sets=family, beta=beta, smoothing=smoothing, n_init=1, max_iter=30, tol=0, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(image)
+    assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[:-1])
+    masses = model.credal_partition_.masses
+    assert masses.min() >= 0
+    assert masses.max() <= 1
+    np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-12)
+
+
+def test_predicting():
+    image = noisy(phantom(), 0.3)
+    model = SECM(4, random_state=0).fit(image)
+    np.testing.assert_array_equal(model.predict_mass(image).masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(model.predict(image), model.labels_)
+    part = model.predict(image[:20, :30])
+    assert part.shape == (20, 30)
+    np.testing.assert_array_equal(part[:19, :29], model.labels_[:19, :29])  # the last pixels have other neighbours
+    with pytest.raises(ValueError, match="2 axes and 1 channels, as in fit; got 2 axes and 3 channels"):
+        model.predict(np.zeros((5, 5, 3)))
+    with pytest.raises(NotFittedError):
+        SECM().predict(image)
+
+
+def test_turning_the_image_turns_the_labels():
+    image = noisy(phantom(), 0.3)
+    start = [[0.0], [1], [2], [3]]
+    labels = SECM(4, init=start).fit(image).labels_
+    for turn in (np.rot90, np.transpose, np.flipud):
+        np.testing.assert_array_equal(SECM(4, init=start).fit(turn(image)).labels_, turn(labels))
+    upright, turned = (SECM(4, random_state=0).fit(each).labels_ for each in (image, image.T))
+    assert np.mean(upright == turned.T) > 0.99
+
+
+def test_axes_types_and_threads():
+    image = np.clip(40 * (1 + noisy(phantom(), 0.2)), 0, 255).astype(np.uint8)
+    rgb = np.stack([image] * 3, axis=-1)
+    last = SECM(4, random_state=0).fit(rgb)
+    first = SECM(4, channel_axis=0, random_state=0, n_jobs=2).fit(np.moveaxis(rgb, -1, 0))
+    np.testing.assert_array_equal(last.labels_, first.labels_)
+    assert last.cluster_centers_.shape == (4, 3)
+    assert last.n_features_in_ == 3
+    assert last.credal_partition_.masses.dtype == np.float64
+    single = SECM(4, random_state=0).fit(rgb.astype(np.float32))
+    assert single.credal_partition_.masses.dtype == np.float32
+    assert adjusted_rand_score(single.labels_.ravel(), last.labels_.ravel()) > 0.98
+    np.testing.assert_array_equal(SECM(4, random_state=0).fit(image.tolist()).labels_.shape, image.shape)
+    for spacing in ((1, 1), (1e-3, 1e-3), (1, 4)):
+        SECM(4, weighting="distance", spacing=spacing, random_state=0).fit(image)
+
+
+def test_spacing_tells_near_from_far():
+    even = neighborhood(2, 1, "distance", None)
+    np.testing.assert_allclose(even, neighborhood(2, 1, "distance", (5, 5)))
+    far_apart = neighborhood(2, 1, "distance", (1, 4))
+    assert far_apart[0, 1] > 10 * far_apart[1, 0]
+    assert neighborhood(3, 1, "uniform", None).sum() == 26
+    assert neighborhood(2, 2, "uniform", None).sum() == 24
+
+
+def test_starts():
+    image = noisy(phantom(), 0.2)
+    truth = CredalPartition.from_hard(phantom().ravel())
+    warm = SECM(4, init=truth).fit(image)
+    assert adjusted_rand_score(phantom().ravel(), warm.labels_.ravel()) > 0.6
+    for method in ("random", "k-means++"):
+        assert SECM(4, init=method, random_state=0).fit(image).converged_
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        (np.zeros(5), r"X must be an image of shape \(h, w\).*got shape \(5,\)"),
+        (np.zeros((2, 2, 2, 2, 2)), "X must be an image"),
+        (np.zeros((0, 4)), "at least one pixel"),
+        (np.zeros((4, 4, 0)), "at least one pixel"),
+        (np.full((4, 4), np.nan), "NaN or infinity"),
+        (np.full((4, 4), np.inf), "NaN or infinity"),
+        (np.full((4, 4), "a"), "image of real numbers"),
+        (np.zeros((4, 4), dtype=complex), "image of real numbers"),
+        (np.zeros((1, 1)), "X has 1 pixels, which should be >= n_clusters=2"),
+        (np.full((9, 9), 0.1), "n_clusters=2 is more than the 1 different objects"),
+    ],
+)
+def test_bad_images(image, message):
+    with pytest.raises(ValueError, match=message):
+        SECM(2).fit(image)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"smoothing": 1}, "smoothing must be a number of at least 0 and below 1"),
+        ({"radius": 0}, "radius must be an integer of at least 1"),
+        ({"weighting": "gauss"}, "weighting must be"),
+        ({"spacing": (1, 2, 3)}, "spacing must hold 2 positive numbers"),
+        ({"spacing": (1, -2)}, "spacing must hold 2 positive numbers"),
+        ({"channel_axis": "last"}, "channel_axis must be"),
+        ({"init": np.zeros((2, 3))}, r"init must have shape \(2, 1\)"),
+        ({"init": CredalPartition.from_hard([0, 1])}, "init must be a partition of 36 objects"),
+        ({"beta": 1}, "beta must be"),
+    ],
+)
+def test_clear_errors(change, message):
+    with pytest.raises(ValueError, match=message):
+        SECM(**{"n_clusters": 2, **change}).fit(np.arange(36.0).reshape(6, 6))
+    with pytest.raises(ValueError, match="channel_axis=5 is none of the 3 axes"):
+        SECM(2, channel_axis=5).fit(np.zeros((3, 3, 3)))

@@ -1,0 +1,120 @@
+"""Evidential c-medoids with single medoids: the published rules by loops."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+
+from evidentia import FocalSets
+from evidentia.cluster import ECMdd
+from evidentia.cluster.relational.ecmdd import _Medoids, _SingleMedoids
+
+
+def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):
+    """Masses, medoids of the sets, objective and next medoids, as the definitions say."""
+    n = len(D)
+    costs, set_medoids = [], []
+    for clusters in family:
+        if not clusters:
+            continue
+        own = [medoids[k] for k in clusters]
+        mean = D[:, own].mean(axis=1)
+        if len(own) == 1:
+            set_medoids.append(own[0])
+            costs.append(mean)
+            continue
+        spread = [np.mean((D[o, own] - mean[o]) ** 2) + eta * mean[o] for o in range(n)]
+        set_medoids.append(int(np.argmin(spread)))
+        costs.append((D[:, set_medoids[-1]] + gamma * mean) / (1 + gamma))
+    size = np.array([len(s) for s in family if s])
+    weighted = size**alpha * np.array(costs).T
+    masses, objective = np.zeros((n, len(family))), 0.0
+    for i in range(n):
+        if weighted[i].min() <= 1e-12:
+            masses[i, 1 + int(weighted[i].argmin())] = 1
+            continue
+        powers = np.append(delta2, weighted[i]) ** (-1 / (beta - 1))
+        masses[i] = powers / powers.sum()
+        objective += float(np.append(delta2, weighted[i]) @ masses[i] ** beta)
+    following = [int(np.argmin(masses[:, 1 + k] ** beta @ D)) for k in range(len(medoids))]
+    return masses, set_medoids, objective, following
+
+
+@pytest.mark.parametrize("family", [FocalSets.simple(3), FocalSets.pairs(3), FocalSets.full(3)])
+@pytest.mark.parametrize("parameters", [{}, {"alpha": 1.0, "beta": 1.5, "eta": 0.3, "gamma": 0.2}])
+def test_rules_by_loops(family, parameters):
+    X, _ = make_blobs(50, 2, centers=3, random_state=1)
+    D = pairwise_distances(X)
+    model = ECMdd(3, metric="precomputed", focal_sets=family, delta=2.0, random_state=0, **parameters).fit(D)
+    settings = {name: getattr(model, name) for name in ("alpha", "beta", "eta", "gamma")}
+    masses, set_medoids, objective, following = naive(D, model.medoid_indices_, family, delta2=4.0, **settings)
+    np.testing.assert_allclose(model.credal_partition_.masses, masses, atol=1e-9)
+    assert model.set_medoid_indices_.tolist() == set_medoids
+    assert model.objective_ == pytest.approx(objective)
+    assert following == model.medoid_indices_.tolist()  # nothing moves any more
+    # and every iteration on the way
+    medoids = [0, 1, 2]
+    longer = ECMdd(3, metric="precomputed", focal_sets=family, delta=2.0, init=medoids, **parameters).fit(D)
+    trace = []
+    for _ in range(longer.n_iter_):
+        _, _, objective, medoids = naive(D, medoids, family, delta2=4.0, **settings)
+        trace.append(objective)
+    np.testing.assert_allclose(longer.history_, trace, rtol=1e-9)
+
+
+def test_power_is_a_power_of_the_dissimilarities():
+    X, _ = make_blobs(60, 2, centers=3, random_state=1)
+    D = pairwise_distances(X)
+    a = ECMdd(3, metric="precomputed", random_state=0).fit(D**2)
+    b = ECMdd(3, metric="precomputed", power=2, random_state=0).fit(D)
+    c = ECMdd(3, power=2, random_state=0).fit(X)
+    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(a.credal_partition_.masses, c.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(c.predict_mass(X).masses, a.predict_mass(D**2).masses, atol=1e-9)
+
+
+class Carousel(_SingleMedoids):
+    """Medoids that take turns for ever: 0, 1, 2, 3, 1, 2, 3, ..."""
+
+    values = {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}
+
+    def step(self, model):
+        now = int(model.medoids[0])
+        return self.values[now], _Medoids(model.family, np.array([now % 3 + 1]))
+
+
+@pytest.mark.parametrize(("max_iter", "history", "converged"), [(3, [9, 5, 4], False), (50, [9, 5, 4, 6, 5, 4], True)])
+def test_medoids_that_come_back_end_the_iterations(max_iter, history, converged):
+    problem = Carousel(ECMdd(1, max_iter=max_iter), None, None, None)
+    run = problem.run(_Medoids(FocalSets.simple(1), np.array([0])))
+    assert run.history == history
+    assert run.converged is converged
+    if converged:  # with the best of those that come back
+        assert run.model.medoids.tolist() == [2]
+
+
+def test_proteins(shared_data):
+    D, y = shared_data("protein")
+    model = ECMdd(4, metric="precomputed", random_state=0).fit(D)
+    assert adjusted_rand_score(y, model.labels_) >= 0.4  # Denoeux (2021), Table 6: 0.402
+
+
+@pytest.mark.parametrize(("name", "printed"), [("iris", 0.54), ("seeds", 0.45), ("wine", 0.24)])
+def test_at_least_the_published_results(shared_data, name, printed):
+    """Denoeux (2021), Table 3: alpha = beta = 2, eta = gamma = 1, the best of five runs."""
+    X, y = shared_data(name, standardise=True)
+    model = ECMdd(3, focal_sets="pairs", n_init=5, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) >= printed - 0.05
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"eta": -1}, "eta must be a number of at least 0, got -1"),
+        ({"gamma": -1}, "gamma must be a number of at least 0, got -1"),
+        ({"power": 0}, "power must be a number above 0, got 0"),
+    ],
+)
+def test_clear_errors(change, message):
+    with pytest.raises(ValueError, match=message):
+        ECMdd(2, **change).fit(np.random.default_rng(0).normal(size=(20, 2)))

@@ -1,0 +1,360 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster import ECM, RECM, recm
+from evidentia.cluster.relational._weighted_means import (
+    RelationalModel,
+    far_objects,
+    pair_quantile,
+    smallest_eigenvalue,
+)
+from evidentia.partition import credal_rand_index
+
+CASES = ["recm_butterfly_full", "recm_protein_pairs_noomega", "recm_protein_simple"]
+
+
+def squared(X):
+    return ((X[:, None] - X[None]) ** 2).sum(axis=2)
+
+
+def strange(n, seed=0):
+    """Dissimilarities that no points could have."""
+    D = np.random.default_rng(seed).random((n, n))
+    D += D.T
+    np.fill_diagonal(D, 0)
+    return D
+
+
+def blobs(n=120, seed=1, centers=3):
+    return make_blobs(n, 3, centers=centers, random_state=seed)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_the_reference(reference, name):
+    case = reference(name)
+    p = case.parameters
+    model = RECM(
+        p["c"], focal_sets=FocalSets(case["F"]), metric="precomputed", alpha=p["alpha"], beta=p["beta"],
+        delta=p["delta"], init=case["m0"], max_iter=5000, tol=1e-15,
+    ).fit(case["D"])  # fmt: skip
+    assert model.shift_ == 0
+    case.assert_equal("mass", model.credal_partition_.masses)
+    case.assert_equal("N", model.credal_partition_.nonspecificity_index())
+    case.assert_equal("crit", model.objective_)
+    same = case["y_pl_tied"] == 0
+    case.assert_equal("y_pl", model.labels_, where=same)
+    # the same iterations, not only the same end
+    length = min(len(model.history_), len(case["crit_trace"]))
+    np.testing.assert_allclose(model.history_[:length], case["crit_trace"][:length], rtol=1e-9)
+
+
+@pytest.mark.parametrize("family", ["simple", "pairs", "full"])
+@pytest.mark.parametrize(("alpha", "beta"), [(1, 2), (0.5, 1.3)])
+def test_equals_ecm_on_squared_euclidean_distances(family, alpha, beta):
+    X, _ = blobs()
+    settings_ = {"focal_sets": family, "alpha": alpha, "beta": beta, "delta": 4, "max_iter": 5000, "tol": 1e-14}
+    start = [0, 40, 80]
+    ecm = ECM(3, init=X[start], **settings_).fit(X)
+    for data, metric in ((squared(X), "precomputed"), (X, "euclidean"), (X, "sqeuclidean")):
+        relational = RECM(3, metric=metric, init=start, **settings_).fit(data)
+        np.testing.assert_allclose(relational.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-5)
+        length = min(len(relational.history_), len(ecm.history_))
+        np.testing.assert_allclose(relational.history_[:length], ecm.history_[:length], rtol=1e-8)
+        np.testing.assert_allclose(relational.prototype_weights_ @ X, ecm.cluster_centers_, atol=1e-5)
+        assert relational.shift_ == 0
+
+
+def test_default_starts_reach_the_objective_of_ecm():
+    X = load_iris().data
+    for seed in range(3):
+        ecm = ECM(3, beta=1.5, delta=3, random_state=seed).fit(X)
+        relational = RECM(3, delta=3, random_state=seed).fit(X)
+        assert relational.objective_ == pytest.approx(ecm.objective_, rel=1e-4)
+        assert credal_rand_index(relational.credal_partition_, ecm.credal_partition_) > 0.99
+
+
+def test_distances_against_double_centring():
+    """As the paper has it: Gram matrix, then distances, for any symmetric matrix and with the shift."""
+    rng = np.random.default_rng(0)
+    D = strange(20)
+    family = FocalSets.full(3)
+    P = rng.random((3, 20))
+    P /= P.sum(axis=1, keepdims=True)
+    for shift in (0.0, 0.7):
+        model = RelationalModel(family, P, 1.0, 2.0, 1.0, 0.0, shift=shift)
+        costs, _ = model.costs(D, P.T)
+        Q = np.eye(20) - 1 / 20
+        G = -0.5 * Q @ (D + shift * (1 - np.eye(20))) @ Q
+        for j, members in enumerate(s for s in family if s):
+            p = P[list(members)].mean(axis=0)
+            np.testing.assert_allclose(costs[:, j], np.diag(G) - 2 * G @ p + p @ G @ p, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [60, 700])
+def test_the_smallest_eigenvalue_makes_the_matrix_euclidean(n):
+    D = strange(n)
+    smallest = smallest_eigenvalue(D)
+    Q = np.eye(n) - 1 / n
+    values = np.linalg.eigvalsh(-0.5 * Q @ D @ Q)
+    assert smallest == pytest.approx(values[0], rel=1e-5)
+    shifted = np.linalg.eigvalsh(-0.5 * Q @ (D - 2 * smallest * (1 - np.eye(n))) @ Q)
+    assert shifted[0] > -1e-8
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    assert smallest_eigenvalue(squared(X)) == 0
+    assert smallest_eigenvalue(squared(X).astype(np.float32)) == 0
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["simple", "pairs", "full", "selected"]),
+    st.sampled_from([1.1, 1.5, 2.0, 3.0]),
+    st.sampled_from([0.0, 1.0, 2.0]),
+    st.sampled_from(["points", "strange", "cityblock"]),
+)
+def test_objective_never_rises_and_masses_are_masses(seed, family, beta, alpha, kind):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
+    D = {
+        "points": squared(X),
+        "strange": strange(40, seed),
+        "cityblock": pairwise_distances(X, metric="cityblock") ** 2,
+    }
+    for correction in ("auto", "shift", "clip"):
+        model = RECM(
+            3, focal_sets=family, metric="precomputed", beta=beta, alpha=alpha, correction=correction, n_init=2,
+            max_iter=30, tol=0, random_state=seed,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(D[kind])
+        if correction != "clip":
+            assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
+        masses = model.credal_partition_.masses
+        assert masses.min() >= 0
+        assert masses.max() <= 1
+        np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-12)
+
+
+def test_corrections_of_dissimilarities_that_no_points_have():
+    D = strange(50)
+    shift = RECM(3, metric="precomputed", correction="shift", random_state=0).fit(D)
+    assert shift.shift_ == pytest.approx(-2 * smallest_eigenvalue(D))
+    auto = RECM(3, metric="precomputed", random_state=0).fit(D)
+    assert 0 < auto.shift_ <= shift.shift_
+    assert RECM(3, metric="precomputed", correction="clip", random_state=0).fit(D).shift_ == 0
+    given = RECM(3, metric="precomputed", correction="shift", delta=2, random_state=0).fit(D)
+    assert given.delta_**2 == pytest.approx(4 + given.shift_ / 2)
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "chebyshev", "cosine", "canberra"])
+def test_other_metrics_find_the_clusters(metric):
+    X, y = make_blobs(150, 4, centers=3, random_state=1)
+    model = RECM(3, metric=metric, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    np.testing.assert_allclose(model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-9)
+    given = RECM(3, metric="precomputed", square=True, random_state=0).fit(pairwise_distances(X, metric=metric))
+    np.testing.assert_allclose(given.credal_partition_.masses, model.credal_partition_.masses, atol=1e-6)
+
+
+def test_a_metric_may_be_a_function_and_tables_may_be_mixed():
+    X, y = blobs(60)
+    a = RECM(3, metric=lambda u, v: float(np.abs(u - v).sum()), random_state=0).fit(X)
+    b = RECM(3, metric="cityblock", random_state=0).fit(X)
+    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6)
+    table = pd.DataFrame({"size": X[:, 0], "colour": np.array(["red", "green", "blue"])[y]}, index=list(range(5, 65)))
+    table.loc[7, "size"] = np.nan
+    model = RECM(3, metric="gower", random_state=0).fit(table)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    np.testing.assert_allclose(model.predict_mass(table).masses, model.credal_partition_.masses, atol=1e-9)
+    assert model.credal_partition_.index[2] == 7
+
+
+def test_new_objects_by_their_dissimilarities():
+    X, _ = blobs(150)
+    old, new = X[:120], X[120:]
+    start = [0, 40, 80]
+    model = RECM(3, metric="precomputed", delta=4, init=start, tol=1e-14, max_iter=5000).fit(squared(old))
+    rows = ((new[:, None] - old[None]) ** 2).sum(axis=2)
+    ecm = ECM(3, beta=1.5, delta=4, init=old[start], tol=1e-14, max_iter=5000).fit(old)
+    np.testing.assert_allclose(model.predict_mass(rows).masses, ecm.predict_mass(new).masses, atol=1e-5)
+    np.testing.assert_array_equal(model.predict(rows), ecm.predict(new))
+    assert model.predict_mass(rows + 1e6).outliers.tolist() == list(range(30))
+    with pytest.raises(ValueError, match="X has 7 features, but RECM is expecting 120"):
+        model.predict(rows[:, :7])
+    with pytest.raises(ValueError, match="at least 0"):
+        model.predict(-rows)
+    with pytest.raises(NotFittedError):
+        RECM().predict(rows)
+
+
+@pytest.mark.parametrize("correction", ["auto", "shift", "clip"])
+def test_predicting_the_training_objects_gives_their_masses(correction):
+    for D in (strange(40), np.kron(strange(20), np.ones((2, 2)))):  # the second with twins
+        model = RECM(3, metric="precomputed", correction=correction, random_state=0).fit(D)
+        np.testing.assert_allclose(model.predict_mass(D).masses, model.credal_partition_.masses, atol=1e-12)
+        np.testing.assert_array_equal(model.predict(D), model.labels_)
+
+
+def test_same_seed_same_bits_whatever_the_threads():
+    X, _ = blobs(300)
+    fits = [RECM(3, random_state=3, n_jobs=jobs).fit(X) for jobs in (1, 2)]
+    np.testing.assert_array_equal(fits[0].credal_partition_.masses, fits[1].credal_partition_.masses)
+    for seed in (np.random.default_rng(0), np.random.RandomState(0), None):
+        assert RECM(3, random_state=seed).fit(X).converged_
+
+
+@pytest.mark.parametrize("kind", ["points", "strange"])
+def test_permuting_the_objects_permutes_the_result(kind):
+    D = squared(blobs(90)[0]) if kind == "points" else strange(90)
+    order = np.random.default_rng(0).permutation(90)
+    a = RECM(3, metric="precomputed", random_state=0, tol=1e-10).fit(D).credal_partition_
+    b = RECM(3, metric="precomputed", random_state=0, tol=1e-10).fit(D[np.ix_(order, order)]).credal_partition_
+    np.testing.assert_allclose(b.masses, a.masses[order], atol=1e-5)
+
+
+def test_sample_weights_count_as_repetitions():
+    X, _ = blobs(60)
+    weights = np.random.default_rng(0).integers(0, 4, 60)
+    a = RECM(3, random_state=0, tol=1e-12).fit(X, sample_weight=weights)
+    b = RECM(3, random_state=0, tol=1e-12).fit(np.repeat(X, weights, axis=0))
+    assert a.delta_ == pytest.approx(b.delta_)
+    assert a.objective_ == pytest.approx(b.objective_)
+    np.testing.assert_allclose(
+        a.prototype_weights_ @ X, b.prototype_weights_ @ np.repeat(X, weights, axis=0), atol=1e-5
+    )
+    with pytest.raises(ValueError, match="sample_weight"):
+        RECM(3).fit(X, sample_weight=-weights - 1.0)
+    with pytest.raises(ValueError, match="non-zero"):
+        RECM(3).fit(X, sample_weight=np.zeros(60))
+
+
+def test_quantile_of_pairs():
+    D = squared(np.arange(8.0)[:, None])
+    off = np.sort(D[~np.eye(8, dtype=bool)])
+    assert pair_quantile(D, np.empty(0), 0.95) == off[int(np.ceil(0.95 * 56)) - 1]
+    assert pair_quantile(D, np.ones(8), 0.95) == pair_quantile(D, np.empty(0), 0.95)
+    assert pair_quantile(np.zeros((3, 3)), np.empty(0), 0.95) == 0
+    assert pair_quantile(np.zeros((3, 3)), np.ones(3), 0.95) == 0
+
+
+def test_far_objects_are_far():
+    X, y = make_blobs(90, 2, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
+    for seed in range(10):
+        chosen = far_objects(squared(X), np.empty(0), np.arange(90), 3, np.random.RandomState(seed))
+        assert sorted(y[chosen].tolist()) == [0, 1, 2]
+
+
+def test_many_objects_start_on_a_sample(monkeypatch):
+    monkeypatch.setattr(recm, "_SAMPLE_SIZE", 200)
+    X, y = make_blobs(600, 3, centers=4, random_state=3)
+    D = squared(X)
+    model = RECM(4, metric="precomputed", random_state=0).fit(D)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    single = RECM(4, metric="precomputed", random_state=0).fit(D.astype(np.float32))
+    assert single.credal_partition_.masses.dtype == np.float32
+    np.testing.assert_allclose(single.credal_partition_.masses, model.credal_partition_.masses, atol=1e-2)
+    weighted = RECM(4, metric="precomputed", random_state=0).fit(D, sample_weight=np.arange(600) % 3)
+    assert adjusted_rand_score(y, weighted.labels_) > 0.95
+
+
+@pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)])
+def test_all_families(family):
+    X, y = make_blobs(150, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
+    model = RECM(4, focal_sets=family, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    if isinstance(family, FocalSets):
+        assert model.focal_sets_ == family
+
+
+def test_starts():
+    X, y = blobs(90)
+    D = squared(X)
+    random = RECM(3, metric="precomputed", init="random", random_state=0).fit(D)
+    assert adjusted_rand_score(y, random.labels_) > 0.9
+    partition = CredalPartition.from_hard(y)
+    warm = RECM(3, metric="precomputed", init=partition).fit(D)
+    np.testing.assert_array_equal(warm.labels_, y)
+    again = RECM(3, metric="precomputed", init=warm.credal_partition_.masses).fit(D)
+    assert again.n_iter_ <= 3
+    np.testing.assert_allclose(again.credal_partition_.masses, warm.credal_partition_.masses, atol=1e-3)
+
+
+def test_history_and_warning():
+    D = squared(blobs(90)[0])
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        model = RECM(3, metric="precomputed", max_iter=2, tol=0, random_state=0).fit(D)
+    assert model.n_iter_ == len(model.history_) == 2
+    assert not model.converged_
+    assert model.objective_ == model.history_[-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1"),
+        ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
+        ({"focal_sets": "some"}, "focal_sets must be"),
+        ({"focal_sets": FocalSets.full(3)}, "focal_sets is a family on 3 clusters"),
+        ({"focal_sets": FocalSets([[0, 0], [1, 0], [1, 1]])}, "focal_sets must hold every single cluster"),
+        ({"alpha": -1}, "alpha must be"),
+        ({"beta": 1}, "beta must be a number above 1"),
+        ({"delta": 0}, "delta must be"),
+        ({"metric": 3}, "metric must be"),
+        ({"square": "yes"}, "square must be"),
+        ({"correction": "none"}, "correction must be"),
+        ({"init": "medoids"}, "init must be"),
+        ({"init": [0, 30]}, "init must hold numbers of objects below 30"),
+        ({"init": np.zeros((3, 2))}, r"init must hold the numbers of 2 objects, or masses of shape \(30, 4\)"),
+        ({"init": CredalPartition.from_hard([0, 1])}, "init must be a partition of 30 objects"),
+    ],
+)
+def test_clear_errors(change, message):
+    D = squared(blobs(30)[0])
+    with pytest.raises(ValueError, match=message):
+        RECM(**{"n_clusters": 2, "metric": "precomputed", **change}).fit(D)
+
+
+def test_bad_dissimilarities():
+    D = squared(blobs(30)[0])
+    model = RECM(2, metric="precomputed")
+    with pytest.raises(ValueError, match="square matrix"):
+        model.fit(D[:, :5])
+    with pytest.raises(ValueError, match="Negative values"):
+        model.fit(-D)
+    for value in (np.nan, np.inf):
+        broken = D.copy()
+        broken[1, 2] = broken[2, 1] = value
+        with pytest.raises(ValueError, match="NaN|infinity"):
+            model.fit(broken)
+    asymmetric = D.copy()
+    asymmetric[0, 1] += 9
+    with pytest.raises(ValueError, match=r"X must be symmetric: X\[0, 1\]"):
+        model.fit(asymmetric)
+    assert RECM(2, metric="precomputed", symmetrize=True, random_state=0).fit(asymmetric).converged_
+    with pytest.raises(ValueError, match="zero diagonal"):
+        model.fit(D + 1)
+    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 different objects"):
+        model.fit(np.zeros((5, 5)))
+    with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
+        RECM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
+    with pytest.raises(ValueError, match="too large to be squared"):
+        RECM(2, metric="precomputed", square=True).fit(D * 1e200)
+
+
+def test_small_and_degenerate_data():
+    assert (RECM(1, random_state=0).fit(np.zeros((4, 2))).labels_ == 0).all()
+    few = RECM(3, random_state=0).fit([[0.0, 0], [5, 5], [9, 0]])
+    assert sorted(few.labels_.tolist()) == [0, 1, 2]
+    repeated = RECM(3, random_state=0).fit(np.repeat([[0.0, 0], [5, 5], [9, 0]], 10, axis=0))
+    assert len(np.unique(repeated.labels_)) == 3
+    assert np.isfinite(repeated.credal_partition_.masses).all()

@@ -1,0 +1,156 @@
+"""Evidential c-medoids with weighted medoids: the published rules by loops."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+
+from evidentia import FocalSets
+from evidentia.cluster import WECMdd
+from evidentia.cluster.relational.wecmdd import _best_weights, _WeightedMedoids, _Weights
+from evidentia.datasets import load_butterfly
+
+
+def naive(D, weights, family, *, alpha, beta, delta2, psi, xi):
+    """Masses, objective and next weights, as the definitions say."""
+    n, c = len(D), len(weights)
+    costs = []
+    for clusters in family:
+        if not clusters:
+            continue
+        shared = np.min([weights[k] for k in clusters], axis=0)
+        if len(clusters) > 1:
+            shared = shared**xi
+        if shared.sum() > 0:
+            costs.append((n / c) ** (psi - 1) * D @ (shared / shared.sum()) ** psi)
+        else:
+            costs.append(np.mean([(n / c) ** (psi - 1) * D @ weights[k] ** psi for k in clusters], axis=0))
+    size = np.array([len(s) for s in family if s])
+    weighted = np.column_stack([np.full(n, delta2), size**alpha * np.array(costs).T])
+    masses, objective = np.zeros((n, len(family))), 0.0
+    for i in range(n):
+        if weighted[i].min() <= 1e-12:
+            masses[i, int(weighted[i].argmin())] = 1
+            continue
+        powers = weighted[i] ** (-1 / (beta - 1))
+        masses[i] = powers / powers.sum()
+        objective += float(weighted[i] @ masses[i] ** beta)
+    following = np.array([(masses[:, 1 + k] ** beta @ D) ** (-1 / (psi - 1)) for k in range(c)])
+    return masses, objective, following / following.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("family", [FocalSets.simple(3), FocalSets.pairs(3), FocalSets.full(3)])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"psi": 2.0, "xi": 1.0}, {"alpha": 1.0, "beta": 1.5, "psi": 1.5, "xi": 3.0}]
+)
+def test_rules_by_loops(family, parameters):
+    X, _ = make_blobs(50, 2, centers=3, random_state=1)
+    D = pairwise_distances(X)
+    model = WECMdd(3, metric="precomputed", power=1, focal_sets=family, delta=2.0, init=[0, 1, 2], max_iter=6, tol=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.set_params(**parameters).fit(D)
+    settings = {name: getattr(model, name) for name in ("alpha", "beta", "psi", "xi")}
+    weights = np.zeros((3, 50))
+    weights[[0, 1, 2], [0, 1, 2]] = 1
+    trace = []
+    for _ in range(6):
+        now = weights
+        masses, objective, weights = naive(D, now, family, delta2=4.0, **settings)
+        trace.append(objective)
+    np.testing.assert_allclose(model.history_, trace, rtol=1e-9)
+    np.testing.assert_allclose(model.weights_, now, atol=1e-9)
+    np.testing.assert_allclose(model.credal_partition_.masses, masses, atol=1e-9)
+
+
+def test_weights_are_the_exact_minimiser():
+    rng = np.random.default_rng(0)
+    totals = rng.exponential(size=(3, 20))
+    for psi in (1.2, 2.0, 3.0):
+        weights = _best_weights(totals, psi)
+        np.testing.assert_allclose(weights.sum(axis=1), 1)
+        best = (weights**psi * totals).sum()
+        for _ in range(50):
+            other = np.clip(weights * (1 + 0.05 * rng.normal(size=(3, 20))), 0, None)
+            other /= other.sum(axis=1, keepdims=True)
+            assert (other**psi * totals).sum() >= best - 1e-12
+
+
+def test_weights_show_the_cluster():
+    X, y = make_blobs(120, 2, centers=[[0, 0], [9, 1], [1, 10]], random_state=1)
+    model = WECMdd(3, random_state=0).fit(X)
+    np.testing.assert_allclose(model.weights_.sum(axis=1), 1)
+    for k, weights in enumerate(model.weights_):
+        own = model.labels_ == k
+        assert weights[own].sum() > 0.95
+        assert weights.argmax() == model.medoid_indices_[k]
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+def test_delta_means_the_same_for_more_objects():
+    X, _ = make_blobs(100, 2, centers=3, random_state=1)
+    small = WECMdd(3, delta=3.0, init=[0, 1, 2], tol=1e-12, max_iter=1000).fit(X)
+    large = WECMdd(3, delta=3.0, init=[0, 3, 6], tol=1e-12, max_iter=1000).fit(np.repeat(X, 3, axis=0))
+    np.testing.assert_allclose(large.credal_partition_.masses[::3], small.credal_partition_.masses, atol=1e-4)
+
+
+class Carousel(_WeightedMedoids):
+    """Weights that take turns for ever: 0, 1, 2, 3, 1, 2, 3, ..."""
+
+    values = {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def step(self, model):
+        now = int(model.weights[0, 0])
+        return self.values[now], _Weights(model.family, np.array([[now % 3 + 1.0]]))
+
+
+@pytest.mark.parametrize(
+    ("max_iter", "history", "converged"), [(4, [9, 5, 4, 6], False), (9, [9, 5, 4, 6, 5, 4], True)]
+)
+def test_objectives_that_come_back_end_the_iterations(max_iter, history, converged):
+    run = Carousel(WECMdd(1, max_iter=max_iter)).run(_Weights(FocalSets.simple(1), np.array([[0.0]])))
+    assert run.history == history
+    assert run.converged is converged
+    if converged:  # with the best of those that come back
+        assert run.model.weights.tolist() == [[2.0]]
+
+
+def test_butterfly_ends():
+    model = WECMdd(2, random_state=0).fit(load_butterfly().data)  # whose weights take two values in turns
+    assert model.converged_
+    assert model.n_iter_ < 100
+    assert model.objective_ <= model.history_[-4:].min() * (1 + 1e-6)
+
+
+def test_coinciding_clusters_are_reported():
+    X = np.random.default_rng(0).normal(size=(100, 20))
+    with pytest.warns(UserWarning, match="WECMdd: clusters . and . coincide; try a smaller psi or beta, got 2 and 2"):
+        WECMdd(3, psi=2.0, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize(("name", "printed"), [("wine", 0.39), ("iris", 0.66), ("seeds", 0.69)])
+def test_published_results(shared_data, name, printed):
+    """Denoeux (2021), Table 3: alpha = beta = psi = 2, xi = 5, the best of five runs."""
+    X, y = shared_data(name, standardise=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = WECMdd(3, focal_sets="pairs", psi=2.0, n_init=5, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) == pytest.approx(printed, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"psi": 1}, "psi must be a number above 1, got 1"),
+        ({"xi": 0}, "xi must be a number above 0, got 0"),
+        ({"power": -1}, "power must be a number above 0, got -1"),
+    ],
+)
+def test_clear_errors(change, message):
+    with pytest.raises(ValueError, match=message):
+        WECMdd(2, **change).fit(np.random.default_rng(0).normal(size=(20, 2)))

@@ -1,0 +1,182 @@
+"""Calibration displays: what they draw is what the estimator found."""
+
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+from matplotlib.collections import PolyCollection
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster.mixtures.bootclus import PairIntervals
+from evidentia.plot import CalibrationDisplay, PairProbabilityDisplay
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def arrays(p, seed=0):
+    """Intervals, beliefs and plausibilities near their bounds, and truths that are sometimes outside."""
+    rng = np.random.default_rng(seed)
+    lower, upper = np.sort(rng.random((2, p)), axis=0)
+    belief = np.clip(lower + rng.normal(0, 0.02, p), 0, 1)
+    plausibility = np.clip(upper + rng.normal(0, 0.02, p), belief, 1)
+    return lower, upper, belief, plausibility, rng.random(p)
+
+
+def intervals(n=40, seed=0):
+    """What an estimator hands over, from random masses."""
+    rng = np.random.default_rng(seed)
+    family = FocalSets.pairs(3, empty=False, omega=False)
+    partition = CredalPartition(rng.dirichlet(np.ones(6), n), family)
+    lower, upper = np.sort(rng.random((2, n * (n - 1) // 2)).astype(np.float32), axis=0)
+    return PairIntervals(partition, np.arange(n), lower, upper, 0.8)
+
+
+# ---- beliefs and plausibilities beside the intervals -----------------------------------------------------------------
+
+
+def test_points_over_the_bounds():
+    lower, upper, belief, plausibility, _ = arrays(200)
+    display = CalibrationDisplay.from_arrays(lower, upper, belief, plausibility, title="fit")
+    left, right = display.points_
+    np.testing.assert_array_equal(left.get_offsets(), np.column_stack([lower, belief]))
+    np.testing.assert_array_equal(right.get_offsets(), np.column_stack([upper, plausibility]))
+    assert display.root_mean_square[0] == pytest.approx(np.sqrt(((belief - lower) ** 2).mean()))
+    assert f"{display.root_mean_square[1]:.3f}" in display.texts_[1].get_text()
+    assert [ax.get_aspect() for ax in display.axes_] == [1, 1]
+    assert display.coverage is None
+    assert display.figure_.get_suptitle() == "fit"
+    display.figure_.canvas.draw()
+
+
+def test_points_over_the_truth_tell_the_coverage():
+    lower, upper, belief, plausibility, truth = arrays(300)
+    display = CalibrationDisplay.from_arrays(
+        lower, upper, belief, plausibility, probability=truth, confidence=0.9, x="probability"
+    )
+    inside = np.mean([b <= t <= p for b, t, p in zip(belief, truth, plausibility, strict=True)])
+    assert display.coverage == pytest.approx(inside)
+    np.testing.assert_array_equal(display.points_[1].get_offsets(), np.column_stack([truth, plausibility]))
+    assert f"coverage {inside:.1%} (confidence 90%)" in display.texts_[1].get_text()
+    assert f"{np.mean(belief > truth):.1%}" in display.texts_[0].get_text()
+    assert display.axes_[0].get_xlabel() == "true probability"
+
+
+def test_from_an_estimator_all_pairs_or_some():
+    given = intervals()
+    model = SimpleNamespace(intervals_=given)
+    display = CalibrationDisplay.from_estimator(model)
+    np.testing.assert_array_equal(display.belief, given.belief)
+    assert display.confidence == 0.8
+    some = CalibrationDisplay.from_estimator(model, n_pairs=100, random_state=3)
+    kept = np.random.default_rng(3).choice(len(given), 100, replace=False)
+    np.testing.assert_array_equal(some.upper, given.upper[kept])
+    posterior = np.random.default_rng(1).dirichlet(np.ones(3), 40)
+    true = CalibrationDisplay.from_estimator(model, posterior=posterior, n_pairs=None)
+    assert true.axes_[0].get_xlabel() == "true probability"
+    assert true.coverage == pytest.approx(given.coverage(posterior).belief)
+    assert CalibrationDisplay.from_estimator(model, posterior=posterior, x="interval").coverage is not None
+
+
+def test_many_pairs_are_counted_in_hexagons():
+    display = CalibrationDisplay.from_arrays(*arrays(5001)[:4])
+    for points in display.points_:
+        assert isinstance(points, PolyCollection)
+        assert points.get_array().sum() == 5001  # none is left out
+    display.figure_.canvas.draw()
+    forced = CalibrationDisplay.from_arrays(*arrays(5001)[:4], kind="points")
+    assert len(forced.points_[0].get_offsets()) == 5001
+
+
+def test_given_axes_leave_the_figure_alone():
+    figure, axes = plt.subplots(1, 3)
+    display = CalibrationDisplay.from_arrays(*arrays(20)[:4], axes=axes[:2])
+    assert display.axes_ == list(axes[:2])
+    assert figure.axes == list(axes)
+    assert plt.get_fignums() == [figure.number]
+
+
+def test_calibration_errors():
+    good = arrays(5)
+    with pytest.raises(TypeError, match="must be fitted and have intervals_, got int"):
+        CalibrationDisplay.from_estimator(3)
+    with pytest.raises(ValueError, match="upper must hold 5 numbers, one for each pair, got 4"):
+        CalibrationDisplay.from_arrays(good[0], good[1][:4], *good[2:4])
+    with pytest.raises(ValueError, match="lower must be a nonempty sequence of finite numbers"):
+        CalibrationDisplay.from_arrays([np.nan], [1], [0], [1])
+    with pytest.raises(ValueError, match="x='probability' needs the true probabilities"):
+        CalibrationDisplay.from_arrays(*good[:4], x="probability")
+    with pytest.raises(ValueError, match="x must be 'interval' or 'probability', got 'truth'"):
+        CalibrationDisplay.from_arrays(*good[:4], x="truth")
+    with pytest.raises(ValueError, match="kind must be"):
+        CalibrationDisplay.from_arrays(*good[:4], kind="dots")
+    with pytest.raises(ValueError, match="axes must hold 2 Matplotlib axes, got 1"):
+        CalibrationDisplay.from_arrays(*good[:4], axes=[plt.figure().gca()])
+
+
+# ---- histograms of some pairs ----------------------------------------------------------------------------------------
+
+
+class Model:
+    """An estimator that gives the same answer for any objects."""
+
+    def __init__(self, n=6, n_fits=40):
+        rng = np.random.default_rng(0)
+        self.partition = CredalPartition(rng.dirichlet(np.ones(3), n), FocalSets.simple(2, empty=False))
+        self.fits = rng.random((n, n, n_fits))
+
+    def predict_mass(self, X):
+        return self.partition
+
+    def pair_probabilities(self, X, pairs):
+        return np.stack([self.fits[i, j] for i, j in pairs])
+
+    def pair_intervals(self, X, pairs):
+        return np.quantile(self.pair_probabilities(X, pairs), [0.05, 0.95], axis=1).T
+
+
+def test_histograms_of_pairs():
+    model, pairs = Model(), [(0, 1), (2, 5), (3, 4)]
+    posterior = np.random.default_rng(1).dirichlet(np.ones(2), 6)
+    display = PairProbabilityDisplay.from_estimator(model, None, pairs, posterior=posterior, bins=10)
+    assert len(display.axes_) == 3
+    for (i, j), ax, lines in zip(pairs, display.axes_, display.lines_, strict=True):
+        heights = [bar.get_height() for bar in ax.patches]
+        np.testing.assert_array_equal(heights, np.histogram(model.fits[i, j], 10, (0, 1))[0])
+        low, high = np.quantile(model.fits[i, j], [0.05, 0.95])
+        assert lines["lower"].get_xdata()[0] == pytest.approx(low)
+        assert lines["upper"].get_xdata()[0] == pytest.approx(high)
+        relation = model.partition.relational([(i, j)]).masses[0]
+        assert lines["belief"].get_xdata()[0] == pytest.approx(relation[1])
+        assert lines["plausibility"].get_xdata()[0] == pytest.approx(1 - relation[2])
+        assert lines["probability"].get_xdata()[0] == pytest.approx(posterior[i] @ posterior[j])
+        assert ax.get_title() == f"objects {i} and {j}"
+    display.figure_.canvas.draw()
+
+
+def test_histograms_without_beliefs_and_on_given_axes():
+    values = np.random.default_rng(0).random((4, 30))
+    figure, axes = plt.subplots(2, 2)
+    display = PairProbabilityDisplay(values=values, pairs=[(0, k) for k in range(1, 5)], intervals=[[0.1, 0.9]] * 4)
+    display.plot(axes)
+    assert set(display.lines_[0]) == {"lower", "upper"}
+    assert figure.axes == list(axes.ravel())
+    new = display.plot(n_columns=3, title="pairs")
+    assert len(new.figure_.axes) == 4  # two spare panels are taken away
+    new.figure_.canvas.draw()
+
+
+def test_histogram_errors():
+    with pytest.raises(TypeError, match="method pair_probabilities, got int"):
+        PairProbabilityDisplay.from_estimator(3, None, [(0, 1)])
+    with pytest.raises(ValueError, match="values must have a row for each of the 2 pairs"):
+        PairProbabilityDisplay(values=np.zeros((1, 5)), pairs=[(0, 1), (0, 2)], intervals=[[0, 1]] * 2)
+    with pytest.raises(ValueError, match="intervals must hold two finite bounds for each of the 1 pairs"):
+        PairProbabilityDisplay(values=np.zeros((1, 5)), pairs=[(0, 1)], intervals=[[0, np.nan]])
