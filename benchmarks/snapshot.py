@@ -48,24 +48,7 @@ def _data() -> dict[str, Any]:
 def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]:
     """Name, estimator, what it is fitted to, further arguments of the fit, new objects."""
     from evidentia import FocalSets
-    from evidentia.cluster import (
-        BPEC,
-        CCM,
-        CECM,
-        ECM,
-        EGMM,
-        EVCLUS,
-        MECM,
-        NNEVCLUS,
-        RECM,
-        SECM,
-        BeliefPeaks,
-        BootClus,
-        CatECM,
-        ECMdd,
-        EKNNClus,
-        WECMdd,
-    )
+    from evidentia import cluster as c
 
     d = _data()
     iris, four, large, huge, D = d["iris"], d["fourclass"], d["large"], d["huge"], d["D"]
@@ -75,100 +58,124 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     seed = {"random_state": 3}
     family = FocalSets.with_pairs(3, [(0, 1)])
 
-    yield "ecm", lambda: ECM(3, **seed), iris, {}, iris[::7] + 0.1
-    yield "ecm-float32", lambda: ECM(3, **seed), single, {}, single[::7]
-    yield "ecm-weights", lambda: ECM(3, **seed), iris, weighted, iris[::7]
-    yield "ecm-adaptive", lambda: ECM(3, metric="adaptive", **seed), iris, {}, iris[::7]
-    yield "ecm-adaptive-weights32", lambda: ECM(3, metric="adaptive", **seed), single, weighted, single[::7]
-    yield "ecm-selected", lambda: ECM(15, focal_sets="selected", **seed), large, {}, large[::97]
-    yield "ecm-full-beta", lambda: ECM(4, focal_sets="full", beta=1.5, delta=3.0, **seed), four, {}, four[::9]
-    yield "ecm-random-start", lambda: ECM(4, init="random", **seed), four, {}, four[::9]
-    yield "ecm-given-centers", lambda: ECM(3, init=iris[[0, 60, 120]]), iris, {}, iris[::7]
-    yield "ecm-from-partition", lambda: ECM(3, init=ECM(3, **seed).fit(iris).credal_partition_), iris, {}, iris[::7]
-    yield "ecm-family", lambda: ECM(3, focal_sets=family, **seed), iris, {}, iris[::7]
-    yield "ecm-huge", lambda: ECM(15, n_init=2, **seed), huge, {}, huge[::997]
-    yield "ecm-butterfly", lambda: ECM(2, delta=5, **seed), d["butterfly"], {}, d["butterfly"]
-    yield "ccm", lambda: CCM(3, **seed), iris, {}, iris[::7]
-    yield "ccm-float32-weights", lambda: CCM(3, gamma=2.0, **seed), single, weighted, single[::7]
-    yield "ccm-peaks", lambda: CCM(4, init="belief-peaks", **seed), four, {}, four[::9]
-    yield "ccm-selected", lambda: CCM(15, focal_sets="selected", **seed), large, {}, large[::97]
-    yield "cecm", lambda: CECM(3, **seed), iris, known, iris[::7]
-    yield "cecm-program", lambda: CECM(3, xi_convention="program", **seed), iris, known, iris[::7]
-    yield "cecm-adaptive", lambda: CECM(3, metric="adaptive", **seed), iris, known, iris[::7]
-    yield "cecm-float32", lambda: CECM(3, empty_penalty=0.1, **seed), single, known, single[::7]
-    yield "cecm-free", lambda: CECM(3, **seed), iris, {}, iris[::7]
-    yield "secm", lambda: SECM(3, focal_sets="simple", **seed), d["image"], {}, d["image"][:12]
-    yield "secm-distance32", lambda: SECM(2, weighting="distance", radius=2, **seed), d["image"].astype("f4"), {}, None
-    yield "bpec", lambda: BPEC(4, **seed), four, {}, four[::9]
-    yield "bpec-adaptive", lambda: BPEC(3, metric="adaptive", **seed), iris, {}, iris[::7]
-    yield "bpec-selected32", lambda: BPEC(4, focal_sets="selected", **seed), four.astype("f4"), {}, None
-    yield "catecm", lambda: CatECM(3, **seed), categories, {}, categories[::7]
-    yield "catecm-weights", lambda: CatECM(3, init="random", **seed), categories, weighted, categories[::7]
-    yield "catecm-selected", lambda: CatECM(3, focal_sets="selected", **seed), categories, {}, None
-    yield "recm", lambda: RECM(3, **seed), iris, {}, iris[::7]
-    yield "recm-precomputed", lambda: RECM(3, metric="precomputed", **seed), D, {}, D[::7]
-    yield "recm-precomputed32", lambda: RECM(3, metric="precomputed", **seed), D.astype("f4"), {}, D[::7].astype("f4")
-    yield "recm-weights", lambda: RECM(3, **seed), iris, weighted, iris[::7]
-    yield "recm-clip-random", lambda: RECM(3, metric="precomputed", correction="clip", init="random", **seed), D, {}, D
-    yield "recm-shift", lambda: RECM(3, metric="precomputed", correction="shift", **seed), D, {}, D[::7]
-    yield "recm-gower", lambda: RECM(3, metric="gower", **seed), iris, {}, iris[::7]
-    yield "recm-selected-large", lambda: RECM(15, focal_sets="selected", n_init=2, **seed), large, {}, large[::97]
-    for method in (MECM, ECMdd, WECMdd):
-        name = method.__name__.lower()
-        yield name, lambda m=method: m(3, **seed), iris, {}, iris[::7]
-        yield f"{name}-float32", lambda m=method: m(3, **seed), single, {}, single[::7]
-        yield f"{name}-precomputed", lambda m=method: m(3, metric="precomputed", **seed), D, {}, D[::7]
-        yield f"{name}-selected", lambda m=method: m(4, focal_sets="selected", **seed), four, {}, four[::9]
-        yield f"{name}-manhattan", lambda m=method: m(3, metric="manhattan", init="random", **seed), iris, {}, iris[::7]
-        yield f"{name}-peaks", lambda m=method: m(4, init="belief-peaks", **seed), four, {}, four[::9]
-        yield f"{name}-large", lambda m=method: m(15, n_init=2, **seed), large, {}, large[::97]
-    yield "ecmdd-many", lambda: ECMdd(15, n_init=1, n_candidates=50, max_iter=3, **seed), huge[::4], {}, huge[1::997]
-    yield "evclus", lambda: EVCLUS(3, **seed), iris, {}, iris[::7] + 0.1
-    yield "evclus-float32", lambda: EVCLUS(3, **seed), single, {}, single[::7]
-    yield "evclus-full", lambda: EVCLUS(2, focal_sets="full", d0=11, **seed), d["butterfly"], {}, d["butterfly"]
-    yield "evclus-precomputed", lambda: EVCLUS(3, metric="precomputed", **seed), D, {}, D[::7]
-    yield "evclus-manhattan", lambda: EVCLUS(3, metric="manhattan", **seed), iris, {}, iris[::7]
-    yield "evclus-gower", lambda: EVCLUS(3, metric="gower", **seed), iris, {}, iris[::7]
-    yield "evclus-constraints", lambda: EVCLUS(3, **seed), iris, known, iris[::7]
-    yield "evclus-paper", lambda: EVCLUS(3, xi_convention="paper", **seed), iris, known, iris[::7]
-    yield "evclus-random-pairs", lambda: EVCLUS(4, sampling="random", n_pairs=30, **seed), four, {}, four[::9]
-    yield "evclus-random-start", lambda: EVCLUS(4, init="random", **seed), four, {}, four[::9]
-    yield "evclus-selected", lambda: EVCLUS(4, focal_sets="selected", **seed), four, {}, four[::9]
-    yield "evclus-landmarks", lambda: EVCLUS(15, **seed), large, {}, large[::97] + 0.01
-    yield "evclus-landmarks32", lambda: EVCLUS(15, **seed), large.astype("f4"), {}, large[::97].astype("f4")
-    yield "evclus-landmarks-known", lambda: EVCLUS(3, sampling="landmarks", n_landmarks=60, **seed), iris, known, None
-    yield "evclus-sparse", lambda: EVCLUS(3, metric="precomputed", **seed), _sparse(D), {}, None
-    yield "nnevclus", lambda: NNEVCLUS(3, max_iter=60, **seed), iris, {}, iris[::7]
-    yield "nnevclus-known", lambda: NNEVCLUS(3, max_iter=30, init="random", **seed), iris, known, iris[::7]
-    yield "nnevclus-labels", lambda: NNEVCLUS(3, max_iter=30, **seed), iris, {"y": d["labels"]}, iris[::7]
-    yield "nnevclus-batches", lambda: NNEVCLUS(4, solver="mini-batch", max_iter=50, **seed), four.astype("f4"), {}, None
+    yield "ecm", lambda: c.ECM(3, **seed), iris, {}, iris[::7] + 0.1
+    yield "ecm-float32", lambda: c.ECM(3, **seed), single, {}, single[::7]
+    yield "ecm-weights", lambda: c.ECM(3, **seed), iris, weighted, iris[::7]
+    yield "ecm-adaptive", lambda: c.ECM(3, metric="adaptive", **seed), iris, {}, iris[::7]
+    yield "ecm-adaptive-weights32", lambda: c.ECM(3, metric="adaptive", **seed), single, weighted, single[::7]
+    yield "ecm-selected", lambda: c.ECM(15, focal_sets="selected", **seed), large, {}, large[::97]
+    yield "ecm-full-beta", lambda: c.ECM(4, focal_sets="full", beta=1.5, delta=3.0, **seed), four, {}, four[::9]
+    yield "ecm-random-start", lambda: c.ECM(4, init="random", **seed), four, {}, four[::9]
+    yield "ecm-given-centers", lambda: c.ECM(3, init=iris[[0, 60, 120]]), iris, {}, iris[::7]
+    yield "ecm-from-partition", lambda: c.ECM(3, init=c.ECM(3, **seed).fit(iris).credal_partition_), iris, {}, iris[::7]
+    yield "ecm-family", lambda: c.ECM(3, focal_sets=family, **seed), iris, {}, iris[::7]
+    yield "ecm-huge", lambda: c.ECM(15, n_init=2, **seed), huge, {}, huge[::997]
+    yield "ecm-butterfly", lambda: c.ECM(2, delta=5, **seed), d["butterfly"], {}, d["butterfly"]
+    yield "ccm", lambda: c.CCM(3, **seed), iris, {}, iris[::7]
+    yield "ccm-float32-weights", lambda: c.CCM(3, gamma=2.0, **seed), single, weighted, single[::7]
+    yield "ccm-peaks", lambda: c.CCM(4, init="belief-peaks", **seed), four, {}, four[::9]
+    yield "ccm-selected", lambda: c.CCM(15, focal_sets="selected", **seed), large, {}, large[::97]
+    yield "cecm", lambda: c.CECM(3, **seed), iris, known, iris[::7]
+    yield "cecm-program", lambda: c.CECM(3, xi_convention="program", **seed), iris, known, iris[::7]
+    yield "cecm-adaptive", lambda: c.CECM(3, metric="adaptive", **seed), iris, known, iris[::7]
+    yield "cecm-float32", lambda: c.CECM(3, empty_penalty=0.1, **seed), single, known, single[::7]
+    yield "cecm-free", lambda: c.CECM(3, **seed), iris, {}, iris[::7]
+    yield "secm", lambda: c.SECM(3, focal_sets="simple", **seed), d["image"], {}, d["image"][:12]
+    yield (
+        "secm-distance32",
+        lambda: c.SECM(2, weighting="distance", radius=2, **seed),
+        d["image"].astype("f4"),
+        {},
+        None,
+    )
+    yield "bpec", lambda: c.BPEC(4, **seed), four, {}, four[::9]
+    yield "bpec-adaptive", lambda: c.BPEC(3, metric="adaptive", **seed), iris, {}, iris[::7]
+    yield "bpec-selected32", lambda: c.BPEC(4, focal_sets="selected", **seed), four.astype("f4"), {}, None
+    yield "catecm", lambda: c.CatECM(3, **seed), categories, {}, categories[::7]
+    yield "catecm-weights", lambda: c.CatECM(3, init="random", **seed), categories, weighted, categories[::7]
+    yield "catecm-selected", lambda: c.CatECM(3, focal_sets="selected", **seed), categories, {}, None
+    yield "recm", lambda: c.RECM(3, **seed), iris, {}, iris[::7]
+    yield "recm-precomputed", lambda: c.RECM(3, metric="precomputed", **seed), D, {}, D[::7]
+    yield "recm-precomputed32", lambda: c.RECM(3, metric="precomputed", **seed), D.astype("f4"), {}, D[::7].astype("f4")
+    yield "recm-weights", lambda: c.RECM(3, **seed), iris, weighted, iris[::7]
+    yield (
+        "recm-clip-random",
+        lambda: c.RECM(3, metric="precomputed", correction="clip", init="random", **seed),
+        D,
+        {},
+        D,
+    )
+    yield "recm-shift", lambda: c.RECM(3, metric="precomputed", correction="shift", **seed), D, {}, D[::7]
+    yield "recm-gower", lambda: c.RECM(3, metric="gower", **seed), iris, {}, iris[::7]
+    yield "recm-selected-large", lambda: c.RECM(15, focal_sets="selected", n_init=2, **seed), large, {}, large[::97]
+    for method in ("MECM", "ECMdd", "WECMdd"):
+        name = method.lower()
+        yield name, lambda m=method: getattr(c, m)(3, **seed), iris, {}, iris[::7]
+        yield f"{name}-float32", lambda m=method: getattr(c, m)(3, **seed), single, {}, single[::7]
+        yield f"{name}-precomputed", lambda m=method: getattr(c, m)(3, metric="precomputed", **seed), D, {}, D[::7]
+        yield f"{name}-selected", lambda m=method: getattr(c, m)(4, focal_sets="selected", **seed), four, {}, four[::9]
+        yield (
+            f"{name}-manhattan",
+            lambda m=method: getattr(c, m)(3, metric="manhattan", init="random", **seed),
+            iris,
+            {},
+            iris[::7],
+        )
+        yield f"{name}-peaks", lambda m=method: getattr(c, m)(4, init="belief-peaks", **seed), four, {}, four[::9]
+        yield f"{name}-large", lambda m=method: getattr(c, m)(15, n_init=2, **seed), large, {}, large[::97]
+    yield "ecmdd-many", lambda: c.ECMdd(15, n_init=1, n_candidates=50, max_iter=3, **seed), huge[::4], {}, huge[1::997]
+    yield "evclus", lambda: c.EVCLUS(3, **seed), iris, {}, iris[::7] + 0.1
+    yield "evclus-float32", lambda: c.EVCLUS(3, **seed), single, {}, single[::7]
+    yield "evclus-full", lambda: c.EVCLUS(2, focal_sets="full", d0=11, **seed), d["butterfly"], {}, d["butterfly"]
+    yield "evclus-precomputed", lambda: c.EVCLUS(3, metric="precomputed", **seed), D, {}, D[::7]
+    yield "evclus-manhattan", lambda: c.EVCLUS(3, metric="manhattan", **seed), iris, {}, iris[::7]
+    yield "evclus-gower", lambda: c.EVCLUS(3, metric="gower", **seed), iris, {}, iris[::7]
+    yield "evclus-constraints", lambda: c.EVCLUS(3, **seed), iris, known, iris[::7]
+    yield "evclus-paper", lambda: c.EVCLUS(3, xi_convention="paper", **seed), iris, known, iris[::7]
+    yield "evclus-random-pairs", lambda: c.EVCLUS(4, sampling="random", n_pairs=30, **seed), four, {}, four[::9]
+    yield "evclus-random-start", lambda: c.EVCLUS(4, init="random", **seed), four, {}, four[::9]
+    yield "evclus-selected", lambda: c.EVCLUS(4, focal_sets="selected", **seed), four, {}, four[::9]
+    yield "evclus-landmarks", lambda: c.EVCLUS(15, **seed), large, {}, large[::97] + 0.01
+    yield "evclus-landmarks32", lambda: c.EVCLUS(15, **seed), large.astype("f4"), {}, large[::97].astype("f4")
+    yield "evclus-landmarks-known", lambda: c.EVCLUS(3, sampling="landmarks", n_landmarks=60, **seed), iris, known, None
+    yield "evclus-sparse", lambda: c.EVCLUS(3, metric="precomputed", **seed), _sparse(D), {}, None
+    yield "nnevclus", lambda: c.NNEVCLUS(3, max_iter=60, **seed), iris, {}, iris[::7]
+    yield "nnevclus-known", lambda: c.NNEVCLUS(3, max_iter=30, init="random", **seed), iris, known, iris[::7]
+    yield "nnevclus-labels", lambda: c.NNEVCLUS(3, max_iter=30, **seed), iris, {"y": d["labels"]}, iris[::7]
+    yield (
+        "nnevclus-batches",
+        lambda: c.NNEVCLUS(4, solver="mini-batch", max_iter=50, **seed),
+        four.astype("f4"),
+        {},
+        None,
+    )
     yield (
         "nnevclus-steps",
-        lambda: NNEVCLUS(3, solver="adaptive-steps", max_iter=40, init="random", **seed),
+        lambda: c.NNEVCLUS(3, solver="adaptive-steps", max_iter=40, init="random", **seed),
         iris,
         {},
         None,
     )
     yield (
         "nnevclus-svm",
-        lambda: NNEVCLUS(4, outlier_detector="one-class-svm", max_iter=40, **seed),
+        lambda: c.NNEVCLUS(4, outlier_detector="one-class-svm", max_iter=40, **seed),
         four,
         {},
         four[::9],
     )
-    yield "eknnclus", lambda: EKNNClus(**seed), four, {}, four[::9] + 0.01
-    yield "eknnclus-precomputed", lambda: EKNNClus(metric="precomputed", n_neighbors=20, **seed), D, {}, D[::7]
-    yield "eknnclus-mean", lambda: EKNNClus(graph="mean", n_neighbors=30, **seed), iris, {}, iris[::7]
-    yield "eknnclus-directed", lambda: EKNNClus(graph="directed", n_neighbors=30, q=0.5, **seed), iris, {}, iris[::7]
-    yield "eknnclus-sample", lambda: EKNNClus(init="sample", n_neighbors=30, **seed), huge, {}, huge[::997]
-    yield "peaks", lambda: BeliefPeaks(), four, {}, four[::9]
-    yield "peaks-precomputed", lambda: BeliefPeaks(3, metric="precomputed"), D, {}, D[::7]
-    yield "egmm", lambda: EGMM(3, **seed), iris, {}, iris[::7]
-    yield "egmm-float32-weights", lambda: EGMM(3, **seed), single, weighted, single[::7]
-    yield "egmm-selected", lambda: EGMM(15, focal_sets="selected", n_init=3, **seed), large, {}, large[::97]
-    yield "bootclus", lambda: BootClus(3, n_bootstraps=50, **seed), iris, {}, iris[::7] + 0.1
-    yield "bootclus-partners", lambda: BootClus(4, n_bootstraps=40, n_pairs=60, mixture="VVV", **seed), four, {}, None
-    yield "bootclus-selected", lambda: BootClus(None, n_bootstraps=30, focal_sets="selected", **seed), iris, {}, None
+    yield "eknnclus", lambda: c.EKNNClus(**seed), four, {}, four[::9] + 0.01
+    yield "eknnclus-precomputed", lambda: c.EKNNClus(metric="precomputed", n_neighbors=20, **seed), D, {}, D[::7]
+    yield "eknnclus-mean", lambda: c.EKNNClus(graph="mean", n_neighbors=30, **seed), iris, {}, iris[::7]
+    yield "eknnclus-directed", lambda: c.EKNNClus(graph="directed", n_neighbors=30, q=0.5, **seed), iris, {}, iris[::7]
+    yield "eknnclus-sample", lambda: c.EKNNClus(init="sample", n_neighbors=30, **seed), huge, {}, huge[::997]
+    yield "peaks", lambda: c.BeliefPeaks(), four, {}, four[::9]
+    yield "peaks-precomputed", lambda: c.BeliefPeaks(3, metric="precomputed"), D, {}, D[::7]
+    yield "egmm", lambda: c.EGMM(3, **seed), iris, {}, iris[::7]
+    yield "egmm-float32-weights", lambda: c.EGMM(3, **seed), single, weighted, single[::7]
+    yield "egmm-selected", lambda: c.EGMM(15, focal_sets="selected", n_init=3, **seed), large, {}, large[::97]
+    yield "bootclus", lambda: c.BootClus(3, n_bootstraps=50, **seed), iris, {}, iris[::7] + 0.1
+    yield "bootclus-partners", lambda: c.BootClus(4, n_bootstraps=40, n_pairs=60, mixture="VVV", **seed), four, {}, None
+    yield "bootclus-selected", lambda: c.BootClus(None, n_bootstraps=30, focal_sets="selected", **seed), iris, {}, None
 
 
 def _sparse(D: np.ndarray) -> Any:

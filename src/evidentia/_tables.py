@@ -18,10 +18,10 @@ def object_index(X: Any) -> Any:
     return None if plain else index
 
 
-def object_weights(sample_weight: Any, n_objects: int, default: Any) -> Any:
-    """Weights of the objects, checked; the default if none are given."""
+def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
+    """Weights of the objects, checked; None if none are given."""
     if sample_weight is None:
-        return default
+        return None
     from sklearn.utils.validation import _check_sample_weight
 
     objects = np.empty((n_objects, 1))

@@ -89,14 +89,14 @@ class MassFunctions:
         self.frame: tuple[Any, ...] = checked_frame(frame, focal_sets.n_clusters)
 
     @classmethod
-    def _trusted(cls, masses: np.ndarray, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
-        """Without checks and copies, for masses that were computed here."""
+    def unchecked(cls, masses: np.ndarray, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
+        """Without checks and copies, for masses that are known to be valid; the array must not be changed after."""
         self = cls.__new__(cls)
         self._set(masses, focal_sets, index, frame, **more)
         return self
 
     def _like(self, masses: np.ndarray, focal_sets: FocalSets) -> MassFunctions:
-        return MassFunctions._trusted(masses, focal_sets, self.index, self.frame)
+        return MassFunctions.unchecked(masses, focal_sets, self.index, self.frame)
 
     # ---- other ways to make them ----------------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class MassFunctions:
 
     def mass(self, sets: Any = None) -> np.ndarray:
         """Masses of the given sets (0 for sets outside the family); of the family when None."""
-        rows, single = self._query(sets)
+        rows, single = self.membership_rows(sets)
         where = self.focal_sets.find(rows)
         values = np.where(where >= 0, self._masses[:, where], 0)
         return values[:, 0] if single else values
@@ -276,7 +276,7 @@ class MassFunctions:
             self._check_frame(other)
         masses, family = combine_masses([(m._masses, m.focal_sets) for m in (self, *others)], rule)
         longest = max((self, *others), key=len)
-        return MassFunctions._trusted(masses, family, longest.index, self.frame)
+        return MassFunctions.unchecked(masses, family, longest.index, self.frame)
 
     def discount(self, rate: Any) -> MassFunctions:
         """Keep a share 1 - rate of each mass and give the rest to the whole frame (rate: a number or one per row)."""
@@ -293,10 +293,10 @@ class MassFunctions:
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
         """Learn that the answer is in ``event``: each mass moves to the intersection; then Dempster normalisation."""
-        rows, single = self._query(event)
+        rows, single = self.membership_rows(event)
         if not single:
             raise ValueError(f"event must be one set of answers, got {event!r}")
-        certain = MassFunctions._trusted(np.ones((1, 1), dtype=self._masses.dtype), FocalSets(rows), None, self.frame)
+        certain = MassFunctions.unchecked(np.ones((1, 1), dtype=self._masses.dtype), FocalSets(rows), None, self.frame)
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
     def normalize(self, method: str = "dempster") -> MassFunctions:
@@ -405,7 +405,7 @@ class MassFunctions:
         return self._selected(np.array(self._masses[rows]), index)
 
     def _selected(self, masses: np.ndarray, index: Any) -> Self:
-        return type(self)._trusted(masses, self.focal_sets, index, self.frame)
+        return type(self).unchecked(masses, self.focal_sets, index, self.frame)
 
     def __repr__(self) -> str:
         return rendering.text(self)
@@ -413,14 +413,14 @@ class MassFunctions:
     def _repr_html_(self) -> str:
         return rendering.html_table(self, repr(self).splitlines()[0])
 
-    # ---- inside ---------------------------------------------------------------------------------------------------
-
-    def _query(self, sets: Any) -> tuple[np.ndarray, bool]:
-        """Membership rows of the sets asked for, and whether it was a single set."""
+    def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
+        """(s, c) membership of sets given by their members or names, and whether it was a single set."""
         return membership_rows(sets, self.focal_sets, self.frame)
 
+    # ---- inside ---------------------------------------------------------------------------------------------------
+
     def _measure(self, relation, sets: Any, normalized: bool) -> np.ndarray:
-        rows, single = self._query(sets)
+        rows, single = self.membership_rows(sets)
         values = self._masses @ relation(self.focal_sets.membership, rows).astype(self._masses.dtype)
         if normalized:
             rest = 1 - self.empty[:, None]

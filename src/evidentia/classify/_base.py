@@ -102,7 +102,7 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classes_")
         masses = self._masses(self._checked_objects(X, reset=False))
-        return MassFunctions._trusted(masses, self.focal_sets_, object_index(X), self.classes_.tolist())
+        return MassFunctions.unchecked(masses, self.focal_sets_, object_index(X), self.classes_.tolist())
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, n_classes) probabilities of the classes, columns in the order of ``classes_``."""

@@ -230,7 +230,7 @@ class EKNNClassifier(EvidentialClassifier):
                 stacklevel=3,
             )
         self.leave_one_out_error_ = self.leave_one_out_errors_[self.n_neighbors_]
-        self.leave_one_out_masses_ = MassFunctions._trusted(
+        self.leave_one_out_masses_ = MassFunctions.unchecked(
             self._combined(others, self.gamma_), self.focal_sets_, object_index(X), self.classes_.tolist()
         )
 
@@ -316,7 +316,7 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _error(self, masses: np.ndarray, targets: Targets) -> float:
         """Share of the training objects that are not classified as their label says (its pignistic probability)."""
-        probabilities = MassFunctions._trusted(masses, self.focal_sets_).pignistic()
+        probabilities = MassFunctions.unchecked(masses, self.focal_sets_).pignistic()
         found = probabilities.argmax(axis=1)
         return float(1 - targets.indicators[np.arange(len(found)), found].mean())
 

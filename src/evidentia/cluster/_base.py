@@ -1,11 +1,12 @@
-"""What every clusterer shares: parameters, restarts, convergence, the two-step strategy, the final partition."""
+"""What every clusterer shares: parameters, the one way through a fit, the result, new objects."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -13,139 +14,154 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
-from evidentia._tables import object_index
+from evidentia._fitting import draft_of
+from evidentia._tables import object_index, object_weights
+from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
+from evidentia.cluster._families import NAMES, Families, families_of
+from evidentia.cluster._search import MassModel, Method, Sample, Search, progress_bar
 from evidentia.constraints import Constraints
+from evidentia.optimize.blocks import Apply, block_map
 from evidentia.optimize.descent import Run
-from evidentia.partition import CredalPartition, nearest_pairs
+from evidentia.partition import CredalPartition
 
-__all__ = ["EvidentialClusterer", "COMMON_RULES", "checked_constraints"]
-
-FAMILIES = ("auto", "simple", "pairs", "full", "selected")
+__all__ = ["EvidentialClusterer", "COMMON_RULES", "Task", "checked_constraints", "check_enough_objects"]
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.integer(1),
-    "focal_sets": rule.choice(*FAMILIES) | rule.kind(FocalSets),
-    "n_neighbors": rule.integer(1),
+    "focal_sets": rule.choice(*NAMES) | rule.kind(FocalSets),
     "n_init": rule.integer(1),
     "max_iter": rule.integer(1),
     "tol": rule.real(0),
+    "n_neighbor_clusters": rule.integer(1),
     "random_state": rule.seed,
     "n_jobs": rule.n_jobs,
     "verbose": rule.flag,
 }
 
 
+@dataclass(frozen=True)
+class Task:
+    """What a method is asked to do: how many clusters to find, and what is known besides the objects."""
+
+    n_clusters: int
+    labels: ArrayLike
+    constraints: Constraints | None
+    apply: Apply
+
+
 class EvidentialClusterer(ClusterMixin, BaseEstimator):
-    """Base of the clusterers. A method supplies its parameters, a solver for one family of sets, and a mass step."""
+    """Base of the clusterers.
+
+    A clusterer writes its constructor and docstring, a table of rules for its parameters, a `fit` that hands over to
+    `_fit`, and three things more: how X is read (`_read`, attributes by default), the algorithm (`_method`), and what
+    of the model is shown (`_attributes`). The base has the rest.
+    """
+
+    # parameters that some methods do not have
+    n_clusters: int | None = None
+    focal_sets: str | FocalSets = "simple"
+    n_neighbor_clusters = 1
+    tol = 0.0
 
     _rules: Mapping[str, rule.Rule] = COMMON_RULES
+    _fewest_objects = 1
+    _advice = "increase max_iter or tol"  # if it does not converge
+    _model: MassModel[Any]
 
-    # ---- what a method supplies -----------------------------------------------------------------------------------
+    # ---- what a clusterer supplies --------------------------------------------------------------------------------
 
-    def _masses(self, X: np.ndarray) -> np.ndarray:
-        """(n, f) masses of validated objects under the fitted model."""
+    def _read(self, X: TableLike, *, reset: bool) -> Any:
+        """X as the method reads it, checked; here attributes, C-contiguous, float32 kept."""
+        fewest = self._fewest_objects if reset else 1
+        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=fewest)
+
+    def _method(self, sample: Sample[Any], task: Task) -> Method[Any, Any]:
+        """The algorithm with its settings, for these objects."""
         raise NotImplementedError
 
-    @property
-    def _c(self) -> int:
-        """Number of clusters; methods that can find it give what they found."""
-        return self.n_clusters
+    def _attributes(self, method: Any, model: Any) -> dict[str, Any]:
+        """The fitted attributes of this clusterer, by name."""
+        return {}
 
-    # ---- checking -------------------------------------------------------------------------------------------------
+    # ---- fitting --------------------------------------------------------------------------------------------------
+
+    def _fit(
+        self,
+        X: TableLike,
+        labels: ArrayLike = None,
+        *,
+        sample_weight: ArrayLike = None,
+        constraints: Constraints | None = None,
+    ) -> Self:
+        """The one way through a fit. An error or an interrupt leaves the estimator as it was."""
+        with draft_of(self) as draft:
+            remarks = draft._fitted_to(X, labels, sample_weight, constraints)
+        for category, words in remarks:
+            warnings.warn(words, category, stacklevel=3)
+        return self
+
+    def _fitted_to(
+        self, X: TableLike, labels: ArrayLike, sample_weight: ArrayLike, constraints: Constraints | None
+    ) -> list[tuple[type[Warning], str]]:
+        """Set all fitted attributes; gives what the user should be warned of."""
+        self._check_parameters()
+        values = self._read(X, reset=True)
+        n = len(values)
+        check_enough_objects(n, self.n_clusters)
+        sample = Sample(values, object_weights(sample_weight, n), object_index(X))
+        known = None if constraints is None else checked_constraints(constraints, n)
+        with block_map(self.n_jobs) as apply:
+            task = Task(self._number_of_clusters(sample), labels, known, apply)
+            method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
+            self._model, masses = method.result(run)
+        self._set_result(run, masses, sample.index)
+        for name, value in self._attributes(method, self._model).items():
+            setattr(self, name, value)
+        remarks: list[tuple[type[Warning], str]] = [
+            (UserWarning, f"{type(self).__name__}: {words}") for words in method.remarks(self._model)
+        ]
+        if not run.converged:
+            remarks.append((ConvergenceWarning, f"{type(self).__name__} did not converge: {self._advice}"))
+        return remarks
+
+    def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
+        """The method and its best run."""
+        method = self._method(sample, task)
+        return method, search.run(method, self._families(task.n_clusters))
+
+    def _number_of_clusters(self, sample: Sample[Any]) -> int:
+        """How many clusters to find: what was asked for, or what a method finds before it starts."""
+        assert self.n_clusters is not None
+        return int(self.n_clusters)
+
+    def _families(self, n_clusters: int) -> Families:
+        return families_of(self.focal_sets, n_clusters, self.n_neighbor_clusters)
 
     def _check_parameters(self) -> None:
         rule.check_parameters(self, self._rules)
-        if isinstance(self.focal_sets, FocalSets) and self.n_clusters not in (None, self.focal_sets.n_clusters):
+        family = self.focal_sets
+        if isinstance(family, FocalSets) and self.n_clusters not in (None, family.n_clusters):
             raise ValueError(
-                f"focal_sets is a family on {self.focal_sets.n_clusters} clusters, but n_clusters={self.n_clusters}"
+                f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={self.n_clusters}"
             )
 
-    def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Attributes as a C-contiguous float array, float32 kept; enough objects for the clusters."""
-        data = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C")
-        if reset and len(data) < (self.n_clusters or 1):
-            raise ValueError(f"n_samples={len(data)} should be >= n_clusters={self.n_clusters}")
-        return data
-
-    # ---- families of focal sets -----------------------------------------------------------------------------------
-
-    def _family(self) -> FocalSets:
-        """The family to fit (for the two-step strategy, that of the first step)."""
-        c = self._c
-        if isinstance(self.focal_sets, FocalSets):
-            return self.focal_sets
-        if self.focal_sets == "full":
-            return FocalSets.full(c)
-        if self.focal_sets == "pairs" or (self.focal_sets == "auto" and c <= 4):
-            return FocalSets.pairs(c)
-        return FocalSets.simple(c)
-
-    def _one_or_two_steps(
-        self,
-        solve: Callable[[FocalSets, Run | None], Run],
-        partition_of: Callable[[Run], CredalPartition],
-    ) -> Run:
-        """Solve for the family; with ``focal_sets="selected"`` solve for single clusters first, then add the pairs
-        of mutually nearest clusters and continue from there (Denoeux, 2021)."""
-        first = solve(self._family(), None)
-        if self.focal_sets != "selected":
-            return first
-        pairs = nearest_pairs(partition_of(first), self.n_neighbors)
-        return solve(FocalSets.with_pairs(self._c, pairs), first)
-
-    # ---- restarts -------------------------------------------------------------------------------------------------
-
-    def _best_of(self, starts: Iterable[Any], total: int, run: Callable[[Any], Run]) -> Run:
-        """Run from every start and keep the smallest objective, the earliest on ties.
-
-        Objectives closer than the tolerance are tied: several starts often end at the same place up to rounding,
-        and which of them wins (and so the numbering of the clusters) must not hang on the last digits.
-        """
-        margin = max(self.tol, 1e-9)
-        best: Run | None = None
-        with self._progress(total, "starts") as advance:
-            for start in starts:
-                candidate = run(start)
-                if best is None or candidate.objective < best.objective - margin * abs(best.objective):
-                    best = candidate
-                advance(f"objective {best.objective:.6g}")
-        assert best is not None
-        return best
-
-    @contextmanager
-    def _progress(self, total: int, unit: str) -> Iterator[Callable[[str], None]]:
-        """A progress bar when ``verbose``; call what it gives after each unit, with a word on the state."""
-        if not self.verbose:
-            yield lambda note: None
-            return
-        from tqdm.auto import tqdm
-
-        with tqdm(total=total, desc=type(self).__name__, unit=unit) as bar:
-
-            def advance(note: str) -> None:
-                bar.set_postfix_str(note, refresh=False)
-                bar.update()
-
-            yield advance
+    def _progress(self, total: int, unit: str) -> AbstractContextManager[Advance]:
+        return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))
 
     # ---- the result -----------------------------------------------------------------------------------------------
 
-    def _set_result(self, run: Run, masses: np.ndarray, family: FocalSets, index: Any) -> None:
-        self.focal_sets_ = family
+    def _set_result(self, run: Run[Any], masses: np.ndarray, index: Index) -> None:
+        self.focal_sets_ = self._model.family
+        self.n_clusters_ = self.focal_sets_.n_clusters
         self.objective_ = run.objective
         self.history_ = np.asarray(run.history)
         self.n_iter_ = len(run.history)
-        self.converged_ = run.converged
-        self.credal_partition_ = CredalPartition._trusted(masses, family, index, metadata=self._metadata())
+        self.converged_ = bool(run.converged)
+        self.credal_partition_ = CredalPartition.unchecked(
+            checked_masses(masses), self.focal_sets_, index, metadata=self._metadata()
+        )
         self.labels_ = self.credal_partition_.labels
-        if not run.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; "
-                "increase max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _metadata(self) -> dict[str, Any]:
         return {
@@ -163,15 +179,40 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     # ---- new objects ----------------------------------------------------------------------------------------------
 
-    def predict_mass(self, X: Any) -> CredalPartition:
-        """Credal partition of new objects under the fitted model."""
-        check_is_fitted(self, "credal_partition_")
-        data = self._checked_objects(X, reset=False)
-        return CredalPartition._trusted(self._masses(data), self.focal_sets_, object_index(X))
+    def predict_mass(self, X: TableLike) -> CredalPartition:
+        """Credal partition of new objects under the fitted model.
 
-    def predict(self, X: Any) -> np.ndarray:
+        Parameters
+        ----------
+        X : array-like
+            Objects as `fit` takes them; with ``metric="precomputed"`` the dissimilarities of each new object (a row)
+            to the objects of `fit`.
+        """
+        check_is_fitted(self, "credal_partition_")
+        values = self._read(X, reset=False)
+        with block_map(self.n_jobs) as apply:
+            masses = self._model.masses(values, apply)
+        return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, object_index(X))
+
+    def predict(self, X: TableLike) -> np.ndarray:
         """Cluster of largest plausibility of new objects."""
         return self.predict_mass(X).labels
+
+
+def checked_masses(masses: np.ndarray) -> np.ndarray:
+    """Masses that are numbers; anything else comes from values out of the range of floating-point numbers."""
+    if not np.isfinite(masses).all():
+        raise ValueError(
+            "the masses cannot be computed: X, or a parameter in its units, holds numbers so large or so small that "
+            "their squares leave the range of floating-point numbers; scale X"
+        )
+    return masses
+
+
+def check_enough_objects(n_objects: int, n_clusters: int | None) -> None:
+    """As many objects as clusters, at least."""
+    if n_objects < (n_clusters or 1):
+        raise ValueError(f"n_samples={n_objects} should be >= n_clusters={n_clusters}")
 
 
 def checked_constraints(constraints: Any, n: int) -> Constraints:
@@ -189,6 +230,6 @@ def checked_constraints(constraints: Any, n: int) -> Constraints:
         warnings.warn(
             f"constraints contradict each other in {len(contradictions)} places, so they cannot all be met: "
             f"{contradictions[0]!r}",
-            stacklevel=3,
+            stacklevel=5,
         )
     return constraints

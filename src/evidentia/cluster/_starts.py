@@ -1,31 +1,52 @@
-"""Where prototype methods start: samples, first prototypes, the scale of the data.
+"""Where methods start: samples, first prototypes, the scale of the data.
 
-Random choices are made along a fixed order of the objects (that of a projection), not along the rows, so that
-permuting the rows, or repeating them instead of giving them a weight, leads to the same start.
+Random choices are made along a fixed order of the objects (that of a projection, or of their sums of dissimilarities),
+not along the rows, so that permuting the rows, or repeating them instead of giving them a weight, leads to the same
+start.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+from evidentia._types import ArrayLike
+from evidentia.belief import FocalSets
+from evidentia.partition import CredalPartition
 
 __all__ = [
+    "SAMPLE_SIZE",
+    "systematic_draw",
     "representative_sample",
+    "check_different_objects",
+    "check_partition",
+    "checked_centers",
+    "checked_masses_start",
     "first_centers",
-    "belief_peaks",
+    "far_objects",
     "k_means",
     "within_cluster_scale",
     "mean_squared_deviation",
 ]
 
-SAMPLE_SIZE = 20_000
+SAMPLE_SIZE = 20_000  # objects on which starts with prototypes compete
 
 
-def representative_sample(X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState):
+# ---- samples --------------------------------------------------------------------------------------------------------
+
+
+def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """``size`` positions in proportion to the weights, one from each of as many equal shares of their sum."""
+    reach = np.cumsum(weights)
+    at = (np.arange(size) + rng.random_sample(size)) / size * reach[-1]
+    return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
+
+
+def representative_sample(
+    X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
     """The objects in a fixed order, with weights; at most 20,000 of them, drawn in proportion to the weights."""
     direction = np.random.RandomState(0).normal(size=X.shape[1])
     order = np.argsort(X @ direction.astype(X.dtype), kind="stable")
@@ -33,18 +54,55 @@ def representative_sample(X: np.ndarray, weights: np.ndarray, rng: np.random.Ran
     order = order[w[order] > 0]
     if len(order) <= SAMPLE_SIZE:
         return X[order], w[order]
-    reach = np.cumsum(w[order])
-    at = (np.arange(SAMPLE_SIZE) + rng.random_sample(SAMPLE_SIZE)) / SAMPLE_SIZE * reach[-1]
-    return X[order[np.searchsorted(reach, at, side="right").clip(max=len(order) - 1)]], np.ones(SAMPLE_SIZE)
+    return X[order[systematic_draw(w[order], SAMPLE_SIZE, rng)]], np.ones(SAMPLE_SIZE)
 
 
-def check_enough_objects(X: np.ndarray, sample: np.ndarray, n_clusters: int) -> None:
-    """As many different objects as clusters are needed."""
+# ---- what was given -------------------------------------------------------------------------------------------------
+
+
+def check_different_objects(X: np.ndarray, sample: np.ndarray, n_clusters: int) -> None:
+    """As many different objects as clusters are needed; the sample is looked at first."""
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return
     different = len(np.unique(X, axis=0))
     if different < n_clusters:
         raise ValueError(f"n_clusters={n_clusters} is more than the {different} different objects in X")
+
+
+def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> None:
+    """A partition to start from is one of the same objects into as many clusters."""
+    if init.n_clusters != n_clusters or len(init) != n_objects:
+        raise ValueError(
+            f"init must be a partition of {n_objects} objects into {n_clusters} clusters, "
+            f"got {len(init)} objects and {init.n_clusters} clusters"
+        )
+
+
+def checked_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
+    """Given prototypes, a row a cluster."""
+    centers = np.asarray(init, dtype=float)
+    if centers.shape != shape:
+        raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {centers.shape}")
+    if not np.isfinite(centers).all():
+        raise ValueError("init must be finite")
+    return centers
+
+
+def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> CredalPartition:
+    """A given partition, or an array of masses on the sets of the family."""
+    if isinstance(init, CredalPartition):
+        check_partition(init, n_objects, family.n_clusters)
+        return init
+    masses = np.asarray(init, dtype=float)
+    if masses.shape != (n_objects, len(family)):
+        raise ValueError(
+            f"init must hold masses of shape {(n_objects, len(family))} (n_samples, number of focal sets), "
+            f"got shape {masses.shape}"
+        )
+    return CredalPartition(masses, family)
+
+
+# ---- first prototypes -----------------------------------------------------------------------------------------------
 
 
 def first_centers(
@@ -59,23 +117,37 @@ def first_centers(
     return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
 
 
-def belief_peaks(
-    finder: str | BeliefPeaks, X: np.ndarray, n_clusters: int | None, estimator: Any, metric: Any = "euclidean"
-) -> BeliefPeaks:
-    """Belief peaks of the objects, found as ``finder`` says; the number of clusters must be that of the estimator."""
-    from sklearn.base import clone
+def far_objects(
+    distances: Callable[[Any], np.ndarray],
+    weights: np.ndarray,
+    order: np.ndarray,
+    n_objects: int,
+    rng: np.random.RandomState,
+) -> np.ndarray:
+    """Positions of objects far from each other: drawn in proportion to the (squared) distance to the nearest so far,
+    the best of several each time (greedy k-means++; Arthur and Vassilvitskii, 2007), along a given order.
 
-    from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+    ``distances(which)`` gives (k, n) distances of the objects ``which`` to all.
+    """
+    trials = 2 + int(np.log(n_objects))
 
-    peaks = BeliefPeaks(n_clusters, metric=metric, random_state=estimator.random_state, n_jobs=estimator.n_jobs)
-    if isinstance(finder, BeliefPeaks):
-        peaks = clone(finder)
-        if peaks.n_clusters is None:
-            peaks.set_params(n_clusters=n_clusters)
-    peaks.fit(X)
-    if n_clusters is not None and peaks.n_clusters_ != n_clusters:
-        raise ValueError(f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}")
-    return peaks
+    def draw(chances: np.ndarray, size: int) -> np.ndarray:
+        reach = np.cumsum(chances[order])
+        at = np.searchsorted(reach, rng.random_sample(size) * reach[-1], side="right")
+        return order[at.clip(max=len(order) - 1)]
+
+    chosen = [draw(weights, 1)[0]]
+    nearest = distances(chosen)[0].astype(float)
+    for _ in range(1, n_objects):
+        candidates = draw(nearest * weights, trials)
+        after = np.minimum(nearest, distances(candidates))
+        best = int((after @ weights).argmin())
+        chosen.append(candidates[best])
+        nearest = after[best]
+    return np.array(chosen)
+
+
+# ---- the scale of the data ------------------------------------------------------------------------------------------
 
 
 def within_cluster_scale(
@@ -105,7 +177,7 @@ def k_means(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int
 
 def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:
     """Mean squared distance to the mean of the data, in blocks."""
-    w: Any = None if len(weights) == 0 else weights
+    w = None if len(weights) == 0 else weights
     mean = np.average(X, axis=0, weights=w).astype(float)
     total = 0.0
     for start in range(0, len(X), 65536):

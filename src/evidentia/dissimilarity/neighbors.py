@@ -90,7 +90,7 @@ def finder(
 def _pays_to_approximate(source: AttributeSource | MatrixSource) -> bool:
     if isinstance(source, MatrixSource) or len(source) <= _APPROXIMATE_FROM:
         return False
-    many = source.metric == "euclidean" and source.X.shape[1] > _TREE_DIMENSIONS
+    many = source.metric == "euclidean" and source.objects.shape[1] > _TREE_DIMENSIONS
     return many and find_spec("pynndescent") is not None
 
 
@@ -100,7 +100,7 @@ class ExactFinder:
     kind = "exact"
 
     def __init__(self, source: AttributeSource | MatrixSource, n_jobs: int | None = None):
-        self._table = source.D if isinstance(source, MatrixSource) else source.X
+        self._table = source.matrix if isinstance(source, MatrixSource) else source.objects
         self._index = exact_index(source, n_jobs)
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +120,7 @@ class ApproximateFinder:
             raise ImportError("neighbors='approximate' needs pynndescent: pip install evidentia[neighbors]") from error
         self._source, self._n_jobs = source, n_jobs
         self._index = NNDescent(
-            source.X,
+            source.objects,
             metric=source.metric,
             n_neighbors=min(_GRAPH_NEIGHBORS, len(source)),
             random_state=random_state,
@@ -129,7 +129,7 @@ class ApproximateFinder:
         )
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        index, distance = self._index.query(self._source.X[rows], k=k)
+        index, distance = self._index.query(self._source.objects[rows], k=k)
         short = (index < 0).any(axis=1) | ~np.isfinite(distance).all(axis=1)
         if short.any():
             index[short], distance[short] = self._exact(rows[short], k)
@@ -145,14 +145,14 @@ def exact_index(source: AttributeSource | MatrixSource, n_jobs: int | None = Non
     from sklearn.neighbors import NearestNeighbors
 
     if isinstance(source, MatrixSource):
-        return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(source.D)
-    plain = source.metric == "euclidean" and source.X.shape[1] > _TREE_DIMENSIONS
+        return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(source.matrix)
+    plain = source.metric == "euclidean" and source.objects.shape[1] > _TREE_DIMENSIONS
     return NearestNeighbors(
         algorithm="brute" if plain else "auto",
         metric=source.metric,
         metric_params=source.parameters or None,
         n_jobs=safe_jobs(source.metric, n_threads(n_jobs)),
-    ).fit(source.X)
+    ).fit(source.objects)
 
 
 def safe_jobs(metric: Any, n_jobs: int | None) -> int | None:

@@ -1,20 +1,29 @@
 """Dissimilarities on demand: computed from attributes, looked up in a matrix, never n x n unless asked.
 
 A source answers for blocks (every row against every column) and for chosen pairs; what a clusterer fits to is one of
-these, and what it predicts from is the block of new objects against those it remembers.
+these, and what it predicts from is the block of new objects against those it remembers (`evidentia.dissimilarity.
+references`). Which source it is follows from X and the metric (`evidentia.dissimilarity.input`).
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
+
+from evidentia._types import Metric
+
+if TYPE_CHECKING:
+    from evidentia.dissimilarity.gower import GowerData
 
 __all__ = [
     "DissimilaritySource",
     "AttributeSource",
     "MatrixSource",
     "GowerSource",
+    "SparseSource",
     "Twins",
     "check_square",
     "check_values",
@@ -24,50 +33,77 @@ __all__ = [
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
 
 
-class DissimilaritySource(Protocol):
-    """Dissimilarities between n objects."""
+class DissimilaritySource(ABC):
+    """Dissimilarities between n objects, any pair of which can be asked for.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+    metric : str or callable
+        "precomputed" for a matrix.
+    objects : table of the objects, as `between` takes them; None for a matrix
+    matrix : (n, n) array of all dissimilarities, if they were given as one; else None
+    """
 
     dtype: np.dtype
+    metric: Metric
+    objects: Any = None
+    matrix: np.ndarray | None = None
 
+    @property
+    def is_euclidean(self) -> bool:
+        """Whether ``objects`` are points and the dissimilarities their Euclidean distances."""
+        return self.objects is not None and self.metric == "euclidean"
+
+    @abstractmethod
     def __len__(self) -> int: ...
 
+    @abstractmethod
     def block(self, rows: Any, columns: Any) -> np.ndarray:
         """(r, c) dissimilarities of the objects ``rows`` to the objects ``columns``."""
-        ...
 
+    @abstractmethod
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """(p,) dissimilarities of the objects i to the objects j."""
-        ...
 
+    @abstractmethod
     def subset(self, which: np.ndarray) -> DissimilaritySource:
         """The same for some of the objects."""
-        ...
+
+    def between(self, A: Any, B: Any) -> np.ndarray:
+        """Dissimilarities of other objects, given as ``objects`` are."""
+        raise TypeError("a matrix of dissimilarities knows its own objects only")
+
+    def keys(self, A: Any) -> list[bytes]:
+        """One key for each object, equal for objects that cannot be told apart."""
+        raise TypeError("a matrix of dissimilarities knows its own objects only")
+
+    def astype(self, dtype: np.dtype) -> DissimilaritySource:
+        """The same in another precision, where that makes a difference."""
+        return self
 
 
-class AttributeSource:
+class AttributeSource(DissimilaritySource):
     """Any metric of scikit-learn, by name, or a callable, on a table of attributes.
 
     Metrics with parameters of their own (variances for "seuclidean", an inverse covariance for "mahalanobis") learn
     them from the whole table, once.
     """
 
-    def __init__(self, X: np.ndarray, metric: Any = "euclidean", parameters: dict[str, np.ndarray] | None = None):
-        self.X, self.metric = X, metric
+    objects: np.ndarray
+
+    def __init__(self, X: np.ndarray, metric: Metric = "euclidean", parameters: dict[str, np.ndarray] | None = None):
+        self.objects, self.metric = X, metric
         self.parameters = _learnt_parameters(X, metric) if parameters is None else parameters
         self.dtype = X.dtype
 
-    @property
-    def objects(self) -> np.ndarray:
-        return self.X
-
     def __len__(self) -> int:
-        return len(self.X)
+        return len(self.objects)
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
-        return self.between(self.X[rows], self.X[columns])
+        return self.between(self.objects[rows], self.objects[columns])
 
     def between(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Dissimilarities of other objects, given by their attributes."""
         from sklearn.metrics import pairwise_distances
 
         if self.metric in _FROM_SQUARES:
@@ -76,7 +112,6 @@ class AttributeSource:
         return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
 
     def keys(self, A: np.ndarray) -> list[bytes]:
-        """One key for each object, equal for equal attributes."""
         return _row_keys(A)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -84,7 +119,7 @@ class AttributeSource:
         if self.metric == "euclidean":
             for start in range(0, len(i), 65536):
                 stop = start + 65536
-                gap = self.X[i[start:stop]] - self.X[j[start:stop]]
+                gap = self.objects[i[start:stop]] - self.objects[j[start:stop]]
                 out[start:stop] = np.sqrt(np.einsum("pd,pd->p", gap, gap))
             return out
         # other metrics know blocks only: one for each different first object
@@ -96,13 +131,13 @@ class AttributeSource:
         return out
 
     def subset(self, which: np.ndarray) -> AttributeSource:
-        return AttributeSource(np.ascontiguousarray(self.X[which]), self.metric, self.parameters)
+        return AttributeSource(np.ascontiguousarray(self.objects[which]), self.metric, self.parameters)
 
     def astype(self, dtype: np.dtype) -> AttributeSource:
-        return AttributeSource(self.X.astype(dtype, copy=False), self.metric, self.parameters)
+        return AttributeSource(self.objects.astype(dtype, copy=False), self.metric, self.parameters)
 
 
-def _learnt_parameters(X: np.ndarray, metric: Any) -> dict[str, np.ndarray]:
+def _learnt_parameters(X: np.ndarray, metric: Metric) -> dict[str, np.ndarray]:
     if metric == "seuclidean":
         return {"V": X.var(axis=0, ddof=1, dtype=float)}
     if metric == "mahalanobis":
@@ -110,59 +145,74 @@ def _learnt_parameters(X: np.ndarray, metric: Any) -> dict[str, np.ndarray]:
     return {}
 
 
-class GowerSource:
+class GowerSource(DissimilaritySource):
     """Gower's dissimilarity of tables with numbers, categories and missing cells."""
 
-    def __init__(self, data: Any):
-        self.data = data
+    objects: GowerData
+
+    def __init__(self, objects: GowerData):
+        self.objects = objects
+        self.metric = "gower"
         self.dtype = np.dtype(float)
 
-    @property
-    def objects(self) -> Any:
-        return self.data
-
     def __len__(self) -> int:
-        return len(self.data)
+        return len(self.objects)
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
-        return self.between(self.data[rows], self.data[columns])
+        return self.between(self.objects[rows], self.objects[columns])
 
-    def between(self, A: Any, B: Any) -> np.ndarray:
+    def between(self, A: GowerData, B: GowerData) -> np.ndarray:
         from evidentia.dissimilarity.gower import gower_block
 
         return gower_block(A, B)
 
-    def keys(self, A: Any) -> list[bytes]:
+    def keys(self, A: GowerData) -> list[bytes]:
         """One key for each object, equal for equal cells (missing ones too)."""
         return _row_keys(A.numeric, A.codes)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         from evidentia.dissimilarity.gower import gower_pairs
 
-        return gower_pairs(self.data, i, self.data, j)
+        return gower_pairs(self.objects, i, self.objects, j)
 
     def subset(self, which: np.ndarray) -> GowerSource:
-        return GowerSource(self.data[which])
+        return GowerSource(self.objects[which])
 
 
-class MatrixSource:
+class MatrixSource(DissimilaritySource):
     """A square symmetric matrix of dissimilarities."""
 
+    matrix: np.ndarray
+
     def __init__(self, D: np.ndarray):
-        self.D = D
+        self.matrix = D
+        self.metric = "precomputed"
         self.dtype = D.dtype
 
     def __len__(self) -> int:
-        return len(self.D)
+        return len(self.matrix)
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
-        return self.D[rows][:, columns]
+        return self.matrix[rows][:, columns]
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return self.D[i, j]
+        return self.matrix[i, j]
 
     def subset(self, which: np.ndarray) -> MatrixSource:
-        return MatrixSource(self.D[np.ix_(which, which)])
+        return MatrixSource(self.matrix[np.ix_(which, which)])
+
+
+class SparseSource:
+    """A square sparse matrix of some of the dissimilarities between n objects; stored zeros count."""
+
+    metric = "precomputed"
+
+    def __init__(self, D: sparse.csr_matrix):
+        self.stored = D
+        self.dtype = D.dtype
+
+    def __len__(self) -> int:
+        return self.stored.shape[0]
 
 
 class Twins:

@@ -285,7 +285,7 @@ def _partition(
     if masses.dtype != checked.masses.dtype or masses.size == 0:
         return checked
     if masses.min() >= 0 and np.abs(masses - checked.masses).max() <= _ROUNDING * np.finfo(masses.dtype).eps:
-        return CredalPartition._trusted(np.array(masses), family, index, frame, metadata=metadata)
+        return CredalPartition.unchecked(np.array(masses), family, index, frame, metadata=metadata)
     return checked
 
 

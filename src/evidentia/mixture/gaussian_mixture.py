@@ -177,7 +177,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         """
         rule.check_parameters(self, self._rules)
         data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        weights = object_weights(sample_weight, len(data), default=None)
+        weights = object_weights(sample_weight, len(data))
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-__all__ = ["row_blocks", "n_threads", "block_map"]
+__all__ = ["Apply", "row_blocks", "n_threads", "block_map"]
 
 Result = TypeVar("Result")
 
 _ROWS = 4096
 _MOST_BLOCKS = 64
+
+
+class Apply(Protocol):
+    """Calls a function with each of the arguments, perhaps in threads; results in order."""
+
+    def __call__(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]: ...
 
 
 def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MOST_BLOCKS) -> list[tuple[int, int]]:
@@ -23,25 +28,25 @@ def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MOST_BLOCKS) -> li
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads to use: all processors for None and -1, all but k - 1 of them for -k."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    if n_jobs is None:
-        return available
+    """Threads to use, with scikit-learn's meaning: all processors for -1, all but k - 1 of them for -k, and for None
+    one, unless `joblib.parallel_config` says otherwise. Inside a worker of joblib it is one."""
+    from joblib import effective_n_jobs
+
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0")
-    return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+    return int(effective_n_jobs(n_jobs))
 
 
 @contextmanager
-def block_map(n_jobs: int | None) -> Iterator[Callable[[Callable[..., Result], list[tuple[Any, ...]]], list[Result]]]:
+def block_map(n_jobs: int | None) -> Iterator[Apply]:
     """A function that applies a kernel to a list of arguments, results in order; threads only for several blocks.
 
     Kernels must release the GIL. The threads live as long as the context.
     """
     threads = n_threads(n_jobs)
-    pool = None
+    pool: ThreadPoolExecutor | None = None
 
-    def apply(function: Callable[..., Result], arguments: list[tuple[Any, ...]]) -> list[Result]:
+    def apply(function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]:
         nonlocal pool
         if threads == 1 or len(arguments) == 1:
             return [function(*a) for a in arguments]

@@ -67,7 +67,7 @@ class CredalPartition(MassFunctions):
         self.metadata = dict(metadata or {})
 
     def _selected(self, masses: np.ndarray, index: Any) -> Self:
-        return type(self)._trusted(masses, self.focal_sets, index, self.frame, metadata=self.metadata)
+        return type(self).unchecked(masses, self.focal_sets, index, self.frame, metadata=self.metadata)
 
     # ---- other ways to make one -----------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ def like(X: Any, places: np.ndarray) -> Any:
 def chosen_sets(masses: MassFunctions, sets: Any, kind: str) -> FocalSets:
     """The sets asked for, or those worth a panel: single clusters, the empty set, larger sets that hold mass."""
     if sets is not None:
-        rows, _ = masses._query(sets)
+        rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
             raise ValueError(f"sets must hold at least one set, each only once, got {sets!r}")
         return FocalSets(rows)

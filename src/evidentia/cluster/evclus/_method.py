@@ -150,7 +150,7 @@ class Solver:
     def solve(self, family: FocalSets, previous: Run | None) -> Run:
         """Best run for a family, from several starts or from the run before."""
         if previous is not None:
-            padded = CredalPartition._trusted(previous.model.masses, previous.model.family).on(family)
+            padded = CredalPartition.unchecked(previous.model.masses, previous.model.family).on(family)
             xi = (self._stages or [0.0])[-1]
             return self._descend(padded.masses, family, previous.history, self.tol, xi=xi)
         init = self.estimator.init
@@ -250,7 +250,7 @@ class Solver:
 
     def partition_of(self, run: Run) -> CredalPartition:
         """The objects that are fitted (landmarks stand for all of them)."""
-        return CredalPartition._trusted(run.model.masses, run.model.family)
+        return CredalPartition.unchecked(run.model.masses, run.model.family)
 
     def masses_of_all(self, run: Run) -> np.ndarray:
         """(n, f) masses of all objects; landmarks are refined first, and the run is left with what they are then."""

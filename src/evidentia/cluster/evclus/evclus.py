@@ -268,7 +268,7 @@ class EVCLUS(EvidentialClusterer):
         check_is_fitted(self, "credal_partition_")
         with block_map(self.n_jobs) as apply:
             masses = self._remembered.masses_of(self, X, apply)
-        return CredalPartition._trusted(masses, self.focal_sets_, object_index(X))
+        return CredalPartition.unchecked(masses, self.focal_sets_, object_index(X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

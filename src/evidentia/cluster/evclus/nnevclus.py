@@ -255,7 +255,7 @@ class NNEVCLUS(EvidentialClusterer):
         allow_nd = self.module is not None
         data = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], allow_nd=allow_nd)
         masses = self._preparation.masses(self.network_, data, self.device)
-        return CredalPartition._trusted(masses, self.focal_sets_, object_index(X))
+        return CredalPartition.unchecked(masses, self.focal_sets_, object_index(X))
 
     def shepard(self, n_pairs: int = 5000, random_state: Any = 0) -> ShepardData:
         """Dissimilarity, delta and conflict of up to ``n_pairs`` pairs, for a Shepard diagram."""

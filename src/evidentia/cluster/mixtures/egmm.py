@@ -330,7 +330,7 @@ class _Solver:
         return best if len(self.data) == len(self.sample) else self._run(best.model)
 
     def partition_of(self, run: Run) -> CredalPartition:
-        return CredalPartition._trusted(run.model.masses(self.data, self.apply), run.model.family)
+        return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
     def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> _Mixture:
         e = self.estimator

@@ -221,7 +221,7 @@ class EKNNClus(EvidentialClusterer):
             data = data - self._centre
         with block_map(self.n_jobs) as apply:
             masses = self._remembered.masses_of(data, self.n_neighbors_, self.n_jobs, apply)
-        return CredalPartition._trusted(masses, self.focal_sets_, object_index(X))
+        return CredalPartition.unchecked(masses, self.focal_sets_, object_index(X))
 
     # ---- data -----------------------------------------------------------------------------------------------------
 

@@ -208,7 +208,7 @@ class _Solver:
         return descend(self._step, start, max_iter=e.max_iter, tol=e.tol)
 
     def partition_of(self, run: Run) -> CredalPartition:
-        return CredalPartition._trusted(run.model.masses(self.data, self.apply), run.model.family)
+        return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
     def _step(self, model: Model) -> tuple[float, Model]:
         statistics = model.statistics(self.data, np.empty(0), self.apply)

@@ -198,7 +198,7 @@ class CatECM(EvidentialClusterer):
         codes = self._encoder.encode(self._checked_table(X, reset=False), unknown=self.handle_unknown)
         with block_map(self.n_jobs) as apply:
             masses = self._model.masses(codes, apply)
-        return CredalPartition._trusted(masses, self.focal_sets_, object_index(X))
+        return CredalPartition.unchecked(masses, self.focal_sets_, object_index(X))
 
     def _checked_table(self, X: Any, *, reset: bool) -> Any:
         """A table as it was given, anything else as an array with two dimensions."""
@@ -271,7 +271,7 @@ class _Solver:
 
     def partition_of(self, run: Run) -> CredalPartition:
         masses = run.model.masses(self.codes, self.apply)[self.inverse]
-        return CredalPartition._trusted(masses, run.model.family)
+        return CredalPartition.unchecked(masses, run.model.family)
 
     def _model(self, family: FocalSets, modes: np.ndarray) -> CategoricalModel:
         e = self.estimator

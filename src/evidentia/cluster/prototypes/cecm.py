@@ -245,7 +245,7 @@ class _Solver(PrototypeSolver):
     def partition_of(self, run: Run) -> CredalPartition:
         masses = run.model.masses(self.data, self.apply)
         masses[self.linked.places] = self.linked_masses(run.model)
-        return CredalPartition._trusted(masses, run.model.family)
+        return CredalPartition.unchecked(masses, run.model.family)
 
     def linked_masses(self, model: _ConstrainedModel) -> np.ndarray:
         """Best masses of the linked objects, found from those of the iteration before."""

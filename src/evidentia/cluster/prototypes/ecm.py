@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia._random import random_numbers
-from evidentia._tables import object_index, object_weights
+from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
-from evidentia.cluster.prototypes._method import PrototypeSolver
-from evidentia.optimize.blocks import block_map
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._search import Sample
+from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+from evidentia.cluster.neighbors.starts import PEAKS_RULE, centers_from_peaks
+from evidentia.cluster.prototypes._method import PrototypeMethod, PrototypeSettings
+from evidentia.cluster.prototypes._model import PrototypeModel
 from evidentia.partition import CredalPartition
 
 __all__ = ["ECM"]
-
-_Solver = PrototypeSolver  # the name under which other methods know it
 
 
 class ECM(EvidentialClusterer):
@@ -38,6 +38,8 @@ class ECM(EvidentialClusterer):
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
         the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+    metric : {"euclidean", "adaptive"}, default="euclidean"
+        "adaptive": each cluster learns a matrix of determinant one (elongated clusters).
     alpha : float >= 0, default=1
         Penalty of large sets: larger values give smaller sets.
     beta : float > 1, default=2
@@ -45,22 +47,22 @@ class ECM(EvidentialClusterer):
     delta : float > 0 or "auto", default="auto"
         Distance to the empty set, in units of the data: smaller values give more outliers. "auto": squared, ten times
         the mean squared distance to the nearest centre of a short k-means.
-    metric : {"euclidean", "adaptive"}, default="euclidean"
-        "adaptive": each cluster learns a matrix of determinant one (elongated clusters).
-    init : {"k-means++", "random"}, array of shape (n_clusters, n_features) or CredalPartition, default="k-means++"
-        A given start is used once, whatever ``n_init``.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
+CredalPartition, default="k-means++"
+        "belief-peaks": the centres found by `BeliefPeaks`, which knows no weights, or by one with parameters of its
+        own. A start without chance is used once, whatever ``n_init``.
     n_init : int, default=10
         Starts; the smallest objective is kept. Above 20,000 objects the starts compete on a sample of that size and
         the winner goes on with all objects.
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective that ends the iterations.
-    n_neighbors : int, default=1
-        For ``focal_sets="selected"``: pairs among the ``n_neighbors`` nearest clusters of each other.
+    n_neighbor_clusters : int, default=1
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
-    n_jobs : int or None
-        Threads; None and -1 use all processors.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -79,6 +81,7 @@ class ECM(EvidentialClusterer):
         Objective after every iteration.
     n_iter_ : int
     converged_ : bool
+    n_clusters_ : int
     n_features_in_ : int
 
     References
@@ -101,11 +104,11 @@ class ECM(EvidentialClusterer):
 
     _rules = {
         **COMMON_RULES,
+        "metric": rule.choice("euclidean", "adaptive"),
         "alpha": rule.real(0),
         "beta": rule.real(1, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
-        "metric": rule.choice("euclidean", "adaptive"),
-        "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
+        "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
     }
 
     def __init__(
@@ -113,35 +116,35 @@ class ECM(EvidentialClusterer):
         n_clusters: int = 2,
         *,
         focal_sets: str | FocalSets = "auto",
+        metric: str = "euclidean",
         alpha: float = 1.0,
         beta: float = 2.0,
         delta: float | str = "auto",
-        metric: str = "euclidean",
-        init: Any = "k-means++",
+        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
-        n_neighbors: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        n_neighbor_clusters: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
         self.focal_sets = focal_sets
+        self.metric = metric
         self.alpha = alpha
         self.beta = beta
         self.delta = delta
-        self.metric = metric
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.n_neighbors = n_neighbors
+        self.n_neighbor_clusters = n_neighbor_clusters
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ECM:
+    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
         """Cluster the objects.
 
         Parameters
@@ -152,30 +155,22 @@ class ECM(EvidentialClusterer):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two.
         """
-        self._check_parameters()
-        data = self._checked_objects(X, reset=True)
-        weights = object_weights(sample_weight, len(data), default=np.empty(0))
-        rng = random_numbers(self.random_state)
-        centre = self._centre(data, weights)
-        with block_map(self.n_jobs) as apply:
-            solver = PrototypeSolver(self, data - centre if centre is not None else data, weights, centre, rng, apply)
-            run = self._one_or_two_steps(solver.solve, solver.partition_of)
-            model = run.model if centre is None else replace(run.model, centers=run.model.centers + centre)
-            masses = model.masses(data, apply)
-        self._model = model
-        self.cluster_centers_ = model.centers.astype(data.dtype)
-        if model.metrics is not None:
-            self.metric_matrices_ = model.metrics
-        self.delta_ = model.delta
-        self._set_result(run, masses, model.family, object_index(X))
-        return self
+        return self._fit(X, sample_weight=sample_weight)
 
-    def _centre(self, data: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
-        """Second moments (adaptive metric) lose digits far from the origin, so those data are centred first."""
-        if self.metric == "euclidean":
-            return None
-        return np.average(data, axis=0, weights=weights if len(weights) else None).astype(data.dtype)
+    def _method(self, sample: Sample[np.ndarray], task: Task) -> PrototypeMethod:
+        settings = PrototypeSettings(
+            n_clusters=task.n_clusters,
+            alpha=self.alpha,
+            beta=self.beta,
+            delta=None if self.delta == "auto" else float(self.delta),
+            adaptive=self.metric == "adaptive",
+            init=centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        return PrototypeMethod(settings, sample, random_numbers(self.random_state), task.apply)
 
-    def _masses(self, X: np.ndarray) -> np.ndarray:
-        with block_map(self.n_jobs) as apply:
-            return self._model.masses(X, apply)
+    def _attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
+        found = {"cluster_centers_": model.centers.astype(method.values.dtype), "delta_": method.delta}
+        return found if model.metrics is None else {**found, "metric_matrices_": model.metrics}

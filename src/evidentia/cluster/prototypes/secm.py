@@ -222,7 +222,7 @@ class SECM(EvidentialClusterer):
             )
         with block_map(self.n_jobs) as apply:
             masses = self._model.masses(self._smoothed(pixels, shape), apply)
-        return CredalPartition._trusted(masses, self.focal_sets_), shape
+        return CredalPartition.unchecked(masses, self.focal_sets_), shape
 
     def _smoothed(self, pixels: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         weights = neighborhood(len(shape), self.radius, self.weighting, self.spacing)

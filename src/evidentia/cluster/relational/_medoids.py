@@ -257,7 +257,7 @@ class _Solver:
         return self.whole.run(self.part.enlarged(best.model, self.positions, self.whole))
 
     def partition_of(self, run: Run) -> CredalPartition:
-        return CredalPartition._trusted(self.whole.masses(run.model), run.model.family)
+        return CredalPartition.unchecked(self.whole.masses(run.model), run.model.family)
 
     def _drawn_medoids(self) -> list[np.ndarray]:
         """Positions in the sample."""

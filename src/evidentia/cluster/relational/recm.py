@@ -232,7 +232,7 @@ class RECM(EvidentialClusterer):
         D = self._new_dissimilarities(X)
         with block_map(self.n_jobs) as apply:
             masses = _masses_of(self._model, D, apply)
-        return CredalPartition._trusted(masses.astype(D.dtype), self.focal_sets_, object_index(X))
+        return CredalPartition.unchecked(masses.astype(D.dtype), self.focal_sets_, object_index(X))
 
     # ---- dissimilarities ------------------------------------------------------------------------------------------
 
@@ -386,7 +386,7 @@ class _Solver:
 
     def partition_of(self, run: Run) -> CredalPartition:
         _, masses = self.final(run.model)
-        return CredalPartition._trusted(masses, run.model.family)
+        return CredalPartition.unchecked(masses, run.model.family)
 
     def final(self, model: RelationalModel) -> tuple[RelationalModel, np.ndarray]:
         """The model as new objects will need it, and the masses of the training objects."""

@@ -1,0 +1,26 @@
+"""A fit succeeds as a whole or leaves the estimator as it was."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+__all__ = ["draft_of"]
+
+Estimator = TypeVar("Estimator")
+
+
+@contextmanager
+def draft_of(estimator: Estimator) -> Iterator[Estimator]:
+    """A copy without fitted attributes, to be fitted; if nothing goes wrong the estimator takes over what it has.
+
+    An error or an interrupt inside the block leaves the estimator as it was, fitted or not. Private attributes of an
+    earlier fit are there in the copy, for methods that go on from them.
+    """
+    draft = copy.copy(estimator)
+    for name in [name for name in vars(draft) if name.endswith("_") and not name.startswith("_")]:
+        delattr(draft, name)
+    yield draft
+    estimator.__dict__ = draft.__dict__

@@ -1,0 +1,57 @@
+"""Which sets of clusters may carry mass: what ``focal_sets`` says, as families to fit one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from evidentia.belief import FocalSets
+from evidentia.partition import CredalPartition, nearest_pairs
+
+__all__ = ["NAMES", "Families", "families_of", "named_family", "require_singletons"]
+
+NAMES = ("auto", "simple", "pairs", "full", "selected")
+_PAIRS_UP_TO = 4  # clusters, for "auto"
+
+
+@dataclass(frozen=True)
+class Families:
+    """The family to fit, and how to find a second one from the partition that the first gave (None: one step)."""
+
+    first: FocalSets
+    select: Callable[[CredalPartition], FocalSets] | None = None
+
+
+def families_of(
+    focal_sets: str | FocalSets, n_clusters: int, n_neighbor_clusters: int, *, empty: bool = True
+) -> Families:
+    """What the parameter of an estimator stands for; ``empty``: whether named families hold the empty set."""
+    if isinstance(focal_sets, FocalSets):
+        return Families(focal_sets)
+    first = named_family(focal_sets, n_clusters, empty=empty)
+    if focal_sets != "selected":
+        return Families(first)
+    return Families(first, partial(_selected, n_clusters, n_neighbor_clusters, empty))
+
+
+def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+    """ "full": all sets; "pairs", and "auto" up to four clusters: single clusters and all pairs; else single clusters.
+
+    ``omega``: whether a family of pairs holds the frame.
+    """
+    if name == "full":
+        return FocalSets.full(n_clusters, empty=empty)
+    if name == "pairs" or (name == "auto" and n_clusters <= _PAIRS_UP_TO):
+        return FocalSets.pairs(n_clusters, empty=empty, omega=omega)
+    return FocalSets.simple(n_clusters, empty=empty)
+
+
+def _selected(n_clusters: int, n_neighbors: int, empty: bool, partition: CredalPartition) -> FocalSets:
+    return FocalSets.with_pairs(n_clusters, nearest_pairs(partition, n_neighbors), empty=empty)
+
+
+def require_singletons(family: FocalSets, why: str = "each has a prototype of its own") -> None:
+    """Refuse a family that lacks a single cluster."""
+    if (family.singleton_index < 0).any():
+        raise ValueError(f"focal_sets must hold every single cluster: {why}")

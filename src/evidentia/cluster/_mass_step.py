@@ -1,0 +1,175 @@
+"""The mass step: from the costs of the sets of clusters to the masses of the objects.
+
+Every method of the c-means family minimises, for each object,
+
+    sum_j |A_j|^alpha m_j^beta costs_j  +  delta^2 m_0^beta
+
+over masses that sum to one, where A_j are the nonempty focal sets and m_0 is the mass of the empty set. The minimum
+has a closed form (Masson and Denoeux, 2008, eq. 17).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from evidentia.belief import FocalSets
+from evidentia.optimize.blocks import Apply, row_blocks
+
+__all__ = ["MassStep", "masses_of_row", "masses_from_costs", "carried_masses"]
+
+# Sums may be reordered (which vectorises them) but NaN and infinity keep their meaning.
+_REORDER = {"reassoc", "contract"}
+
+
+@dataclass(frozen=True)
+class MassStep:
+    """The penalties of one fit, for one family of focal sets.
+
+    Attributes
+    ----------
+    family : FocalSets
+    alpha : float
+        Penalty of large sets.
+    beta : float
+        Fuzziness.
+    delta2 : float
+        Cost of the empty set.
+    zero : float
+        Cost up to which an object lies on a prototype.
+    """
+
+    family: FocalSets
+    alpha: float
+    beta: float
+    delta2: float
+    zero: float
+
+    @property
+    def sets(self) -> np.ndarray:
+        """(g, c) membership of the nonempty sets."""
+        return self.family.membership[self.family.cardinality > 0].astype(float)
+
+    def kernel_arguments(self, dtype: np.dtype | type = np.float64) -> tuple:
+        """Factors and sizes of the nonempty sets, delta^2, beta, zero: as the kernels take them."""
+        size = self.sets.sum(axis=1)
+        number = np.dtype(dtype).type
+        delta2 = self.delta2 if self.family.empty_index is not None else np.inf
+        factor = (size**self.alpha).astype(dtype)
+        return factor, size.astype(np.int64), number(delta2), float(self.beta), number(self.zero)
+
+    def columns(self) -> tuple[np.ndarray, int]:
+        """Columns of the nonempty sets, and that of the empty set (-1 if the family lacks it)."""
+        empty = self.family.empty_index
+        return np.flatnonzero(self.family.cardinality > 0), -1 if empty is None else empty
+
+    def nonempty_masses(
+        self, costs: np.ndarray, weights: np.ndarray, apply: Apply
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Objective, (n, g) masses of the nonempty sets and (n,) masses of the empty set, for (n, g) costs."""
+        arguments = self.kernel_arguments()
+        masses, empty = np.empty_like(costs), np.empty(len(costs))
+        parts = apply(
+            masses_from_costs,
+            [
+                (costs[a:b], weights[a:b] if len(weights) else weights, *arguments, masses[a:b], empty[a:b])
+                for a, b in row_blocks(len(costs))
+            ],
+        )
+        return float(sum(parts)), masses, empty
+
+    def masses(self, costs: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, np.ndarray]:
+        """Objective, and (n, f) masses in the columns of the family."""
+        objective, masses, empty = self.nonempty_masses(costs, weights, apply)
+        columns, empty_column = self.columns()
+        out = np.zeros((len(costs), len(self.family)))
+        out[:, columns] = masses
+        if empty_column >= 0:
+            out[:, empty_column] = empty
+        return objective, out
+
+
+def carried_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:
+    """(n, g) masses on the nonempty sets of another family; a set that it lacks counts for its clusters one by one."""
+    here = target.membership[target.cardinality > 0]
+    carried = np.zeros((len(masses), len(here)))
+    for j in np.flatnonzero(source.cardinality > 0):
+        row = source.membership[j]
+        targets = np.flatnonzero((here == row).all(axis=1))
+        if len(targets) == 0:
+            targets = np.flatnonzero((here.sum(axis=1) == 1) & (here @ row))
+        carried[:, targets] += masses[:, j, None] / len(targets)
+    return carried
+
+
+# ---- compiled kernels -----------------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)
+def masses_of_row(costs, factor, size, delta2, beta, zero, masses):
+    """Minimise sum_j factor_j m_j^beta costs_j + delta2 m_0^beta over the simplex (Masson and Denoeux, 2008, eq. 17).
+
+    Writes the masses of the nonempty sets; returns the mass of the empty set and the minimum. ``delta2`` is infinite
+    when the empty set is not allowed. Costs below ``zero`` count as zero: then the mass is shared equally by the
+    smallest sets among those.
+    """
+    g = costs.shape[0]
+    n_zero = 0
+    for j in range(g):
+        n_zero += costs[j] <= zero
+    if n_zero > 0:
+        return 0.0, _masses_on_prototype(costs, size, zero, masses)
+    if beta == 2:
+        total = 1 / delta2
+        empty = total
+        for j in range(g):
+            masses[j] = 1 / (factor[j] * costs[j])
+        for j in range(g):
+            total += masses[j]
+        scale = 1 / total
+        for j in range(g):
+            masses[j] *= scale
+        return empty * scale, scale
+    smallest = delta2  # powers are taken of ratios, which cannot overflow
+    for j in range(g):
+        smallest = min(smallest, factor[j] * costs[j])
+    power = 1 / (beta - 1)
+    total = (smallest / delta2) ** power
+    empty = total
+    for j in range(g):
+        masses[j] = (smallest / (factor[j] * costs[j])) ** power
+    for j in range(g):
+        total += masses[j]
+    scale = 1 / total
+    for j in range(g):
+        masses[j] *= scale
+    return empty * scale, smallest * total ** (1 - beta)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _masses_on_prototype(costs, size, zero, masses):
+    """Equal masses for the smallest sets among those at no distance."""
+    few = size.max()
+    for j in range(costs.shape[0]):
+        if costs[j] <= zero:
+            few = min(few, size[j])
+    count = 0
+    for j in range(costs.shape[0]):
+        chosen = costs[j] <= zero and size[j] == few
+        masses[j] = chosen
+        count += chosen
+    for j in range(costs.shape[0]):
+        masses[j] /= count
+    return 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def masses_from_costs(costs, weights, factor, size, delta2, beta, zero, masses, empty):
+    """Masses of objects whose costs are known, a row each; returns the objective, weighted unless weights is empty."""
+    objective = 0.0
+    for i in range(costs.shape[0]):
+        empty[i], value = masses_of_row(costs[i], factor, size, delta2, beta, zero, masses[i])
+        objective += value * (weights[i] if weights.shape[0] > 0 else 1.0)
+    return objective

@@ -1,0 +1,43 @@
+"""Belief peaks as starts of other methods: what ``init="belief-peaks"``, or a `BeliefPeaks`, stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from evidentia import _parameters as rule
+from evidentia._types import Metric, Seed
+from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+
+__all__ = ["PEAKS_RULE", "asks_for_peaks", "fitted_peaks", "centers_from_peaks"]
+
+PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
+
+
+def asks_for_peaks(init: Any) -> bool:
+    """Whether a start is to be found by belief peaks."""
+    return isinstance(init, BeliefPeaks) or (isinstance(init, str) and init == "belief-peaks")
+
+
+def fitted_peaks(
+    init: str | BeliefPeaks, table: Any, n_clusters: int | None, metric: Metric, random_state: Seed, n_jobs: int | None
+) -> BeliefPeaks:
+    """Belief peaks of the objects; one of the user's own is copied. Their number must be that of the clusters."""
+    peaks = BeliefPeaks(n_clusters, metric=metric, random_state=random_state, n_jobs=n_jobs)
+    if isinstance(init, BeliefPeaks):
+        peaks = clone(init)
+        if peaks.n_clusters is None:
+            peaks.set_params(n_clusters=n_clusters)
+    peaks.fit(table)
+    if n_clusters is not None and peaks.n_clusters_ != n_clusters:
+        raise ValueError(f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}")
+    return peaks
+
+
+def centers_from_peaks(init: Any, X: np.ndarray, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
+    """The attributes of the peaks, if they are asked for; any other start as it is."""
+    if not asks_for_peaks(init):
+        return init
+    return fitted_peaks(init, X, n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)

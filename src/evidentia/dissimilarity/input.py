@@ -1,0 +1,149 @@
+"""The one door for dissimilarities: what X is, according to the metric, for every method that compares objects.
+
+=====================  ============================================================================================
+``metric``             X
+=====================  ============================================================================================
+a name, a callable     attributes, compared by a metric of scikit-learn or a function of two rows
+"gower"                a table with numbers, categories and missing cells
+"precomputed"          a square matrix of dissimilarities or, where the method allows it, a sparse matrix of some
+=====================  ============================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from evidentia import _parameters as rule
+from evidentia._types import Metric, TableLike
+from evidentia.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    GowerSource,
+    MatrixSource,
+    SparseSource,
+    check_square,
+    check_values,
+)
+
+__all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags"]
+
+METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v))
+_FLOATS = [np.float64, np.float32]
+_FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
+
+
+class DissimilarityInput:
+    """Reads the objects of a fit, and later new ones in the same way.
+
+    Parameters
+    ----------
+    metric : str or callable
+    symmetrize : bool
+        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+    sparse : bool
+        Whether a matrix may be sparse.
+    centered : bool
+        Take off the mean of the attributes where the metric is computed from squares, which lose their digits far
+        from the origin.
+    fewest : int
+        Objects that are needed.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        *,
+        symmetrize: bool = False,
+        sparse: bool = False,
+        centered: bool = False,
+        fewest: int = 1,
+    ):
+        self.metric, self.symmetrize, self.sparse, self.fewest = metric, bool(symmetrize), sparse, fewest
+        self.centered = centered and metric in _FROM_SQUARES
+        self.origin: np.ndarray | None = None
+        self.encoder: Any = None
+
+    @property
+    def is_precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def is_gower(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "gower"
+
+    def training(self, estimator: BaseEstimator, X: TableLike) -> DissimilaritySource | SparseSource:
+        """The objects of a fit; sets what scikit-learn wants to know of them (``n_features_in_``)."""
+        if self.is_gower:
+            from evidentia.dissimilarity.gower import GowerEncoder
+
+            self.encoder = GowerEncoder()
+            encoded = self.encoder.fit_transform(X)
+            estimator.n_features_in_ = encoded.numeric.shape[1] + encoded.codes.shape[1]
+            self._check_fewest(len(encoded))
+            return GowerSource(encoded)
+        values = self._validated(estimator, X, reset=True)
+        if not self.is_precomputed:
+            if self.centered:
+                self.origin = values.mean(axis=0, dtype=float).astype(values.dtype)
+                values = values - self.origin
+            return AttributeSource(values, self.metric)
+        if sparse.issparse(values):
+            if values.shape[0] != values.shape[1]:
+                raise ValueError(f"X must be a square matrix of dissimilarities, got shape {values.shape}")
+            return SparseSource(values)
+        return MatrixSource(check_square(values, symmetrize=self.symmetrize))
+
+    def new(self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None) -> Any:
+        """New objects as `References` takes them: attributes, encoded rows, or dissimilarities to those of the fit
+        (or, where ``or_width`` says how many they are, to the references only)."""
+        if self.is_gower:
+            return self.encoder.transform(X)
+        if self.is_precomputed:
+            return self._new_dissimilarities(estimator, X, or_width)
+        values = self._validated(estimator, X, reset=False)
+        return values if self.origin is None else values - self.origin
+
+    def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
+        D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False)
+        if D.shape[1] not in (estimator.n_features_in_, or_width):
+            also = "" if or_width is None else f", or to its {or_width} references"
+            raise ValueError(
+                f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+                f"features as input: the dissimilarities of each new object to the objects of fit{also}"
+            )
+        check_values(np.asarray(D.data) if sparse.issparse(D) else D, "X")
+        return D
+
+    def _validated(self, estimator: BaseEstimator, X: TableLike, *, reset: bool) -> Any:
+        takes_sparse = self.is_precomputed and self.sparse
+        values = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=_FLOATS,
+            order=None if sparse.issparse(X) else "C",
+            accept_sparse="csr" if takes_sparse else False,
+            ensure_min_samples=self.fewest if reset else 1,
+        )
+        if sparse.issparse(values):
+            check_values(np.asarray(values.data), "X")
+        return values
+
+    def _check_fewest(self, n: int) -> None:
+        if n < self.fewest:
+            raise ValueError(f"X has {n} objects, but at least {self.fewest} are needed")
+
+
+def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:
+    """scikit-learn's tags of an estimator that reads X through this door."""
+    precomputed = isinstance(metric, str) and metric == "precomputed"
+    tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
+    tags.input_tags.sparse = precomputed and sparse
+    if isinstance(metric, str) and metric == "gower":
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+    return tags

@@ -1,0 +1,71 @@
+"""Objects of a fit that new objects are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evidentia.dissimilarity.sources import DissimilaritySource, Twins
+
+__all__ = ["References"]
+
+
+@dataclass(frozen=True)
+class References:
+    """Some of the objects of a fit: their attributes or, for precomputed dissimilarities, only where they were.
+
+    Attributes
+    ----------
+    positions : (r,) array
+        Among the objects of the fit.
+    n_training : int
+        How many objects there were.
+    source : DissimilaritySource or None
+        Of the references alone; None for precomputed dissimilarities.
+    """
+
+    positions: np.ndarray
+    n_training: int
+    source: DissimilaritySource | None
+
+    @classmethod
+    def of(cls, source: DissimilaritySource, positions: np.ndarray) -> References:
+        """Some of the objects of a source."""
+        kept = None if source.objects is None else source.subset(positions)
+        return cls(np.asarray(positions), len(source), kept)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def dissimilarities(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """(b, r) dissimilarities of the new objects start..stop, read by `DissimilarityInput.new`."""
+        block = values[start : len(values) if stop is None else stop]
+        if self.source is None:
+            return self._columns(block)
+        return self.source.between(block, self.source.objects)
+
+    def _columns(self, D: np.ndarray) -> np.ndarray:
+        """Rows of dissimilarities to all objects of the fit, or to the references only."""
+        if D.shape[1] == self.n_training:
+            return D[:, self.positions]
+        if D.shape[1] == len(self):
+            return D
+        raise ValueError(
+            f"X has {D.shape[1]} columns, but must hold the dissimilarities of each new object to the "
+            f"{self.n_training} objects of the fit"
+            + (f", or to the {len(self)} references" * (len(self) < self.n_training))
+        )
+
+    def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """For each of the new objects start..stop the first reference with the same attributes, -1 if there is none."""
+        if self.source is None:
+            raise TypeError("precomputed dissimilarities have no attributes to compare")
+        return self._twins.find(self.source.keys(values[start : len(values) if stop is None else stop]))
+
+    @cached_property
+    def _twins(self) -> Twins:
+        assert self.source is not None
+        return Twins(self.source.keys(self.source.objects))
