@@ -66,8 +66,14 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     yield "ecm-selected", lambda: c.ECM(15, focal_sets="selected", **seed), large, {}, large[::97]
     yield "ecm-full-beta", lambda: c.ECM(4, focal_sets="full", beta=1.5, delta=3.0, **seed), four, {}, four[::9]
     yield "ecm-random-start", lambda: c.ECM(4, init="random", **seed), four, {}, four[::9]
-    yield "ecm-given-centers", lambda: c.ECM(3, init=iris[[0, 60, 120]]), iris, {}, iris[::7]
-    yield "ecm-from-partition", lambda: c.ECM(3, init=c.ECM(3, **seed).fit(iris).credal_partition_), iris, {}, iris[::7]
+    yield "ecm-given-centers", lambda: c.ECM(3, init=iris[[0, 60, 120]], **seed), iris, {}, iris[::7]
+    yield (
+        "ecm-from-partition",
+        lambda: c.ECM(3, init=c.ECM(3, **seed).fit(iris).credal_partition_, **seed),
+        iris,
+        {},
+        iris[::7],
+    )
     yield "ecm-family", lambda: c.ECM(3, focal_sets=family, **seed), iris, {}, iris[::7]
     yield "ecm-huge", lambda: c.ECM(15, n_init=2, **seed), huge, {}, huge[::997]
     yield "ecm-butterfly", lambda: c.ECM(2, delta=5, **seed), d["butterfly"], {}, d["butterfly"]
