@@ -176,17 +176,17 @@ def test_every_kind_of_random_state(name):
 
 def test_the_same_numbers_as_numpy_draws():
     assert _random.generator(3).integers(2**62) == np.random.default_rng(3).integers(2**62)
-    assert _random.random_numbers(3).randint(2**31) == np.random.RandomState(3).randint(2**31)
+    assert _random.as_random_state(3).randint(2**31) == np.random.RandomState(3).randint(2**31)
     assert _random.seed_sequence(3).entropy == _random.seed_number(np.int32(3)) == 3
     given = np.random.default_rng(3), np.random.RandomState(3)
     assert _random.generator(given[0]) is given[0]
-    assert _random.random_numbers(given[1]) is given[1]
-    assert _random.random_numbers(None) is np.random.mtrand._rand  # as in scikit-learn, what `numpy.random.seed` sets
+    assert _random.as_random_state(given[1]) is given[1]
+    assert _random.as_random_state(None) is np.random.mtrand._rand  # as in scikit-learn, what `numpy.random.seed` sets
 
 
 FORMS = {
     "generator": lambda state: _random.generator(state).integers(2**62),
-    "random_numbers": lambda state: _random.random_numbers(state).randint(2**31 - 1),
+    "as_random_state": lambda state: _random.as_random_state(state).randint(2**31 - 1),
     "seed_sequence": lambda state: int(_random.seed_sequence(state).generate_state(1, np.uint64)[0]),
     "seed_number": _random.seed_number,
 }
@@ -212,4 +212,4 @@ def test_seeds_that_scikit_learn_does_not_take():
     large = 2**40
     assert _random.generator(large).integers(2**62) == np.random.default_rng(large).integers(2**62)
     with pytest.raises(ValueError, match="at most 4294967295 when it is an integer, got 1099511627776"):
-        _random.random_numbers(large)
+        _random.as_random_state(large)

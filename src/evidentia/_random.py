@@ -13,7 +13,7 @@ import numpy as np
 
 from evidentia import _parameters as rule
 
-__all__ = ["generator", "random_numbers", "seed_sequence", "seed_number"]
+__all__ = ["generator", "as_random_state", "seed_sequence", "seed_number"]
 
 _LARGEST = np.iinfo(np.int32).max
 
@@ -26,7 +26,7 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def random_numbers(random_state: Any) -> np.random.RandomState:
+def as_random_state(random_state: Any) -> np.random.RandomState:
     """A RandomState, which is what scikit-learn draws from; a given one itself, for None that of `numpy.random`."""
     from sklearn.utils import check_random_state
 
@@ -50,7 +50,7 @@ def seed_number(random_state: Any) -> int:
     """A number that every method takes as a seed: a given one as it is, else drawn."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(_LARGEST))
-    numbers = random_numbers(random_state)
+    numbers = as_random_state(random_state)
     return int(random_state) if isinstance(random_state, Integral) else int(numbers.randint(_LARGEST))
 
 

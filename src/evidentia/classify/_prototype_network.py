@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia.classify._base import EvidentialClassifier, Targets
 from evidentia.optimize.blocks import block_map
 from evidentia.optimize.descent import Run
@@ -90,7 +90,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         self
         """
         data, targets = self._checked_training(X, y)
-        rng = random_numbers(self.random_state)
+        rng = as_random_state(self.random_state)
         problem = self._problem(data, targets)
         count = self._number_of_prototypes(problem)
         strength = self._chosen_strength(problem, targets, count, rng)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -60,7 +60,7 @@ def make_fourclass(n_samples: int = 400, *, random_state: Any = None) -> tuple[n
     ((10, 2), [3, 3, 2, 2])
     """
     n_samples = _check_count(n_samples)
-    rng = random_numbers(random_state)
+    rng = as_random_state(random_state)
     y = np.repeat(np.arange(4), _equal_sizes(n_samples, 4))
     normal = rng.standard_normal((n_samples, 2))
     # One denominator for both coordinates makes the t distribution bivariate rather than a product of two.
@@ -108,7 +108,7 @@ def make_bananas(
     n_samples = _check_count(n_samples)
     radius = _check_real(radius, "radius", minimum=0.0, exclusive=True)
     noise = _check_real(noise, "noise", minimum=0.0)
-    rng = random_numbers(random_state)
+    rng = as_random_state(random_state)
     n_first, n_second = _equal_sizes(n_samples, 2)
     uniform = rng.uniform(size=n_first), rng.uniform(size=n_second)
     normal = rng.standard_normal((n_first, 2)), rng.standard_normal((n_second, 2))
@@ -158,7 +158,7 @@ def make_circles(n_samples: int = 500, *, random_state: Any = None) -> tuple[np.
     [200, 300]
     """
     n_samples = _check_count(n_samples)
-    rng = random_numbers(random_state)
+    rng = as_random_state(random_state)
     n_disc = round(2 * n_samples / 5)
     n_ring = n_samples - n_disc
     disc = 0.5 * rng.standard_normal((n_disc, 2))
@@ -224,7 +224,7 @@ def make_gaussian_mixture(
     n_samples = _check_count(n_samples)
     means, covariances = GAUSSIAN_MIXTURES[int(mixture)]
     weights = np.full(len(means), 1 / len(means))
-    rng = random_numbers(random_state)
+    rng = as_random_state(random_state)
     y = rng.randint(len(means), size=n_samples)
     normal = rng.standard_normal((n_samples, 2))
     X = means[y] + np.einsum("ijk,ik->ij", np.linalg.cholesky(covariances)[y], normal)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia.datasets.catalogue import ClassGroup, DatasetRecord, Preparation, size_in_words
 
 FOLDER_VARIABLE = "EVIDENTIA_SHARED"
@@ -95,7 +95,7 @@ def _drop_missing(raw: RawData, max_missing: int) -> RawData:
 
 def _sample_per_class(raw: RawData, per_class: int, random_state: Any) -> np.ndarray:
     assert raw.target is not None
-    rng = random_numbers(random_state)
+    rng = as_random_state(random_state)
     drawn = [rng.permutation(np.flatnonzero(raw.target == code))[:per_class] for code in np.unique(raw.target)]
     return np.sort(np.concatenate(drawn))
 

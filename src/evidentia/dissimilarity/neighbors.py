@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numba import njit
 
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia.dissimilarity.sources import AttributeSource, MatrixSource
 from evidentia.optimize.blocks import n_threads, row_blocks
 
@@ -84,7 +84,7 @@ def finder(
     if isinstance(source, MatrixSource) or not isinstance(source.metric, str):
         metric = "precomputed" if isinstance(source, MatrixSource) else source.metric
         raise ValueError(f"neighbors='approximate' needs attributes and a metric by name, got {metric!r}")
-    return ApproximateFinder(source, random_numbers(random_state), n_jobs)
+    return ApproximateFinder(source, as_random_state(random_state), n_jobs)
 
 
 def _pays_to_approximate(source: AttributeSource | MatrixSource) -> bool:

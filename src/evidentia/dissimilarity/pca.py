@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia.dissimilarity.sources import check_square, check_values
 
 __all__ = ["DissimilarityPCA"]
@@ -126,7 +126,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if self.n_components > len(D):
             raise ValueError(f"n_components must be at most the number of objects, {len(D)}, got {self.n_components}")
         with np.errstate(invalid="ignore"):  # no variance to explain where all dissimilarities are equal
-            pca = PCA(self.n_components, random_state=random_numbers(self.random_state)).fit(D)
+            pca = PCA(self.n_components, random_state=as_random_state(self.random_state)).fit(D)
         self.components_, self.mean_ = pca.components_, pca.mean_
         self.explained_variance_ = pca.explained_variance_
         self.explained_variance_ratio_ = pca.explained_variance_ratio_

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia._tables import object_weights
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
@@ -182,7 +182,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
             raise ValueError("X must hold at least two different objects, but all its rows are equal")
-        starts = Starts(data, weights, self.init, self.n_init, random_numbers(self.random_state))
+        starts = Starts(data, weights, self.init, self.n_init, as_random_state(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
         results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying))}
         results.update(self._fit_all(data, weights, starts, [c for c in candidates if c not in results]))
@@ -325,7 +325,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         check_is_fitted(self, "parameters_")
         if not rule.integer(1).test(n_samples):
             raise ValueError(f"n_samples must be {rule.integer(1).words}, got {n_samples!r}")
-        rng = random_numbers(self.random_state if random_state is None else random_state)
+        rng = as_random_state(self.random_state if random_state is None else random_state)
         components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
         factors = np.linalg.cholesky(self.covariances_)
         noise = rng.standard_normal((n_samples, self.n_features_in_))

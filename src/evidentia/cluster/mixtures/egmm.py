@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia._tables import object_index, object_weights
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -156,7 +156,7 @@ class EGMM(EvidentialClusterer):
         data = self._checked_objects(X, reset=True)
         weights = object_weights(sample_weight, len(data), default=np.ones(len(data)))
         with block_map(self.n_jobs) as apply:
-            solver = _Solver(self, data, weights, random_numbers(self.random_state), apply)
+            solver = _Solver(self, data, weights, as_random_state(self.random_state), apply)
             run = self._one_or_two_steps(solver.solve, solver.partition_of)
             self._mixture = replace(run.model, origin=solver.origin)
             masses = self._mixture.masses(data, apply)

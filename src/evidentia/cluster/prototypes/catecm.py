@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia._tables import object_index, object_weights
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -180,7 +180,7 @@ class CatECM(EvidentialClusterer):
         weights = object_weights(sample_weight, len(table), default=np.ones(len(table)))
         self._encoder = CategoryEncoder(_column_names(X, self.n_features_in_), missing=self.missing)
         codes = self._encoder.fit_encode(table)
-        rng = random_numbers(self.random_state)
+        rng = as_random_state(self.random_state)
         with block_map(self.n_jobs) as apply:
             solver = _Solver(self, self._encoder, codes, weights.astype(float), rng, apply)
             run = self._one_or_two_steps(solver.solve, solver.partition_of)

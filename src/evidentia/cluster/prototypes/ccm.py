@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia._tables import object_index, object_weights
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -163,7 +163,7 @@ CredalPartition, default="k-means++"
         self._check_parameters()
         data = self._checked_objects(X, reset=True)
         weights = object_weights(sample_weight, len(data), default=np.empty(0))
-        rng = random_numbers(self.random_state)
+        rng = as_random_state(self.random_state)
         lifted = _lifted(data)
         with block_map(self.n_jobs) as apply:
             solver = _CredalSolver(self, lifted, weights, None, rng, apply)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia._tables import object_index
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -181,7 +181,7 @@ class CECM(EvidentialClusterer):
         self._check_parameters()
         data = self._checked_objects(X, reset=True)
         known = checked_constraints(constraints, len(data))
-        rng = random_numbers(self.random_state)
+        rng = as_random_state(self.random_state)
         # second moments lose digits far from the origin
         centre = data.mean(axis=0, dtype=float).astype(data.dtype) if self.metric == "adaptive" else None
         with block_map(self.n_jobs) as apply:

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
@@ -169,7 +169,7 @@ CredalPartition, default="k-means++"
             max_iter=self.max_iter,
             tol=self.tol,
         )
-        return PrototypeMethod(settings, sample, random_numbers(self.random_state), task.apply)
+        return PrototypeMethod(settings, sample, as_random_state(self.random_state), task.apply)
 
     def _attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
         found = {"cluster_centers_": model.centers.astype(method.values.dtype), "delta_": method.delta}

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
@@ -185,7 +185,7 @@ class SECM(EvidentialClusterer):
         pixels, shape = as_pixels(X, self.channel_axis)
         if len(pixels) < self.n_clusters:
             raise ValueError(f"X has {len(pixels)} pixels, which should be >= n_clusters={self.n_clusters}")
-        rng = random_numbers(self.random_state)
+        rng = as_random_state(self.random_state)
         sample, _ = _starts.representative_sample(pixels, np.empty(0), rng)
         _starts.check_enough_objects(pixels, sample, self.n_clusters)
         data = self._smoothed(pixels, shape)

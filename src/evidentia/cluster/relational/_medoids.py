@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia._tables import object_index
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -309,7 +309,7 @@ class MedoidClusterer(EvidentialClusterer):
         self._check_parameters()
         source = self._source(X)
         with block_map(self.n_jobs) as apply:
-            solver = _Solver(self, source, random_numbers(self.random_state), apply)
+            solver = _Solver(self, source, as_random_state(self.random_state), apply)
             run = self._one_or_two_steps(solver.solve, solver.partition_of)
         self.delta_ = solver.delta
         self._penalties = solver.whole.penalties

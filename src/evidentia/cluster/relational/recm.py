@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
-from evidentia._random import random_numbers
+from evidentia._random import as_random_state
 from evidentia._tables import object_index, object_weights
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
@@ -193,7 +193,7 @@ class RECM(EvidentialClusterer):
         self._check_parameters()
         D = self._training_dissimilarities(X)
         weights = object_weights(sample_weight, len(D), default=np.empty(0))
-        rng = random_numbers(self.random_state)
+        rng = as_random_state(self.random_state)
         with block_map(self.n_jobs) as apply:
             run, solver = self._solved(D, weights, rng, apply)
             model, masses = solver.final(run.model)
