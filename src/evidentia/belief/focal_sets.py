@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.belief.gabriel import gabriel_pairs
+
 _LARGEST_POWER_SET = 20  # beyond, 2^c sets do not fit in memory with any useful number of objects
 
 
@@ -90,6 +92,38 @@ class FocalSets:
             if len(pair) != 2:
                 raise ValueError(f"pairs must hold two different clusters each, got {pair}")
         return cls._canonical(c, [(k,) for k in range(c)] + chosen, empty=empty, omega=omega)
+
+    @classmethod
+    def neighbors(
+        cls, centers: Any = None, *, squared_distances: Any = None, empty: bool = True, omega: bool = False
+    ) -> FocalSets:
+        """The empty set, the singletons and the pairs of neighboring clusters: those with no third one between them.
+
+        Give the centers (c, p) of the clusters, or the squared distances (c, c) between them. Two clusters are
+        neighbors if the ball over the segment between their centers holds no third center (the Gabriel graph); of
+        clusters in a row, those next to each other.
+
+        Examples
+        --------
+        >>> from evidentia import FocalSets
+        >>> FocalSets.neighbors([[0.0], [1.0], [2.5]]).names()
+        ['∅', '{0}', '{1}', '{2}', '{0,1}', '{1,2}']
+        """
+        squares = _squared_distances(centers, squared_distances)
+        return cls.with_pairs(len(squares), gabriel_pairs(squares), empty=empty, omega=omega)
+
+    @classmethod
+    def intervals(cls, n_clusters: int, *, max_length: int | None = None, empty: bool = True) -> FocalSets:
+        """The empty set and all sets of consecutive clusters, for clusters that are ordered (grades, ages, tissue).
+
+        The whole frame is the longest interval, unless ``max_length`` is smaller.
+        """
+        c = _check_n_clusters(n_clusters)
+        longest = c if max_length is None else max_length
+        if not longest >= 1:
+            raise ValueError(f"max_length must be at least 1, got {max_length}")
+        sets = [tuple(range(k, k + size)) for size in range(1, min(longest, c) + 1) for k in range(c - size + 1)]
+        return cls._canonical(c, sets, empty=empty, omega=False)
 
     @classmethod
     def from_sets(cls, n_clusters: int, sets: Iterable[Iterable[int]]) -> FocalSets:
@@ -261,3 +295,18 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]]) -> np.ndarray:
 def _frozen(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
+
+
+def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
+    if (centers is None) == (squared_distances is None):
+        raise ValueError("give either centers or squared_distances")
+    if centers is not None:
+        points = np.asarray(centers, dtype=float)
+        if points.ndim != 2 or len(points) == 0 or not np.isfinite(points).all():
+            raise ValueError(f"centers must be a finite array of shape (n_clusters, n_features), got {points.shape}")
+        gap = points[:, None] - points[None]
+        return np.einsum("kld,kld->kl", gap, gap)
+    squares = np.asarray(squared_distances, dtype=float)
+    if squares.ndim != 2 or squares.shape[0] != squares.shape[1] or len(squares) == 0 or not (squares >= 0).all():
+        raise ValueError(f"squared_distances must be a square matrix of nonnegative numbers, got shape {squares.shape}")
+    return squares
