@@ -76,6 +76,14 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         fewest = self._fewest_objects if reset else 1
         return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=fewest)
 
+    def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
+        """Weights of the objects as they were given, checked; None if all count alike."""
+        return object_weights(sample_weight, n_objects)
+
+    def _names(self, X: TableLike) -> Index:
+        """Names of the objects; here those of the rows of a table."""
+        return object_index(X)
+
     def _method(self, sample: Sample[Any], task: Task) -> Method[Any, Any]:
         """The algorithm with its settings, for these objects."""
         raise NotImplementedError
@@ -109,7 +117,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         values = self._read(X, reset=True)
         n = len(values)
         check_enough_objects(n, self.n_clusters)
-        sample = Sample(values, object_weights(sample_weight, n), object_index(X))
+        sample = Sample(values, self._weights(sample_weight, n), self._names(X))
         known = None if constraints is None else checked_constraints(constraints, n)
         with block_map(self.n_jobs) as apply:
             task = Task(self._number_of_clusters(sample), labels, known, apply)
@@ -192,7 +200,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             masses = self._model.masses(values, apply)
-        return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, object_index(X))
+        return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._names(X))
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Cluster of largest plausibility of new objects."""

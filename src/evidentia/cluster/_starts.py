@@ -28,6 +28,7 @@ __all__ = [
     "far_objects",
     "k_means",
     "within_cluster_scale",
+    "mean_of_objects",
     "mean_squared_deviation",
 ]
 
@@ -175,10 +176,15 @@ def k_means(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int
     return centers
 
 
+def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Mean of the rows in double precision; ``weights`` is empty if all count alike."""
+    return X.mean(axis=0, dtype=float) if len(weights) == 0 else np.average(X, axis=0, weights=weights)
+
+
 def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:
     """Mean squared distance to the mean of the data, in blocks."""
     w = None if len(weights) == 0 else weights
-    mean = np.average(X, axis=0, weights=w).astype(float)
+    mean = mean_of_objects(X, weights)
     total = 0.0
     for start in range(0, len(X), 65536):
         gap = X[start : start + 65536] - mean

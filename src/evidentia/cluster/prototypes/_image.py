@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-__all__ = ["as_pixels", "neighborhood", "smoothed"]
+from evidentia._types import ArrayLike
+
+__all__ = ["as_pixels", "grid_shape", "neighborhood", "smoothed"]
 
 
-def as_pixels(image: Any, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
+def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
     """(n, channels) finite float array of the pixels in C order, and the shape of the grid of two or three axes."""
     array = image if isinstance(image, np.ndarray) else np.asarray(image)
     if array.dtype.kind not in "buif":
@@ -34,6 +35,14 @@ def as_pixels(image: Any, channel_axis: int | None) -> tuple[np.ndarray, tuple[i
     if not np.isfinite(pixels).all():
         raise ValueError("X must be an image of finite numbers; it contains NaN or infinity")
     return pixels, array.shape[:-1]
+
+
+def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, ...]:
+    """Shape of an image without its channels."""
+    if channel_axis is None or len(shape) == 2:
+        return shape
+    axis = channel_axis % len(shape)
+    return shape[:axis] + shape[axis + 1 :]
 
 
 def neighborhood(n_axes: int, radius: int, weighting: str, spacing: Sequence[float] | None) -> np.ndarray:

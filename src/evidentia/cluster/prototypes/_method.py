@@ -12,18 +12,27 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep
-from evidentia.cluster._search import Method, Sample
+from evidentia.cluster._search import MassModel, Method, Sample
 from evidentia.cluster.prototypes._model import PrototypeModel
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
 
-__all__ = ["PrototypeSettings", "PrototypeMethod", "PrototypeStep"]
+__all__ = ["PrototypeSettings", "PrototypeMethod", "PrototypeStep", "ZERO", "delta_of_scale"]
 
-_DELTA_FACTOR = 10.0  # delta="auto": squared, this many times the mean squared distance to the nearest centre
+_DELTA_FACTOR = 10.0  # delta="auto": squared, this many times the mean cost of an object that is where it belongs
+ZERO = 1e-12  # an object lies on a prototype up to this cost, in mean squared deviations of the data
 _EUCLIDEAN_FIRST = 5  # iterations before the metric adapts
 
 PrototypeStep = Callable[[PrototypeModel], tuple[float, PrototypeModel]]
+
+
+def delta_of_scale(scale: float) -> float:
+    """What delta="auto" stands for, from the mean cost of an object that is where it belongs.
+
+    With as many clusters as different objects nothing is far from a centre, and any distance will do.
+    """
+    return float(np.sqrt(_DELTA_FACTOR * scale)) or 1.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,8 @@ class PrototypeSettings:
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Evidential c-means, and what its relatives share with it.
 
-    A method that changes the model, the scale of the data or the step overrides `_model`, `_scale` or `_step`.
+    A method that changes the model, the scale of the data, the step or what given prototypes are overrides `_model`,
+    `_scale`, `_step` or `_checked_centers`.
     """
 
     def __init__(
@@ -56,15 +66,12 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         # second moments, which the adaptive metric needs, lose digits far from the origin
         self.origin = None
         if settings.adaptive:
-            mean = np.average(self.values, axis=0, weights=sample.weights)
-            self.origin = mean.astype(self.values.dtype)
+            self.origin = _starts.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
         self.data = self.values if self.origin is None else self.values - self.origin
         self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
         _starts.check_different_objects(self.data, self.sample, settings.n_clusters)
-        self.zero = 1e-12 * _starts.mean_squared_deviation(self.data, self.weights)
-        # with as many clusters as different objects nothing is far from a centre, and any distance will do
-        given = settings.delta
-        self.delta = float(given) if given is not None else float(np.sqrt(_DELTA_FACTOR * self._scale())) or 1.0
+        self.mean_squared_deviation = _starts.mean_squared_deviation(self.data, self.weights)
+        self.delta = delta_of_scale(self._scale()) if settings.delta is None else settings.delta
 
     # ---- what relatives of ECM change -----------------------------------------------------------------------------
 
@@ -73,7 +80,9 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
-        return MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, self.zero)
+        return MassStep(
+            family, self.settings.alpha, self.settings.beta, self.delta**2, ZERO * self.mean_squared_deviation
+        )
 
     def _scale(self) -> float:
         """Mean cost of an object that is where it belongs."""
@@ -89,6 +98,10 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
         return step
 
+    def _checked_centers(self, init: ArrayLike) -> np.ndarray:
+        """Given prototypes, in the coordinates of the values."""
+        return _starts.checked_centers(init, (self.settings.n_clusters, self.data.shape[1]))
+
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> PrototypeModel | None:
@@ -100,15 +113,17 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return (self._drawn(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
 
     def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> PrototypeModel:
-        s = self.settings
-        return self._model(family, _starts.first_centers(self.sample, self.sample_weights, s.n_clusters, s.init, rng))
+        c, init = self.settings.n_clusters, self.settings.init
+        assert isinstance(init, str)
+        return self._model(family, _starts.first_centers(self.sample, self.sample_weights, c, init, rng))
 
     def _given_centers(self, init: ArrayLike | CredalPartition, family: FocalSets) -> np.ndarray:
-        shape = (self.settings.n_clusters, self.data.shape[1])
         if isinstance(init, CredalPartition):
-            _starts.check_partition(init, len(self.data), shape[0])
-            return self._model(family, np.zeros(shape)).centers_from(init.masses, init.focal_sets, self.data)
-        centers = _starts.checked_centers(init, shape)
+            c = self.settings.n_clusters
+            _starts.check_partition(init, len(self.data), c)
+            blank = self._model(family, np.zeros((c, self.data.shape[1])))
+            return blank.centers_from(init.masses, init.focal_sets, self.data)
+        centers = self._checked_centers(init)
         return centers if self.origin is None else centers - self.origin
 
     # ---- runs -----------------------------------------------------------------------------------------------------
@@ -137,7 +152,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
-    def result(self, run: Run[PrototypeModel]) -> tuple[PrototypeModel, np.ndarray]:
+    def result(self, run: Run[PrototypeModel]) -> tuple[MassModel[np.ndarray], np.ndarray]:
         model = run.model
         if self.origin is not None:
             model = replace(model, centers=model.centers + self.origin)

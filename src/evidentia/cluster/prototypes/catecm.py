@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from evidentia import _parameters as rule
 from evidentia._random import as_random_state
-from evidentia._tables import object_index, object_weights
+from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
-from evidentia.cluster.prototypes._categories import CategoricalModel, CategoryEncoder, different_rows, mismatches
-from evidentia.cluster.prototypes._method import check_partition, require_singletons
-from evidentia.cluster.prototypes._model import carried_masses
-from evidentia.optimize.blocks import block_map
-from evidentia.optimize.descent import Run, descend
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._search import Sample
+from evidentia.cluster.prototypes._categorical import CategoricalMethod, CategoricalModel, CategoricalSettings
+from evidentia.cluster.prototypes._categories import CategoryEncoder
 from evidentia.partition import CredalPartition
 
 __all__ = ["CatECM"]
-
-_DELTA_SHARE = 0.9  # delta="auto": squared, this share of the cost of disagreeing in everything
 
 
 class CatECM(EvidentialClusterer):
@@ -67,12 +60,12 @@ class CatECM(EvidentialClusterer):
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective that ends the iterations.
-    n_neighbors : int, default=1
-        For ``focal_sets="selected"``: pairs among the ``n_neighbors`` nearest clusters of each other.
+    n_neighbor_clusters : int, default=1
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
-    n_jobs : int or None
-        Threads; None and -1 use all processors.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -92,6 +85,7 @@ class CatECM(EvidentialClusterer):
         Objective after every iteration.
     n_iter_ : int
     converged_ : bool
+    n_clusters_ : int
     n_features_in_ : int
 
     References
@@ -116,6 +110,7 @@ class CatECM(EvidentialClusterer):
     True
     """
 
+    _encoder: CategoryEncoder
     _rules = {
         **COMMON_RULES,
         "alpha": rule.real(),
@@ -124,6 +119,7 @@ class CatECM(EvidentialClusterer):
         "missing": rule.choice("error", "category"),
         "handle_unknown": rule.choice("error", "ignore"),
         "init": rule.choice("k-modes++", "random")
+        | rule.kind(CredalPartition)
         | rule.Rule("a table", lambda v: not isinstance(v, str) and hasattr(v, "__len__")),
     }
 
@@ -137,13 +133,13 @@ class CatECM(EvidentialClusterer):
         delta: float | str = "auto",
         missing: str = "error",
         handle_unknown: str = "error",
-        init: Any = "k-modes++",
+        init: str | TableLike | CredalPartition = "k-modes++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
-        n_neighbors: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        n_neighbor_clusters: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
@@ -157,12 +153,12 @@ class CatECM(EvidentialClusterer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.n_neighbors = n_neighbors
+        self.n_neighbor_clusters = n_neighbor_clusters
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CatECM:
+    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
         """Cluster the objects.
 
         Parameters
@@ -173,34 +169,18 @@ class CatECM(EvidentialClusterer):
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two.
         """
-        self._check_parameters()
-        table = self._checked_table(X, reset=True)
-        if len(table) < self.n_clusters:
-            raise ValueError(f"n_samples={len(table)} should be >= n_clusters={self.n_clusters}")
-        weights = object_weights(sample_weight, len(table), default=np.ones(len(table)))
-        self._encoder = CategoryEncoder(_column_names(X, self.n_features_in_), missing=self.missing)
-        codes = self._encoder.fit_encode(table)
-        rng = as_random_state(self.random_state)
-        with block_map(self.n_jobs) as apply:
-            solver = _Solver(self, self._encoder, codes, weights.astype(float), rng, apply)
-            run = self._one_or_two_steps(solver.solve, solver.partition_of)
-            masses = run.model.masses(codes, apply)
-        self._model = run.model
-        self.cluster_centers_ = self._encoder.decode(run.model.modes)
-        self.categories_ = self._encoder.levels
-        self.delta_ = run.model.delta
-        self._set_result(run, masses, run.model.family, object_index(X))
-        return self
+        return self._fit(X, sample_weight=sample_weight)
 
-    def predict_mass(self, X: Any) -> CredalPartition:
-        """Credal partition of new objects under the fitted model."""
-        check_is_fitted(self, "credal_partition_")
-        codes = self._encoder.encode(self._checked_table(X, reset=False), unknown=self.handle_unknown)
-        with block_map(self.n_jobs) as apply:
-            masses = self._model.masses(codes, apply)
-        return CredalPartition.unchecked(masses, self.focal_sets_, object_index(X))
+    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
+        """Numbers of categories."""
+        table = self._checked_table(X, reset=reset)
+        if not reset:
+            return self._encoder.encode(table, unknown=self.handle_unknown)
+        names = list(X.columns) if hasattr(X, "columns") else list(range(self.n_features_in_))
+        self._encoder = CategoryEncoder(names, missing=self.missing)
+        return self._encoder.fit_encode(table)
 
-    def _checked_table(self, X: Any, *, reset: bool) -> Any:
+    def _checked_table(self, X: TableLike, *, reset: bool) -> TableLike:
         """A table as it was given, anything else as an array with two dimensions."""
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -212,110 +192,43 @@ class CatECM(EvidentialClusterer):
         # None and NaN are looked for column by column
         return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
-    def __sklearn_tags__(self):
+    def _method(self, sample: Sample[np.ndarray], task: Task) -> CategoricalMethod:
+        settings = CategoricalSettings(
+            n_clusters=task.n_clusters,
+            alpha=self.alpha,
+            beta=self.beta,
+            delta=None if self.delta == "auto" else float(self.delta),
+            init=self._encoded_start(task.n_clusters),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        family = self._families(task.n_clusters).first
+        rng = as_random_state(self.random_state)
+        return CategoricalMethod(settings, sample, self._encoder.offsets, family, rng, task.apply)
+
+    def _encoded_start(self, n_clusters: int) -> str | np.ndarray | CredalPartition:
+        """Given prototypes as numbers of categories; any other start as it is."""
+        if isinstance(self.init, str | CredalPartition):
+            return self.init
+        table = self.init if hasattr(self.init, "columns") else np.asarray(self.init, dtype=object)
+        shape = n_clusters, self.n_features_in_
+        if table.shape != shape:
+            raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {table.shape}")
+        try:
+            return self._encoder.encode(table)
+        except ValueError as error:
+            raise ValueError(f"init must hold categories of X: {error}") from error
+
+    def _attributes(self, method: CategoricalMethod, model: CategoricalModel) -> dict[str, Any]:
+        return {
+            "cluster_centers_": self._encoder.decode(model.modes),
+            "categories_": self._encoder.levels,
+            "delta_": method.delta,
+        }
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = tags.input_tags.string = True
         tags.input_tags.allow_nan = self.missing == "category"
         return tags
-
-
-def _column_names(X: Any, n_features: int) -> list:
-    return list(X.columns) if hasattr(X, "columns") else list(range(n_features))
-
-
-class _Solver:
-    """The different objects of one fit with their weights, and how to descend for one family of focal sets."""
-
-    def __init__(self, estimator: CatECM, encoder: CategoryEncoder, codes, weights, rng, apply: Callable):
-        self.estimator, self.encoder, self.rng, self.apply = estimator, encoder, rng, apply
-        self.offsets = encoder.offsets
-        # the same for all orders and repetitions of the rows
-        self.codes, self.inverse = different_rows(codes, self.offsets)
-        self.weights = np.bincount(self.inverse, weights, minlength=len(self.codes))
-        present = self.weights > 0
-        if present.sum() < estimator.n_clusters:
-            raise ValueError(
-                f"n_clusters={estimator.n_clusters} is more than the {present.sum()} different objects in X"
-            )
-        self.sample, self.sample_weights = self._drawn_sample(present)
-        varying = int(np.ptp(self.codes[present], axis=0).astype(bool).sum())
-        if estimator.delta == "auto":
-            size = np.maximum(estimator._family().cardinality, 1).astype(float)
-            self.delta = float(np.sqrt(_DELTA_SHARE * varying * (size**estimator.alpha).min())) or 1.0
-        else:
-            self.delta = float(estimator.delta)
-
-    def _drawn_sample(self, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        codes, weights = self.codes[present], self.weights[present]
-        if len(codes) <= _starts.SAMPLE_SIZE:
-            return codes, weights
-        reach = np.cumsum(weights)
-        size = _starts.SAMPLE_SIZE
-        at = (np.arange(size) + self.rng.random_sample(size)) / size * reach[-1]
-        places = np.searchsorted(reach, at, side="right").clip(max=len(codes) - 1)
-        drawn, count = np.unique(places, return_counts=True)
-        return codes[drawn], count.astype(float)
-
-    def solve(self, family: FocalSets, previous: Run | None) -> Run:
-        """Best run for a family, from several starts or from the prototypes of the run before."""
-        require_singletons(family)
-        if previous is not None:
-            return self._run(self._model(family, previous.model.modes))
-        init = self.estimator.init
-        if not isinstance(init, str):
-            return self._run(self._given(init, family))
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        starts = (self._model(family, self._drawn(init, seed)) for seed in seeds)
-        best = self.estimator._best_of(starts, len(seeds), partial(self._run, on_sample=True))
-        return best if len(self.sample) == len(self.codes) else self._run(best.model)
-
-    def partition_of(self, run: Run) -> CredalPartition:
-        masses = run.model.masses(self.codes, self.apply)[self.inverse]
-        return CredalPartition.unchecked(masses, run.model.family)
-
-    def _model(self, family: FocalSets, modes: np.ndarray) -> CategoricalModel:
-        e = self.estimator
-        return CategoricalModel(family, modes, self.offsets, e.alpha, e.beta, self.delta)
-
-    def _drawn(self, method: str, seed: int) -> np.ndarray:
-        """Different objects as prototypes, far from each other or just so."""
-        rng = np.random.RandomState(seed)
-        c = self.estimator.n_clusters
-        codes, weights = self.sample, self.sample_weights
-        if method == "random":
-            return codes[rng.choice(len(codes), c, replace=False, p=weights / weights.sum())]
-        trials = 2 + int(np.log(c))
-        chosen = [int(_draw(weights, rng, 1)[0])]
-        nearest = mismatches(codes, codes[chosen[0]])
-        while len(chosen) < c:
-            candidates = _draw(nearest * weights, rng, trials)
-            after = [np.minimum(nearest, mismatches(codes, codes[k])) for k in candidates]
-            best = int(np.argmin([float(gap @ weights) for gap in after]))
-            chosen.append(int(candidates[best]))
-            nearest = after[best]
-        return codes[chosen]
-
-    def _given(self, init: Any, family: FocalSets) -> CategoricalModel:
-        c, p = self.estimator.n_clusters, len(self.offsets) - 1
-        if isinstance(init, CredalPartition):
-            check_partition(init, len(self.inverse), c)
-            masses = carried_masses(init.masses, init.focal_sets, family)
-            blank = self._model(family, np.tile(self.offsets[:-1], (c, 1)))
-            return blank.from_masses(self.codes[self.inverse], masses, np.ones(len(self.inverse)))
-        table = init if hasattr(init, "columns") else np.asarray(init, dtype=object)
-        if table.shape != (c, p):
-            raise ValueError(f"init must have shape {(c, p)} (n_clusters, n_features), got {table.shape}")
-        try:
-            return self._model(family, self.encoder.encode(table))
-        except ValueError as error:
-            raise ValueError(f"init must hold categories of X: {error}") from error
-
-    def _run(self, start: CategoricalModel, *, on_sample: bool = False) -> Run:
-        codes, weights = (self.sample, self.sample_weights) if on_sample else (self.codes, self.weights)
-        e = self.estimator
-        return descend(lambda model: model.step(codes, weights, self.apply), start, max_iter=e.max_iter, tol=e.tol)
-
-
-def _draw(chances: np.ndarray, rng: np.random.RandomState, size: int) -> np.ndarray:
-    reach = np.cumsum(chances)
-    return np.searchsorted(reach, rng.random_sample(size) * reach[-1], side="right").clip(max=len(chances) - 1)

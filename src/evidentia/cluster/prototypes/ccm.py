@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia._random import as_random_state
-from evidentia._tables import object_index, object_weights
+from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
-from evidentia.cluster.prototypes._method import PrototypeSolver, checked_centers, require_singletons
-from evidentia.cluster.prototypes._model import Model, Statistics, solve_normal_equations
-from evidentia.optimize.blocks import block_map
-from evidentia.optimize.descent import Run
+from evidentia.cluster.neighbors.starts import PEAKS_RULE, centers_from_peaks
+from evidentia.cluster.prototypes._credal import CredalMethod, CredalModel, CredalSettings
+from evidentia.cluster.prototypes._lifted import lifted
 from evidentia.partition import CredalPartition
 
 __all__ = ["CCM"]
-
-_COINCIDE = 0.05  # prototypes nearer to each other, in standard deviations of the data, are one
 
 
 class CCM(EvidentialClusterer):
@@ -64,12 +59,12 @@ CredalPartition, default="k-means++"
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective that ends the iterations.
-    n_neighbors : int, default=1
-        For ``focal_sets="selected"``: pairs among the ``n_neighbors`` nearest clusters of each other.
+    n_neighbor_clusters : int, default=1
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
-    n_jobs : int or None
-        Threads; None and -1 use all processors.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -86,6 +81,7 @@ CredalPartition, default="k-means++"
         Objective after every iteration.
     n_iter_ : int
     converged_ : bool
+    n_clusters_ : int
     n_features_in_ : int
 
     References
@@ -113,9 +109,7 @@ CredalPartition, default="k-means++"
         "gamma": rule.real(0),
         "beta": rule.real(1, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
-        "init": rule.choice("k-means++", "random", "belief-peaks")
-        | rule.kind(BeliefPeaks, CredalPartition)
-        | rule.array,
+        "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
     }
 
     def __init__(
@@ -126,13 +120,13 @@ CredalPartition, default="k-means++"
         gamma: float = 1.0,
         beta: float = 2.0,
         delta: float | str = "auto",
-        init: Any = "k-means++",
+        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
-        n_neighbors: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        n_neighbor_clusters: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
@@ -144,12 +138,12 @@ CredalPartition, default="k-means++"
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.n_neighbors = n_neighbors
+        self.n_neighbor_clusters = n_neighbor_clusters
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CCM:
+    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
         """Cluster the objects.
 
         Parameters
@@ -160,97 +154,27 @@ CredalPartition, default="k-means++"
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two.
         """
-        self._check_parameters()
-        data = self._checked_objects(X, reset=True)
-        weights = object_weights(sample_weight, len(data), default=np.empty(0))
-        rng = as_random_state(self.random_state)
-        lifted = _lifted(data)
-        with block_map(self.n_jobs) as apply:
-            solver = _CredalSolver(self, lifted, weights, None, rng, apply)
-            run = self._one_or_two_steps(solver.solve, solver.partition_of)
-            masses = run.model.masses(lifted, apply)
-        self._model = run.model
-        self.cluster_centers_ = run.model.centers[:, :-1].astype(data.dtype)
-        self.delta_ = run.model.delta
-        solver.warn_if_clusters_coincide(run.model.centers)
-        self._set_result(run, masses, run.model.family, object_index(X))
-        return self
+        return self._fit(X, sample_weight=sample_weight)
 
-    def _masses(self, X: np.ndarray) -> np.ndarray:
-        with block_map(self.n_jobs) as apply:
-            return self._model.masses(_lifted(X), apply)
+    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
+        """Attributes, and one more that is zero for all: the model has one dimension more than the data."""
+        return lifted(super()._read(X, reset=reset))
 
+    def _method(self, sample: Sample[np.ndarray], task: Task) -> CredalMethod:
+        attributes = sample.values[:, :-1]
+        settings = CredalSettings(
+            n_clusters=task.n_clusters,
+            alpha=0.0,
+            beta=self.beta,
+            delta=None if self.delta == "auto" else float(self.delta),
+            adaptive=False,
+            init=centers_from_peaks(self.init, attributes, task.n_clusters, self.random_state, self.n_jobs),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            gamma=self.gamma,
+        )
+        return CredalMethod(settings, sample, as_random_state(self.random_state), task.apply)
 
-def _lifted(X: np.ndarray) -> np.ndarray:
-    """The objects with one more attribute, zero for all."""
-    return np.hstack([X, np.zeros((len(X), 1), dtype=X.dtype)])
-
-
-@dataclass(frozen=True)
-class _CredalModel(Model):
-    """Prototypes of credal c-means, in one dimension more than the data.
-
-    Because sum_{k in A} |x - v_k|^2 = |A| |x - v_A|^2 + sum_{k in A} |v_k - v_A|^2, the cost of a set is that of its
-    barycentre plus a constant, D_i(A)^2 = |x_i - v_A|^2 + s_A / (|A| + gamma) with s_A the spread of its prototypes:
-    the squared distance to a barycentre lifted off the space of the data. So the kernels of ECM serve.
-    """
-
-    gamma: float = 1.0
-
-    def kernel_arguments(self, dtype: np.dtype) -> tuple:
-        barycentres, *others = super().kernel_arguments(dtype)
-        sets = self.sets
-        size = sets.sum(axis=1)
-        bary = sets @ self.centers / size[:, None]
-        gap = self.centers[None] - bary[:, None]
-        spread = np.einsum("jk,jkd,jkd->j", sets, gap, gap)
-        barycentres[-1] = np.sqrt(spread / (size + self.gamma))
-        return (barycentres, *others)
-
-    def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        """Solve H V = R, the condition for a minimum given the masses (Liu et al., 2015)."""
-        sets = self.sets
-        size = sets.sum(axis=1)
-        share = 1 / (size + self.gamma)
-        H = np.diag(sets.T @ (share * statistics.total))
-        H += (sets.T * (self.gamma * share * statistics.total / size**2)) @ sets
-        return solve_normal_equations(H, (sets.T * ((1 + self.gamma / size) * share)) @ statistics.first.T)
-
-
-class _CredalSolver(PrototypeSolver):
-    """As for ECM, with prototypes of credal c-means. All coordinates have the additional zero."""
-
-    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> Model:
-        e = self.estimator
-        return _CredalModel(family, np.asarray(centers, float), 0.0, e.beta, self.delta, self.zero, None, e.gamma)
-
-    def solve(self, family: FocalSets, previous: Run | None) -> Run:
-        e = self.estimator
-        if previous is None and (isinstance(e.init, BeliefPeaks) or _is(e.init, "belief-peaks")):
-            peaks = _starts.belief_peaks(e.init, self.data[:, :-1], e.n_clusters, e)
-            require_singletons(family)
-            return self._run(self._model(family, _lifted(peaks.cluster_centers_)))
-        return super().solve(family, previous)
-
-    def _given_centers(self, init: Any, family: FocalSets) -> np.ndarray:
-        if isinstance(init, CredalPartition):
-            return super()._given_centers(init, family)
-        return _lifted(checked_centers(init, (self.estimator.n_clusters, self.data.shape[1] - 1)))
-
-    def warn_if_clusters_coincide(self, centers: np.ndarray) -> None:
-        """A large beta in many dimensions draws all prototypes to the mean of the data."""
-        gap = centers[:, None] - centers[None]
-        apart = np.einsum("kld,kld->kl", gap, gap) + np.diag(np.full(len(centers), np.inf))
-        k, other = np.unravel_index(apart.argmin(), apart.shape)
-        scale = self.zero * 1e12  # mean squared deviation of the data
-        if apart[k, other] < _COINCIDE**2 * scale:
-            warnings.warn(
-                f"CCM: clusters {k} and {other} coincide; try a smaller beta, got {self.estimator.beta:g}, "
-                "or fewer sets",
-                UserWarning,
-                stacklevel=3,
-            )
-
-
-def _is(init: Any, name: str) -> bool:
-    return isinstance(init, str) and init == name
+    def _attributes(self, method: CredalMethod, model: CredalModel) -> dict[str, Any]:
+        return {"cluster_centers_": model.centers[:, :-1].astype(method.values.dtype), "delta_": method.delta}

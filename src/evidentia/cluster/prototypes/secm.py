@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
 from evidentia._random import as_random_state
+from evidentia._types import ArrayLike, Seed
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
-from evidentia.cluster.prototypes._image import as_pixels, neighborhood, smoothed
-from evidentia.cluster.prototypes._method import PrototypeSolver, checked_centers
-from evidentia.cluster.prototypes._model import Model, Statistics
-from evidentia.optimize.blocks import block_map
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._search import Sample
+from evidentia.cluster.prototypes._image import as_pixels, grid_shape, neighborhood, smoothed
+from evidentia.cluster.prototypes._method import PrototypeSettings
+from evidentia.cluster.prototypes._spatial import SpatialMethod, SpatialModel
 from evidentia.partition import CredalPartition
 
 __all__ = ["SECM"]
@@ -72,12 +71,12 @@ class SECM(EvidentialClusterer):
     max_iter : int, default=500
     tol : float, default=1e-6
         Relative change of the objective that ends the iterations.
-    n_neighbors : int, default=1
-        For ``focal_sets="selected"``: pairs among the ``n_neighbors`` nearest clusters of each other.
+    n_neighbor_clusters : int, default=1
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
-    n_jobs : int or None
-        Threads; None and -1 use all processors.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -97,6 +96,7 @@ class SECM(EvidentialClusterer):
         Objective after every iteration.
     n_iter_ : int
     converged_ : bool
+    n_clusters_ : int
     n_features_in_ : int
         Number of channels.
 
@@ -117,6 +117,7 @@ class SECM(EvidentialClusterer):
     ((20, 30), True)
     """
 
+    n_clusters: int
     _rules = {
         **COMMON_RULES,
         "smoothing": rule.real(0, 1, open_high=True),
@@ -143,13 +144,13 @@ class SECM(EvidentialClusterer):
         alpha: float = 1.0,
         beta: float = 2.0,
         delta: float | str = "auto",
-        init: Any = "k-means++",
+        init: str | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
-        n_neighbors: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        n_neighbor_clusters: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
@@ -166,12 +167,12 @@ class SECM(EvidentialClusterer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.n_neighbors = n_neighbors
+        self.n_neighbor_clusters = n_neighbor_clusters
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> SECM:
+    def fit(self, X: ArrayLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
         """Segment an image.
 
         Parameters
@@ -180,96 +181,69 @@ class SECM(EvidentialClusterer):
             An image, or a volume, of numbers of any type; float32 is kept, others become float64. A volume of one
             channel has shape (h, w, d, 1), or (h, w, d) with ``channel_axis=None``.
         y : ignored
+        sample_weight : array-like of the shape of the image without channels, or (n_pixels,), optional
+            Weight of each pixel in the objective. What a pixel says of its neighbours does not depend on it.
         """
-        self._check_parameters()
+        return self._fit(X, sample_weight=sample_weight)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Cluster of largest plausibility of each pixel of another image, in the shape of that image.
+
+        Parameters
+        ----------
+        X : array-like
+            An image of any size, with as many axes and channels as that of `fit`.
+        """
+        return super().predict(X).reshape(grid_shape(np.shape(X), self.channel_axis))
+
+    def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
+        """Pixels, each with the mean and the spread of its neighbourhood."""
         pixels, shape = as_pixels(X, self.channel_axis)
-        if len(pixels) < self.n_clusters:
-            raise ValueError(f"X has {len(pixels)} pixels, which should be >= n_clusters={self.n_clusters}")
-        rng = as_random_state(self.random_state)
-        sample, _ = _starts.representative_sample(pixels, np.empty(0), rng)
-        _starts.check_enough_objects(pixels, sample, self.n_clusters)
-        data = self._smoothed(pixels, shape)
-        with block_map(self.n_jobs) as apply:
-            solver = _Solver(self, data, np.empty(0), None, rng, apply)
-            run = self._one_or_two_steps(solver.solve, solver.partition_of)
-            masses = run.model.masses(data, apply)
-        self._model = run.model
-        self.n_features_in_ = pixels.shape[1]
-        self.image_shape_ = shape
-        self.cluster_centers_ = run.model.centers[:, :-1].astype(pixels.dtype)
-        self.delta_ = run.model.delta
-        self._set_result(run, masses, run.model.family, None)
-        self.labels_ = self.labels_.reshape(shape)
-        return self
-
-    def predict_mass(self, X: Any) -> CredalPartition:
-        """Credal partition of the pixels of another image, of any size, with as many axes and channels."""
-        partition, _ = self._segmented(X)
-        return partition
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Cluster of largest plausibility of each pixel of another image, in the shape of that image."""
-        partition, shape = self._segmented(X)
-        return partition.labels.reshape(shape)
-
-    def _segmented(self, X: Any) -> tuple[CredalPartition, tuple[int, ...]]:
-        check_is_fitted(self, "credal_partition_")
-        pixels, shape = as_pixels(X, self.channel_axis)
-        if pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
+        if reset:
+            # what is learnt from the form of the input, as scikit-learn does with n_features_in_
+            self.n_features_in_, self.image_shape_ = pixels.shape[1], shape
+            # before the means: rounding would make equal pixels different
+            some = pixels[:: max(1, len(pixels) // _starts.SAMPLE_SIZE)]
+            _starts.check_different_objects(pixels, some, self.n_clusters)
+        elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
             raise ValueError(
                 f"X must be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit; "
                 f"got {len(shape)} axes and {pixels.shape[1]} channels"
             )
-        with block_map(self.n_jobs) as apply:
-            masses = self._model.masses(self._smoothed(pixels, shape), apply)
-        return CredalPartition.unchecked(masses, self.focal_sets_), shape
-
-    def _smoothed(self, pixels: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         weights = neighborhood(len(shape), self.radius, self.weighting, self.spacing)
         return smoothed(pixels, shape, weights, self.smoothing)
 
-    def __sklearn_tags__(self):
+    def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
+        in_the_image = sample_weight is not None and np.shape(sample_weight) == self.image_shape_
+        return super()._weights(np.ravel(sample_weight) if in_the_image else sample_weight, n_objects)
+
+    def _names(self, X: ArrayLike) -> None:
+        """None: pixels have no names, not even in an image that is a table."""
+
+    def _method(self, sample: Sample[np.ndarray], task: Task) -> SpatialMethod:
+        settings = PrototypeSettings(
+            n_clusters=task.n_clusters,
+            alpha=self.alpha,
+            beta=self.beta,
+            delta=None if self.delta == "auto" else float(self.delta),
+            adaptive=False,
+            init=self.init,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        return SpatialMethod(settings, sample, as_random_state(self.random_state), task.apply)
+
+    def _attributes(self, method: SpatialMethod, model: SpatialModel) -> dict[str, Any]:
+        return {
+            "labels_": self.labels_.reshape(self.image_shape_),
+            "cluster_centers_": model.centers[:, :-1].astype(method.values.dtype),
+            "delta_": method.delta,
+        }
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         tags.no_validation = True
         return tags
-
-
-@dataclass(frozen=True)
-class _SpatialModel(Model):
-    """Prototypes in one dimension more than the image: there the pixels have the spread of their neighbourhood.
-
-    The mean squared distance of a pixel and its neighbours to v is that of their mean to v plus their spread: the
-    squared distance between points lifted off the space of the image and prototypes that stay in it.
-    """
-
-    def _best_centers(self, statistics: Statistics) -> np.ndarray:
-        return _grounded(super()._best_centers(statistics))
-
-
-def _grounded(centers: np.ndarray) -> np.ndarray:
-    """The minimum over prototypes whose last coordinate is zero: coordinates do not depend on each other."""
-    centers[:, -1] = 0
-    return centers
-
-
-class _Solver(PrototypeSolver):
-    """As for ECM, for pixels with the spread of their neighbourhood as a last coordinate."""
-
-    model_type = _SpatialModel
-
-    def _scale(self) -> float:
-        flat = np.ascontiguousarray(self.sample[:, :-1])
-        within = _starts.within_cluster_scale(flat, self.sample_weights, self.estimator.n_clusters, self.rng)
-        return within + float(np.average(self.sample[:, -1].astype(float) ** 2, weights=self.sample_weights))
-
-    def _drawn(self, family: FocalSets, method: str, seed: int) -> Model:
-        model = super()._drawn(family, method, seed)
-        return replace(model, centers=_grounded(model.centers))
-
-    def _given_centers(self, init: Any, family: FocalSets) -> np.ndarray:
-        if isinstance(init, CredalPartition):
-            return super()._given_centers(init, family)
-        centers = checked_centers(init, (self.estimator.n_clusters, self.data.shape[1] - 1))
-        return np.hstack([centers, np.zeros((len(centers), 1))])

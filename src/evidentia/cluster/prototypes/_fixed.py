@@ -1,0 +1,85 @@
+"""How masses are found around prototypes that stay where they are, and perhaps a metric for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evidentia.belief import FocalSets
+from evidentia.cluster import _starts
+from evidentia.cluster._families import require_singletons
+from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster._search import Method, Sample
+from evidentia.cluster.prototypes._method import ZERO, delta_of_scale
+from evidentia.cluster.prototypes._model import PrototypeModel
+from evidentia.optimize.blocks import Apply, row_blocks
+from evidentia.optimize.descent import Run, descend
+from evidentia.partition import CredalPartition
+
+__all__ = ["FixedPrototypeSettings", "FixedPrototypeMethod"]
+
+
+@dataclass(frozen=True)
+class FixedPrototypeSettings:
+    """The (c, p) prototypes, and what a user may set. ``delta`` is None if it follows from the data."""
+
+    centers: np.ndarray
+    alpha: float
+    beta: float
+    delta: float | None
+    adaptive: bool
+    max_iter: int
+    tol: float
+
+
+class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
+    """Evidential c-means whose prototypes do not move. There is one start."""
+
+    def __init__(self, settings: FixedPrototypeSettings, sample: Sample[np.ndarray], apply: Apply):
+        self.settings, self.values, self.weights, self.apply = settings, sample.values, sample.kernel_weights, apply
+        # second moments, which the adaptive metric needs, lose digits far from the origin
+        origin = _starts.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
+        self.data, self.centers = self.values - origin, settings.centers - origin
+        self.zero = ZERO * _starts.mean_squared_deviation(self.data, self.weights)
+        given = settings.delta
+        self.delta = delta_of_scale(self._scale()) if given is None else given
+
+    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
+        c, p = self.centers.shape
+        return [self._model(family, np.stack([np.eye(p)] * c) if self.settings.adaptive else None)], 1
+
+    def descend(self, start: PrototypeModel) -> Run[PrototypeModel]:
+        return descend(self._step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
+
+    def extended(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
+        return self.descend(self._model(family, run.model.metrics))
+
+    def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
+        return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
+
+    def result(self, run: Run[PrototypeModel]) -> tuple[PrototypeModel, np.ndarray]:
+        model = replace(run.model, centers=self.settings.centers)
+        return model, model.masses(self.values, self.apply)
+
+    def _model(self, family: FocalSets, metrics: np.ndarray | None) -> PrototypeModel:
+        require_singletons(family)
+        step = MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, self.zero)
+        return PrototypeModel(step, self.centers, metrics)
+
+    def _scale(self) -> float:
+        """Mean squared distance of the objects to the nearest prototype, in blocks."""
+        from sklearn.metrics import pairwise_distances_argmin_min
+
+        X, weights, total = self.data, self.weights, 0.0
+        for start, stop in row_blocks(len(X), most=None):
+            _, distance = pairwise_distances_argmin_min(X[start:stop], self.centers.astype(X.dtype))
+            squared = distance.astype(float) ** 2
+            total += float(squared @ weights[start:stop] if len(weights) else np.sum(squared))
+        return total / (float(weights.sum()) if len(weights) else len(X))
+
+    def _step(self, model: PrototypeModel) -> tuple[float, PrototypeModel]:
+        """The objective of a model, and the model with the best metrics for its masses."""
+        statistics = model.statistics(self.data, self.weights, self.apply)
+        return statistics.objective, model.updated(statistics, move_centers=False)
