@@ -40,12 +40,15 @@ class References:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def dissimilarities(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """(b, r) dissimilarities of the new objects start..stop, read by `DissimilarityInput.new`."""
+    def dissimilarities(
+        self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False
+    ) -> np.ndarray:
+        """(b, r) dissimilarities of the new objects start..stop, read by `DissimilarityInput.new`; ``exact``: as in
+        `DissimilaritySource.between`."""
         block = values[start : len(values) if stop is None else stop]
         if self.source is None:
             return self._columns(block)
-        return self.source.between(block, self.source.objects)
+        return self.source.between(block, self.source.objects, exact=exact)
 
     def _columns(self, D: np.ndarray) -> np.ndarray:
         """Rows of dissimilarities to all objects of the fit, or to the references only."""
