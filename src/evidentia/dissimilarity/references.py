@@ -53,7 +53,7 @@ class References:
     def _columns(self, D: np.ndarray) -> np.ndarray:
         """Rows of dissimilarities to all objects of the fit, or to the references only."""
         if D.shape[1] == self.n_training:
-            return D[:, self.positions]
+            return D if self._are_all else D[:, self.positions]
         if D.shape[1] == len(self):
             return D
         raise ValueError(
@@ -61,6 +61,11 @@ class References:
             f"{self.n_training} objects of the fit"
             + (f", or to the {len(self)} references" * (len(self) < self.n_training))
         )
+
+    @cached_property
+    def _are_all(self) -> bool:
+        """Whether they are all objects of the fit, in order: a large matrix is then not copied."""
+        return np.array_equal(self.positions, np.arange(self.n_training))
 
     def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
         """For each of the new objects start..stop the first reference with the same attributes, -1 if there is none."""
