@@ -24,6 +24,7 @@ __all__ = [
     "check_partition",
     "checked_centers",
     "checked_masses_start",
+    "checked_positions",
     "first_centers",
     "far_objects",
     "k_means",
@@ -100,6 +101,19 @@ def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> 
             f"got shape {masses.shape}"
         )
     return CredalPartition(masses, family)
+
+
+def checked_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.ndarray:
+    """Positions of the objects to begin with, one a cluster."""
+    positions = np.asarray(init)
+    if positions.shape != (n_clusters,) or positions.dtype.kind not in "iu":
+        raise ValueError(
+            f"init must hold the positions of {n_clusters} objects, got an array of {positions.dtype} "
+            f"of shape {positions.shape}"
+        )
+    if len(np.unique(positions)) < n_clusters or positions.min() < 0 or positions.max() >= n_objects:
+        raise ValueError(f"init must hold different positions from 0 to {n_objects - 1}, got {positions.tolist()}")
+    return positions.astype(np.intp)
 
 
 # ---- first prototypes -----------------------------------------------------------------------------------------------
