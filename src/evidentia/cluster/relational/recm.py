@@ -8,11 +8,11 @@ from evidentia import _parameters as rule
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Metric, Seed
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, Task
+from evidentia.cluster._base import Task
 from evidentia.cluster._search import Sample, Search
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, positions_from_peaks
-from evidentia.cluster.relational._base import RelationalClusterer
+from evidentia.cluster.relational._base import RELATIONAL_RULES, RelationalClusterer
 from evidentia.cluster.relational._relational_method import (
     NotEuclidean,
     RelationalMethod,
@@ -21,7 +21,6 @@ from evidentia.cluster.relational._relational_method import (
 )
 from evidentia.cluster.relational._squares import is_to_be_squared
 from evidentia.cluster.relational._weighted_means import WeightedMeans, WeightedMeansModel
-from evidentia.dissimilarity.input import METRIC_RULE
 from evidentia.dissimilarity.sources import DissimilaritySource
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
@@ -129,13 +128,8 @@ class RECM(RelationalClusterer):
     """
 
     _rules = {
-        **COMMON_RULES,
-        "metric": METRIC_RULE,
-        "symmetrize": rule.flag,
+        **RELATIONAL_RULES,
         "square": rule.choice("auto") | rule.flag,
-        "alpha": rule.real(0),
-        "beta": rule.real(1, open_low=True),
-        "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "correction": rule.choice("auto", "shift", "clip"),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
     }
