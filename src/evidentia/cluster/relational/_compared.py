@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.dissimilarity.sources import DissimilaritySource
+from evidentia.cluster._starts import order_along_line
+from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource
 from evidentia.optimize.blocks import row_blocks
 
 __all__ = ["ComparedObjects", "blocks_of_rows", "raised"]
@@ -32,16 +33,26 @@ def blocks_of_rows(n_rows: int, n_columns: int) -> list[tuple[int, int]]:
 
 
 class ComparedObjects:
-    """n objects with their dissimilarities to some power."""
+    """n objects with weights, and their dissimilarities to some power. Objects of weight 0 represent no cluster."""
 
-    def __init__(self, source: DissimilaritySource, power: float):
-        self.source, self.power = source, power
+    def __init__(self, source: DissimilaritySource, power: float, weights: np.ndarray):
+        self.source, self.power, self.weights = source, power, weights
 
     def __len__(self) -> int:
         return len(self.source)
 
-    def subset(self, positions: np.ndarray) -> ComparedObjects:
-        return ComparedObjects(self.source.subset(positions), self.power)
+    def subset(self, positions: np.ndarray, weights: np.ndarray) -> ComparedObjects:
+        return ComparedObjects(self.source.subset(positions), self.power, weights)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The objects along their sums of dissimilarities, which is the same order however the rows are permuted;
+        without a matrix along a line through the attributes, if there are any."""
+        if self.matrix is not None:
+            return np.argsort(self.matrix @ self.weights, kind="stable")
+        if isinstance(self.source, AttributeSource):
+            return order_along_line(self.source.objects)
+        return np.arange(len(self))
 
     @cached_property
     def matrix(self) -> np.ndarray | None:

@@ -63,9 +63,13 @@ def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float) -> float:
     return float(values[order[np.searchsorted(reach, share * reach[-1] * (1 - 1e-12))]])
 
 
-def check_different_objects(dissimilarities: Callable[[int], np.ndarray], n_clusters: int, zero: float = 0.0) -> None:
-    """As many objects apart from each other as clusters are needed; ``dissimilarities(i)`` are those of object i."""
-    nearest = dissimilarities(0).copy()
+def check_different_objects(
+    dissimilarities: Callable[[int], np.ndarray], weights: np.ndarray, n_clusters: int, zero: float = 0.0
+) -> None:
+    """As many objects with a weight apart from each other as clusters are needed; ``dissimilarities(i)`` are those of
+    object i."""
+    counts = weights > 0
+    nearest = np.where(counts, dissimilarities(int(counts.argmax())), 0)
     for count in range(1, n_clusters):
         farthest = int(nearest.argmax())
         if nearest[farthest] <= zero:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 
 from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster.relational import _kernels
 from evidentia.cluster.relational._compared import ComparedObjects
-from evidentia.cluster.relational._medoid_method import MedoidDescent, MedoidMethod, Medoids, MedoidSettings
+from evidentia.cluster.relational._medoid_method import MedoidMethod, Medoids, MedoidSettings, PlainMedoidDescent
 from evidentia.cluster.relational._medoid_model import MedoidModel
 from evidentia.dissimilarity.references import References
 from evidentia.optimize.blocks import row_blocks
@@ -52,13 +51,7 @@ class MedianModel(MedoidModel):
         return costs
 
 
-class MedianDescent(MedoidDescent[MedianSettings, Medoids]):
-    def start(self, step: MassStep, medoids: np.ndarray) -> Medoids:
-        return Medoids(step, np.asarray(medoids, dtype=np.intp))
-
-    def enlarged(self, state: Medoids, positions: np.ndarray, whole: Self) -> Medoids:
-        return replace(state, positions=positions[state.positions])
-
+class MedianDescent(PlainMedoidDescent[MedianSettings]):
     def fitted(self, state: Medoids) -> MedianModel:
         medoids, s = state.positions, self.settings
         between = self.objects.columns(medoids)[medoids]
@@ -87,20 +80,23 @@ class MedianDescent(MedoidDescent[MedianSettings, Medoids]):
         between = near[state.positions]
         blocks = row_blocks(len(near))
         self.apply(_kernels.fill_costs, [(near[a:b], between, sets, s.gamma, s.eta, costs[a:b]) for a, b in blocks])
-        return state.step.masses(costs, np.empty(0), self.apply)
+        return state.step.masses(costs, self.objects.weights, self.apply)
 
     def _best_medoid(self, k: int, medoids: np.ndarray, near: np.ndarray, masses: np.ndarray, step: MassStep) -> int:
         """The candidate that lowers the objective most, the present medoid unless there is a better one."""
         s, family = self.settings, step.family
         sets = family.membership[family.membership[:, k]].copy()
         own = masses[:, family.membership[:, k]]
-        weights = np.ascontiguousarray((own**s.beta * sets.sum(axis=1) ** s.alpha).T)
+        weights = own**s.beta * sets.sum(axis=1) ** s.alpha * self.objects.weights[:, None]
+        weights = np.ascontiguousarray(weights.T)
         sets[:, k] = False
         limited = self.candidates(own.sum(axis=1))
         candidates = np.arange(len(self.objects)) if limited is None else np.union1d(limited, medoids[k])
+        free = self.objects.weights > 0
         others = np.delete(medoids, k)
         if len(others):  # two clusters cannot have the same medoid, nor twins
-            candidates = candidates[~self.taken(others)[candidates] | (candidates == medoids[k])]
+            free &= ~self.taken(others)
+        candidates = candidates[free[candidates] | (candidates == medoids[k])]
         totals = np.zeros(len(candidates))
         to_medoids = np.ascontiguousarray(near.T)
 

@@ -17,14 +17,14 @@ from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster._medoid_starts import medoid_starts
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.relational._compared import ComparedObjects
-from evidentia.cluster.relational._matrices import check_different_objects
+from evidentia.cluster.relational._matrices import check_different_objects, pair_quantile
 from evidentia.cluster.relational._medoid_model import MedoidModel
 from evidentia.dissimilarity.sources import DissimilaritySource
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
 
-__all__ = ["MedoidSettings", "Representatives", "Medoids", "MedoidDescent", "MedoidMethod"]
+__all__ = ["MedoidSettings", "Representatives", "Medoids", "MedoidDescent", "PlainMedoidDescent", "MedoidMethod"]
 
 SAMPLE_SIZE = 2_000  # objects on which starts compete
 _MANY_CANDIDATES = 500  # for each cluster, of more objects than the whole matrix holds
@@ -98,21 +98,21 @@ class MedoidDescent(ABC, Generic[Settings, State]):
         return np.sort(np.argsort(-scores, kind="stable")[: int(wanted)])
 
     def central(self, weights: np.ndarray) -> np.ndarray:
-        """For each column of (n, c) weights the object with the least weighted sum of dissimilarities.
+        """For each column of (n, c) weights the object with the least weighted sum of dissimilarities; those of the
+        objects themselves come on top.
 
         Two clusters cannot have the same object, nor twins: the second takes its next best.
         """
+        weights = weights * self.objects.weights[:, None]
+        free = self.objects.weights > 0
         limited = [self.candidates(column) for column in weights.T]
         everyone = self.objects.sums(weights, None) if limited[0] is None else None
         medoids = np.empty(weights.shape[1], dtype=np.intp)
         for k, candidates in enumerate(limited):
             totals = everyone[k] if everyone is not None else self.objects.sums(weights[:, [k]], candidates)[0]
-            totals = np.array(totals, dtype=float)
-            if k > 0:
-                taken = self.taken(medoids[:k])
-                totals[taken if candidates is None else taken[candidates]] = np.inf
-            best = totals.argmin()
+            best = np.where(free if candidates is None else free[candidates], totals, np.inf).argmin()
             medoids[k] = best if candidates is None else candidates[best]
+            free &= ~self.taken(medoids[[k]])
         return medoids
 
     def taken(self, medoids: np.ndarray) -> np.ndarray:
@@ -120,6 +120,16 @@ class MedoidDescent(ABC, Generic[Settings, State]):
         taken = self.objects.columns(medoids).min(axis=1) <= 0
         taken[medoids] = True
         return taken
+
+
+class PlainMedoidDescent(MedoidDescent[Settings, Medoids]):
+    """Descends with one medoid for each cluster."""
+
+    def start(self, step: MassStep, medoids: np.ndarray) -> Medoids:
+        return Medoids(step, np.asarray(medoids, dtype=np.intp))
+
+    def enlarged(self, state: Medoids, positions: np.ndarray, whole: Self) -> Medoids:
+        return replace(state, positions=positions[state.positions])
 
 
 class MedoidMethod(Method[State, State], Generic[Settings, State]):
@@ -131,19 +141,20 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         self, settings: Settings, sample: Sample[DissimilaritySource], rng: np.random.RandomState, apply: Apply
     ):
         self.settings, self.source, self.rng, self.apply = settings, sample.values, rng, apply
-        whole = ComparedObjects(self.source, settings.power)
-        check_different_objects(lambda i: whole.columns(np.array([i]))[:, 0], settings.n_clusters)
-        self.positions: np.ndarray = np.arange(len(whole))
-        part = whole
-        if len(whole) > SAMPLE_SIZE:
-            self.positions = np.sort(rng.choice(len(whole), SAMPLE_SIZE, replace=False))
-            part = whole.subset(self.positions)
+        n = len(self.source)
+        whole = ComparedObjects(self.source, settings.power, np.ones(n) if sample.weights is None else sample.weights)
+        check_different_objects(lambda i: whole.columns(np.array([i]))[:, 0], whole.weights, settings.n_clusters)
+        self.positions, part = np.arange(n), whole
+        if n > SAMPLE_SIZE:
+            self.positions, weights = _starts.sample_in_order(whole.order, whole.weights, SAMPLE_SIZE, rng)
+            part = whole.subset(self.positions, weights)
         assert part.matrix is not None
-        self.between = np.ascontiguousarray(part.matrix, dtype=float)
-        apart = self.between[np.triu_indices(len(self.between), 1)]
-        costs = (apart if apart.any() else np.ones(1)) ** self.cost_power  # one object, or twins only
-        self.delta2 = float(np.quantile(costs, _QUANTILE)) if settings.delta is None else settings.delta**2
+        costs = part.matrix**self.cost_power
         self.zero = 1e-12 * float(costs.mean())
+        if settings.delta is None:  # any will do if there are twins only
+            self.delta2 = pair_quantile(costs, sample.kernel_weights if part is whole else weights, _QUANTILE) or 1.0
+        else:
+            self.delta2 = settings.delta**2
         self.whole = self._descent(whole)
         self.part = self.whole if part is whole else self._descent(part)
 
@@ -169,12 +180,17 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         return (self.part.start(step, chosen) for chosen in medoids), len(medoids)
 
     def _drawn_medoids(self) -> list[np.ndarray]:
-        """Positions in the sample."""
-        s = self.settings
+        """Positions in the sample, drawn along an order that has nothing to do with the rows."""
+        s, objects = self.settings, self.part.objects
+        order = objects.order[objects.weights[objects.order] > 0]
+        assert objects.matrix is not None
+        D, weights = np.ascontiguousarray(objects.matrix[np.ix_(order, order)]), objects.weights[order]
         rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
         if s.init == "medoids":
-            return medoid_starts(self.between, s.n_clusters, s.n_init, rng)
-        return [rng.permutation(len(self.between))[: s.n_clusters] for _ in range(s.n_init)]
+            drawn = medoid_starts(D, s.n_clusters, s.n_init, rng, weights)
+        else:
+            drawn = [_different_objects(D, weights, s.n_clusters, rng) for _ in range(s.n_init)]
+        return [order[places] for places in drawn]
 
     def _given_medoids(self, init: ArrayLike | CredalPartition) -> np.ndarray:
         n, c = len(self.source), self.settings.n_clusters
@@ -219,3 +235,14 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         """Attributes of some objects; None for dissimilarities without any, or of mixed tables."""
         objects = self.source.objects
         return objects[positions] if isinstance(objects, np.ndarray) else None
+
+
+def _different_objects(D: np.ndarray, weights: np.ndarray, n_objects: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions drawn in proportion to the weights, without twins."""
+    chances = weights.copy()
+    chosen = np.empty(n_objects, dtype=np.intp)
+    for k in range(n_objects):
+        reach = np.cumsum(chances)
+        chosen[k] = np.searchsorted(reach, rng.random() * reach[-1], side="right").clip(max=len(D) - 1)
+        chances[D[chosen[k]] <= 0] = 0
+    return chosen

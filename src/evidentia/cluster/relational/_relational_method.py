@@ -95,14 +95,11 @@ class RelationalObjects:
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
         """Positions of some of the objects, drawn in proportion to the weights, and these objects; all if they are
         few."""
-        order = self.order[self.all_weights[self.order] > 0]
-        if len(order) <= SAMPLE_SIZE:
+        if len(self) <= SAMPLE_SIZE:
             return np.arange(len(self)), self
-        drawn = _starts.systematic_draw(self.all_weights[order], SAMPLE_SIZE, rng)
-        places, count = np.unique(drawn, return_counts=True)
-        which = order[places]
+        which, weights = _starts.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
         D = np.ascontiguousarray(self.distances[np.ix_(which, which)])
-        return which, RelationalObjects(D, count.astype(float), np.arange(len(D)))
+        return which, RelationalObjects(D, weights, np.arange(len(D)))
 
 
 def shifted_methods(
@@ -147,7 +144,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         self.shift, self.watched = shift, watched
         self.zero = 1e-12 * objects.mean_distance
         self.negative = -objects.mean_distance * (1e-9 if objects.distances.dtype == np.float64 else 1e-4)
-        check_different_objects(objects.distances.__getitem__, settings.n_clusters, self.zero)
+        check_different_objects(objects.distances.__getitem__, objects.all_weights, settings.n_clusters, self.zero)
         if settings.delta is None:
             self.delta = float(np.sqrt(objects.large_distance + shift)) or 1.0
         else:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster.relational._compared import ComparedObjects
-from evidentia.cluster.relational._medoid_method import MedoidDescent, MedoidMethod, Medoids, MedoidSettings
+from evidentia.cluster.relational._medoid_method import MedoidMethod, Medoids, MedoidSettings, PlainMedoidDescent
 from evidentia.cluster.relational._medoid_model import MedoidModel
 from evidentia.dissimilarity.references import References
 from evidentia.optimize.descent import Run
@@ -90,13 +88,7 @@ def descend_until_back(
     return run
 
 
-class SingleMedoidDescent(MedoidDescent[SingleMedoidSettings, Medoids]):
-    def start(self, step: MassStep, medoids: np.ndarray) -> Medoids:
-        return Medoids(step, np.asarray(medoids, dtype=np.intp))
-
-    def enlarged(self, state: Medoids, positions: np.ndarray, whole: Self) -> Medoids:
-        return replace(state, positions=positions[state.positions])
-
+class SingleMedoidDescent(PlainMedoidDescent[SingleMedoidSettings]):
     def fitted(self, state: Medoids) -> SingleMedoidModel:
         chosen = self._set_medoids(state.step.family, self.objects.columns(state.positions))
         references = References.of(self.objects.source, np.concatenate([state.positions, chosen]))
@@ -111,9 +103,10 @@ class SingleMedoidDescent(MedoidDescent[SingleMedoidSettings, Medoids]):
         to_medoids = self.objects.columns(state.positions)
         to_set_medoids = self.objects.columns(self._set_medoids(family, to_medoids))
         costs = costs_of_sets(to_medoids, to_set_medoids, family, self.settings.gamma)
-        objective, masses = state.step.masses(costs, np.empty(0), self.apply)
-        weights = masses[:, family.singleton_index] ** self.settings.beta
-        return objective, replace(state, positions=self.central(weights))
+        objective, masses = state.step.masses(costs, self.objects.weights, self.apply)
+        return objective, replace(
+            state, positions=self.central(masses[:, family.singleton_index] ** self.settings.beta)
+        )
 
     def _set_medoids(self, family: FocalSets, to_medoids: np.ndarray) -> np.ndarray:
         """The object for each set of several clusters (Zhou et al., 2016)."""
@@ -121,7 +114,8 @@ class SingleMedoidDescent(MedoidDescent[SingleMedoidSettings, Medoids]):
         chosen = np.empty(len(sets), dtype=np.intp)
         for j, members in enumerate(sets):
             near = to_medoids[:, members]
-            chosen[j] = (near.var(axis=1) + self.settings.eta * near.mean(axis=1)).argmin()
+            spread = near.var(axis=1) + self.settings.eta * near.mean(axis=1)
+            chosen[j] = np.where(self.objects.weights > 0, spread, np.inf).argmin()
         return chosen
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia.belief import FocalSets
+from evidentia.cluster import _starts
 from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster._search import MassModel
 from evidentia.cluster.relational._compared import ComparedObjects
@@ -38,7 +39,7 @@ class WeightedMedoidSettings(MedoidSettings):
 
 @dataclass(frozen=True)
 class PrototypeWeights(Representatives):
-    """(c, L) weights of the L candidates, rows sum to one."""
+    """(c, L) weights of the L candidates; rows sum to one. A candidate that counts as two has the weight of both."""
 
     weights: np.ndarray
 
@@ -50,7 +51,7 @@ class SetCosts:
     Attributes
     ----------
     coefficients : (g, L) array
-        w_A(l)^psi (n / c)^(psi - 1).
+        r(l) (w_A(l) / r(l))^psi (n / c)^(psi - 1), where r(l) is how many of the n objects candidate l counts for.
     means : (g, g) array or None
         Which costs are means of other ones: those of sets whose clusters share no object.
     """
@@ -59,21 +60,23 @@ class SetCosts:
     means: np.ndarray | None
 
     @classmethod
-    def of(cls, weights: np.ndarray, family: FocalSets, psi: float, concentration: float) -> SetCosts:
+    def of(
+        cls, weights: np.ndarray, counts: np.ndarray, family: FocalSets, psi: float, concentration: float
+    ) -> SetCosts:
         sets = family.membership[family.cardinality > 0]
-        c, n_candidates = weights.shape
-        coefficients = np.zeros((len(sets), n_candidates))
+        each = weights / counts
+        coefficients = np.zeros((len(sets), len(counts)))
         orphans = []
         for j, members in enumerate(sets):
-            shared = weights[members].min(axis=0)
+            shared = each[members].min(axis=0)
             largest = shared.max()
             if not largest > 0:
                 orphans.append(j)
                 continue
             if members.sum() > 1:
                 shared = (shared / largest) ** concentration
-            coefficients[j] = (shared / shared.sum()) ** psi
-        coefficients *= (n_candidates / c) ** (psi - 1)
+            coefficients[j] = counts * (shared / (counts * shared).sum()) ** psi
+        coefficients *= (counts.sum() / len(weights)) ** (psi - 1)
         if not orphans:
             return cls(coefficients, None)
         single = np.flatnonzero(sets.sum(axis=1) == 1)
@@ -97,28 +100,33 @@ class WeightedMedoidModel(MedoidModel):
     Attributes
     ----------
     weights : (c, L) array
+    counts : (L,) array
+        How many objects each candidate counts for.
     costs_of : SetCosts
     """
 
     weights: np.ndarray
+    counts: np.ndarray
     costs_of: SetCosts
 
     @property
     def medoid_positions(self) -> np.ndarray:
-        return self.references.positions[self.weights.argmax(axis=1)]
+        return self.references.positions[(self.weights / self.counts).argmax(axis=1)]
 
     def costs(self, near: np.ndarray) -> np.ndarray:
         return self.costs_of(near)
 
 
-def best_weights(totals: np.ndarray, psi: float) -> np.ndarray:
-    """Minimise sum_l w_k(l)^psi totals[k, l] over weights that sum to one (Zhou et al., 2016)."""
+def best_weights(totals: np.ndarray, counts: np.ndarray, psi: float) -> np.ndarray:
+    """Minimise sum_l r(l) (w_k(l) / r(l))^psi totals[k, l] over weights that sum to one, for the counts r (Zhou et
+    al., 2016)."""
     weights = np.empty_like(totals)
     for k, total in enumerate(totals):
         if total.min() > 0:
             weights[k] = (total.min() / total) ** (1 / (psi - 1))
         else:  # all objects of the cluster are twins of these
             weights[k] = total <= 0
+    weights *= counts
     return weights / weights.sum(axis=1, keepdims=True)
 
 
@@ -170,55 +178,64 @@ class WeightedMedoidDescent(MedoidDescent[WeightedMedoidSettings, PrototypeWeigh
         wanted, n = settings.n_candidates, len(objects)
         if wanted == "auto":
             wanted = None if objects.matrix is not None else SAMPLE_SIZE
-        self.with_weights: np.ndarray = np.arange(n)
-        if wanted is not None and int(wanted) < n:
-            self.with_weights = np.sort(rng.choice(n, int(wanted), replace=False))
+        which, counts = _starts.sample_in_order(
+            objects.order, objects.weights, n if wanted is None else int(wanted), rng
+        )
+        by_position = np.argsort(which)
+        self.candidate_positions, self.counts = which[by_position], counts[by_position]
 
     def start(self, step: MassStep, medoids: np.ndarray) -> PrototypeWeights:
-        """All weight on the medoids, as far as they are candidates."""
-        if len(self.with_weights) == len(self.objects):
-            weights = np.zeros((len(medoids), len(self.objects)))
-            weights[np.arange(len(medoids)), medoids] = 1
-            return PrototypeWeights(step, weights)
-        totals = self.objects.block(medoids, self.with_weights)
-        return PrototypeWeights(step, best_weights(totals, self.settings.psi))
+        """All weight on the medoids and their twins, as far as they are candidates."""
+        near = self.objects.columns(medoids)
+        near[medoids, np.arange(len(medoids))] = 0
+        return PrototypeWeights(step, self._best_weights(near[self.candidate_positions].T))
 
     def enlarged(self, state: PrototypeWeights, positions: np.ndarray, whole: Self) -> PrototypeWeights:
-        single = self._masses(state)[:, state.step.family.singleton_index] ** self.settings.beta
-        totals = np.zeros((len(state.weights), len(whole.with_weights)))
+        single = self._single_masses(self._masses(state), state) * self.objects.weights[:, None]
+        totals = np.zeros((len(state.weights), len(whole.candidate_positions)))
         for start, stop in whole.objects.blocks_of(len(positions)):
-            totals += single[start:stop].T @ whole.objects.block(positions[start:stop], whole.with_weights)
-        return replace(state, weights=best_weights(totals, self.settings.psi))
+            totals += single[start:stop].T @ whole.objects.block(positions[start:stop], whole.candidate_positions)
+        return replace(state, weights=whole._best_weights(totals))
 
     def fitted(self, state: PrototypeWeights) -> WeightedMedoidModel:
-        references = References.of(self.objects.source, self.with_weights)
-        return WeightedMedoidModel(state.step, references, self.settings.power, state.weights, self._costs(state))
+        references = References.of(self.objects.source, self.candidate_positions)
+        power = self.settings.power
+        return WeightedMedoidModel(state.step, references, power, state.weights, self.counts, self._costs(state))
 
     def run(self, start: PrototypeWeights) -> Run[PrototypeWeights]:
         return descend_until_settled(self._next, start, self.settings.max_iter, self.settings.tol)
 
     def _next(self, state: PrototypeWeights) -> tuple[float, PrototypeWeights]:
         """The objective, and the best weights given the masses."""
-        s, single = self.settings, state.step.family.singleton_index
         objective, totals = 0.0, np.zeros_like(state.weights)
         costs = self._costs(state)
         for start, stop in self._blocks():
-            near = self.objects.block(slice(start, stop), self.with_weights)
-            value, masses = state.step.masses(costs(near), np.empty(0), self.apply)
+            near, weights = self._near(start, stop), self.objects.weights[start:stop]
+            value, masses = state.step.masses(costs(near), weights, self.apply)
             objective += value
-            totals += (masses[:, single] ** s.beta).T @ near
-        return objective, replace(state, weights=best_weights(totals, s.psi))
+            totals += (self._single_masses(masses, state) * weights[:, None]).T @ near
+        return objective, replace(state, weights=self._best_weights(totals))
+
+    def _near(self, start: int, stop: int) -> np.ndarray:
+        return self.objects.block(slice(start, stop), self.candidate_positions)
+
+    def _single_masses(self, masses: np.ndarray, state: PrototypeWeights) -> np.ndarray:
+        """(n, c) masses of the single clusters, as they count in the objective."""
+        return masses[:, state.step.family.singleton_index] ** self.settings.beta
+
+    def _best_weights(self, totals: np.ndarray) -> np.ndarray:
+        return best_weights(totals, self.counts, self.settings.psi)
 
     def _masses(self, state: PrototypeWeights) -> np.ndarray:
         costs = self._costs(state)
         parts = []
         for start, stop in self._blocks():
-            near = self.objects.block(slice(start, stop), self.with_weights)
-            parts.append(state.step.masses(costs(near), np.empty(0), self.apply)[1])
+            parts.append(state.step.masses(costs(self._near(start, stop)), np.empty(0), self.apply)[1])
         return np.concatenate(parts)
 
     def _costs(self, state: PrototypeWeights) -> SetCosts:
-        return SetCosts.of(state.weights, state.step.family, self.settings.psi, self.settings.concentration)
+        s = self.settings
+        return SetCosts.of(state.weights, self.counts, state.step.family, s.psi, s.concentration)
 
     def _blocks(self) -> list[tuple[int, int]]:
         n = len(self.objects)
