@@ -19,10 +19,23 @@ _MEDOID_STEPS = 10
 _ALIKE = 0.02  # of the objects may differ between starts that count as one
 
 
-def medoid_starts(delta: np.ndarray, n_clusters: int, n_starts: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Up to ``n_starts`` sets of medoids (indices) that make different partitions, the best first."""
+def medoid_starts(
+    delta: np.ndarray,
+    n_clusters: int,
+    n_starts: int,
+    rng: np.random.Generator,
+    weights: np.ndarray | None = None,
+) -> list[np.ndarray]:
+    """Up to ``n_starts`` sets of medoids (indices) that make different partitions, the best first.
+
+    ``weights`` are positive; an object of weight 2 counts as two.
+    """
     trials = 5 + int(2 * np.log(n_clusters))
     draws = [rng.random((n_clusters, trials)) for _ in range(_DRAWS * n_starts)]
+    if weights is not None:
+        for uniform in draws:  # the first seed is drawn by the weights, the others by weighted conflicts
+            uniform[0, 0] = _share_of_rows(uniform[0, 0], weights)
+        delta = delta * weights  # all sums are over columns
     drawn = [_far_seeds(delta, uniform) for uniform in draws]
     drawn.sort(key=lambda seeds: delta[seeds].min(axis=0).sum())
     improved = [_to_medoids(delta, seeds, _MEDOID_STEPS) for seeds in drawn[: n_starts + 1]]
@@ -31,17 +44,24 @@ def medoid_starts(delta: np.ndarray, n_clusters: int, n_starts: int, rng: np.ran
     labels: list[np.ndarray] = []
     for seeds in improved:
         nearest = delta[seeds].argmin(axis=0)
-        if len(kept) < n_starts and not any(_alike(nearest, other, n_clusters) for other in labels):
+        if len(kept) < n_starts and not any(_alike(nearest, other, n_clusters, weights) for other in labels):
             kept.append(seeds)
             labels.append(nearest)
     return kept
 
 
-def _alike(a: np.ndarray, b: np.ndarray, c: int) -> bool:
+def _share_of_rows(share: float, weights: np.ndarray) -> float:
+    """The share of the rows that ends within the row where this share of the weights ends."""
+    reach = np.cumsum(weights)
+    row = min(int(np.searchsorted(reach, share * reach[-1], side="right")), len(weights) - 1)
+    return (row + 0.5) / len(weights)
+
+
+def _alike(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None) -> bool:
     """Whether two partitions are the same but for a few objects: descents from them would end at the same place."""
-    table = np.bincount(a * c + b, minlength=c * c).reshape(c, c)
+    table = np.bincount(a * c + b, weights, minlength=c * c).reshape(c, c)
     common = min(table.max(axis=0).sum(), table.max(axis=1).sum())
-    return common >= (1 - _ALIKE) * len(a)
+    return common >= (1 - _ALIKE) * table.sum()
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

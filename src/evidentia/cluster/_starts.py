@@ -19,11 +19,14 @@ from evidentia.partition import CredalPartition
 __all__ = [
     "SAMPLE_SIZE",
     "systematic_draw",
+    "order_along_line",
+    "sample_in_order",
     "representative_sample",
     "check_different_objects",
     "check_partition",
     "checked_centers",
     "checked_masses_start",
+    "checked_positions",
     "first_centers",
     "far_objects",
     "k_means",
@@ -45,12 +48,29 @@ def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) 
     return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
 
 
+def order_along_line(X: np.ndarray) -> np.ndarray:
+    """The objects along a line through the attributes: the same order however the rows are permuted."""
+    direction = np.random.RandomState(0).normal(size=X.shape[1])
+    return np.argsort(X @ direction.astype(X.dtype), kind="stable")
+
+
+def sample_in_order(
+    order: np.ndarray, weights: np.ndarray, size: int, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the objects ``order``, those that have a weight, with their weights; of more than ``size`` of them some,
+    drawn in proportion to the weights, and their new weights are how often they were drawn."""
+    order = order[weights[order] > 0]
+    if len(order) <= size:
+        return order, weights[order]
+    places, count = np.unique(systematic_draw(weights[order], size, rng), return_counts=True)
+    return order[places], count.astype(float)
+
+
 def representative_sample(
     X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
     """The objects in a fixed order, with weights; at most 20,000 of them, drawn in proportion to the weights."""
-    direction = np.random.RandomState(0).normal(size=X.shape[1])
-    order = np.argsort(X @ direction.astype(X.dtype), kind="stable")
+    order = order_along_line(X)
     w = np.ones(len(X)) if len(weights) == 0 else weights.astype(float)
     order = order[w[order] > 0]
     if len(order) <= SAMPLE_SIZE:
@@ -101,6 +121,19 @@ def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> 
             f"got shape {masses.shape}"
         )
     return CredalPartition(masses, family)
+
+
+def checked_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.ndarray:
+    """Positions of the objects to begin with, one a cluster."""
+    positions = np.asarray(init)
+    if positions.shape != (n_clusters,) or positions.dtype.kind not in "iu":
+        raise ValueError(
+            f"init must hold the positions of {n_clusters} objects, got an array of {positions.dtype} "
+            f"of shape {positions.shape}"
+        )
+    if len(np.unique(positions)) < n_clusters or positions.min() < 0 or positions.max() >= n_objects:
+        raise ValueError(f"init must hold different positions from 0 to {n_objects - 1}, got {positions.tolist()}")
+    return positions.astype(np.intp)
 
 
 # ---- first prototypes -----------------------------------------------------------------------------------------------

@@ -51,6 +51,11 @@ class GowerData:
     def __len__(self) -> int:
         return len(self.positions)
 
+    @property
+    def dtype(self) -> np.dtype:
+        """Of the dissimilarities."""
+        return self.numeric.dtype
+
     def __getitem__(self, rows: Any) -> GowerData:
         chosen = self.positions[rows]
         if chosen.ndim != 1:

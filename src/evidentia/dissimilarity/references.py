@@ -40,17 +40,20 @@ class References:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def dissimilarities(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """(b, r) dissimilarities of the new objects start..stop, read by `DissimilarityInput.new`."""
+    def dissimilarities(
+        self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False
+    ) -> np.ndarray:
+        """(b, r) dissimilarities of the new objects start..stop, read by `DissimilarityInput.new`; ``exact``: as in
+        `DissimilaritySource.between`."""
         block = values[start : len(values) if stop is None else stop]
         if self.source is None:
             return self._columns(block)
-        return self.source.between(block, self.source.objects)
+        return self.source.between(block, self.source.objects, exact=exact)
 
     def _columns(self, D: np.ndarray) -> np.ndarray:
         """Rows of dissimilarities to all objects of the fit, or to the references only."""
         if D.shape[1] == self.n_training:
-            return D[:, self.positions]
+            return D if self._are_all else D[:, self.positions]
         if D.shape[1] == len(self):
             return D
         raise ValueError(
@@ -58,6 +61,11 @@ class References:
             f"{self.n_training} objects of the fit"
             + (f", or to the {len(self)} references" * (len(self) < self.n_training))
         )
+
+    @cached_property
+    def _are_all(self) -> bool:
+        """Whether they are all objects of the fit, in order: a large matrix is then not copied."""
+        return np.array_equal(self.positions, np.arange(self.n_training))
 
     def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
         """For each of the new objects start..stop the first reference with the same attributes, -1 if there is none."""

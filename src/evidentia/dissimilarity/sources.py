@@ -70,8 +70,9 @@ class DissimilaritySource(ABC):
     def subset(self, which: np.ndarray) -> DissimilaritySource:
         """The same for some of the objects."""
 
-    def between(self, A: Any, B: Any) -> np.ndarray:
-        """Dissimilarities of other objects, given as ``objects`` are."""
+    def between(self, A: Any, B: Any, *, exact: bool = False) -> np.ndarray:
+        """Dissimilarities of other objects, given as ``objects`` are; ``exact``: no fast way that rounds, so that
+        objects with the same attributes are at no dissimilarity."""
         raise TypeError("a matrix of dissimilarities knows its own objects only")
 
     def keys(self, A: Any) -> list[bytes]:
@@ -103,7 +104,11 @@ class AttributeSource(DissimilaritySource):
     def block(self, rows: Any, columns: Any) -> np.ndarray:
         return self.between(self.objects[rows], self.objects[columns])
 
-    def between(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    def between(self, A: np.ndarray, B: np.ndarray, *, exact: bool = False) -> np.ndarray:
+        if exact and self.metric == "euclidean":
+            from scipy.spatial.distance import cdist
+
+            return check_values(cdist(A, B), "metric")
         from sklearn.metrics import pairwise_distances
 
         if self.metric in _FROM_SQUARES:
@@ -161,7 +166,7 @@ class GowerSource(DissimilaritySource):
     def block(self, rows: Any, columns: Any) -> np.ndarray:
         return self.between(self.objects[rows], self.objects[columns])
 
-    def between(self, A: GowerData, B: GowerData) -> np.ndarray:
+    def between(self, A: GowerData, B: GowerData, *, exact: bool = False) -> np.ndarray:
         from evidentia.dissimilarity.gower import gower_block
 
         return gower_block(A, B)

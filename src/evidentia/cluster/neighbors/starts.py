@@ -10,8 +10,9 @@ from sklearn.base import clone
 from evidentia import _parameters as rule
 from evidentia._types import Metric, Seed
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource
 
-__all__ = ["PEAKS_RULE", "asks_for_peaks", "fitted_peaks", "centers_from_peaks"]
+__all__ = ["PEAKS_RULE", "asks_for_peaks", "fitted_peaks", "centers_from_peaks", "positions_from_peaks"]
 
 PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
 
@@ -41,3 +42,17 @@ def centers_from_peaks(init: Any, X: np.ndarray, n_clusters: int, random_state: 
     if not asks_for_peaks(init):
         return init
     return fitted_peaks(init, X, n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)
+
+
+def positions_from_peaks(
+    init: Any, source: DissimilaritySource, n_clusters: int, random_state: Seed, n_jobs: int | None
+) -> Any:
+    """Where the peaks are among the objects, if they are asked for; any other start as it is."""
+    if not asks_for_peaks(init):
+        return init
+    if isinstance(source, AttributeSource):
+        return fitted_peaks(init, source.objects, n_clusters, source.metric, random_state, n_jobs).peak_indices_
+    if isinstance(init, BeliefPeaks):
+        init = clone(init).set_params(metric="precomputed")
+    D = source.block(slice(None), slice(None)) if source.matrix is None else source.matrix
+    return fitted_peaks(init, D, n_clusters, "precomputed", random_state, n_jobs).peak_indices_

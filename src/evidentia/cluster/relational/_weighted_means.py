@@ -7,31 +7,34 @@ double centring of Masson and Denoeux (2009) without the Gram matrix, and it hol
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.cluster.prototypes._model import masses_from_costs, solve_normal_equations
-from evidentia.optimize.blocks import row_blocks
+from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster.relational._squares import squared
+from evidentia.dissimilarity.references import References
+from evidentia.dissimilarity.sources import rounding
+from evidentia.optimize.blocks import Apply, row_blocks
+from evidentia.optimize.normal_equations import solve_normal_equations
 
-__all__ = ["RelationalModel", "smallest_eigenvalue", "pair_quantile", "far_objects", "n_different"]
+__all__ = ["WeightedMeans", "WeightedMeansModel"]
 
-_DENSE = 500  # objects up to which all eigenvalues are computed
+_CELLS = 16_000_000  # dissimilarities of new objects held at once
 
 
 @dataclass(frozen=True)
-class RelationalModel:
-    """Prototypes as weighted means of the training objects.
+class WeightedMeans:
+    """Prototypes as weighted means of the objects of a fit.
 
     Attributes
     ----------
-    family : FocalSets
+    step : MassStep
+        The penalties, and the family of focal sets.
     weights : (c, n) array
-        Of the training objects in each prototype; rows sum to one.
-    alpha, beta, delta, zero : float
-        As in `Model`.
+        Of the objects in each prototype; rows sum to one.
     shift : float
         Added to the dissimilarities of different objects.
     negative : float
@@ -40,28 +43,23 @@ class RelationalModel:
         P Delta P' for the weights P, once known.
     """
 
-    family: FocalSets
+    step: MassStep
     weights: np.ndarray
-    alpha: float
-    beta: float
-    delta: float
-    zero: float
     shift: float = 0.0
     negative: float = 0.0
     inner: np.ndarray | None = None
 
     @property
-    def sets(self) -> np.ndarray:
-        """(g, c) membership of the nonempty sets."""
-        return self.family.membership[self.family.cardinality > 0].astype(float)
+    def family(self) -> FocalSets:
+        return self.step.family
 
     def costs(self, D: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n, g) squared distances of objects to the prototypes of the sets, and P Delta P'.
 
-        ``D`` holds the dissimilarities to the training objects, ``own`` (n, c) the weights of the objects themselves:
-        an object is at no distance from itself, so nothing is added there by the shift.
+        ``D`` holds the dissimilarities to the objects of the fit, ``own`` (n, c) the weights of the objects
+        themselves: an object is at no distance from itself, so nothing is added there by the shift.
         """
-        sets = self.sets
+        sets = self.step.sets
         mean = sets / sets.sum(axis=1, keepdims=True)
         product = np.asarray(D @ self.weights.T.astype(D.dtype), dtype=float)
         inner = self.weights @ product if self.inner is None else self.inner
@@ -74,130 +72,66 @@ class RelationalModel:
         costs -= constant
         return costs, inner
 
-    def masses(self, costs: np.ndarray, weights: np.ndarray, apply: Callable) -> tuple[float, np.ndarray, np.ndarray]:
-        """Objective, (n, g) masses of the nonempty sets and (n,) masses of the empty set."""
-        size = self.sets.sum(axis=1)
-        delta2 = self.delta**2 if self.family.empty_index is not None else np.inf
-        arguments = (size**self.alpha, size.astype(np.int64), delta2, float(self.beta), self.zero)
-        masses, empty = np.empty_like(costs), np.empty(len(costs))
-        parts = apply(
-            masses_from_costs,
-            [
-                (costs[a:b], weights[a:b] if len(weights) else weights, *arguments, masses[a:b], empty[a:b])
-                for a, b in row_blocks(len(costs))
-            ],
-        )
-        return float(sum(parts)), masses, empty
+    def nonnegative(self, costs: np.ndarray) -> np.ndarray:
+        """Negative squared distances become small positive ones; rounding errors below zero count as zero later."""
+        return np.where(costs < self.negative, -self.negative, costs)
 
-    def all_masses(self, costs: np.ndarray, apply: Callable) -> np.ndarray:
-        """(n, f) masses in the columns of the family."""
-        _, masses, empty = self.masses(costs, np.empty(0), apply)
-        out = np.zeros((len(costs), len(self.family)))
-        out[:, np.flatnonzero(self.family.cardinality > 0)] = masses
-        if self.family.empty_index is not None:
-            out[:, self.family.empty_index] = empty
-        return out
+    def masses(self, D: np.ndarray, apply: Apply) -> np.ndarray:
+        """(n, f) masses of objects given by their squared dissimilarities to those of the fit.
 
-    def updated(self, masses: np.ndarray, weights: np.ndarray) -> RelationalModel:
-        """The prototypes that minimise the objective given the masses (Masson and Denoeux, 2009)."""
-        W = masses**self.beta
+        With a shift, an object at no dissimilarity from one of the fit is that object (of several, the first).
+        """
+        own = np.zeros((len(D), len(self.weights)))
+        if self.shift:
+            same = np.less_equal(D, rounding(D.dtype) * float(D.max()))
+            known = np.flatnonzero(same.any(axis=1))
+            own[known] = self.weights.T[same[known].argmax(axis=1)]
+        costs, _ = self.costs(D, own)
+        _, masses = self.step.masses(self.nonnegative(costs), np.empty(0), apply)
+        return masses.astype(D.dtype, copy=False)
+
+    def updated(self, masses: np.ndarray, weights: np.ndarray) -> Self:
+        """The prototypes that minimise the objective given the masses of the nonempty sets (Masson and Denoeux, 2009);
+        ``weights`` are those of the objects in the objective."""
+        W = masses**self.step.beta
         if len(weights):
             W *= weights[:, None]
-        sets = self.sets
+        sets, alpha = self.step.sets, self.step.alpha
         size = sets.sum(axis=1)
-        H = (sets.T * (size ** (self.alpha - 2) * W.sum(axis=0))) @ sets
-        best = solve_normal_equations(H, (sets.T * size ** (self.alpha - 1)) @ W.T)
+        H = (sets.T * (size ** (alpha - 2) * W.sum(axis=0))) @ sets
+        best = solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ W.T)
         total = best.sum(axis=1, keepdims=True)
         lost = ~(total > 0.5)  # no mass is left for the cluster: its prototype stays
         best = np.where(lost, self.weights, best / np.where(lost, 1, total))
         return replace(self, weights=best, inner=None)
 
 
-# ---- what the dissimilarities are like ------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class WeightedMeansModel:
+    """The prototypes of a fit, for objects that are compared with those of the fit.
 
-
-def smallest_eigenvalue(D: np.ndarray) -> float:
-    """Smallest eigenvalue of the doubly centred matrix -Q D Q / 2 (0 if there is none below rounding errors).
-
-    Above a few hundred objects by Lanczos iterations, which cost as much as a few dozen products with a vector. The
-    value is on the safe side: not above the true one by more than rounding.
+    Attributes
+    ----------
+    means : WeightedMeans
+        With P Delta P' known.
+    references : References
+        All objects of the fit.
+    square : bool
+        Whether the dissimilarities are squared first.
     """
-    n = len(D)
-    if n < 2:
-        return 0.0
-    negligible = 1e-10 if D.dtype == np.float64 else 1e-5
-    if n <= _DENSE:
-        D = D.astype(float)
-        gram = -0.5 * (D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
-        values = np.linalg.eigvalsh(gram)
-        return float(values[0]) if values[0] < -negligible * abs(values[-1]) else 0.0
-    from scipy.sparse.linalg import LinearOperator, eigsh
 
-    def gram_times(v: np.ndarray) -> np.ndarray:
-        v = v.reshape(-1) - v.mean()
-        image = np.asarray(D @ v.astype(D.dtype), dtype=float)
-        return -0.5 * (image - image.mean())
+    means: WeightedMeans
+    references: References
+    square: bool
 
-    start = np.random.RandomState(0).normal(size=n)
-    precision = 1e-7 if D.dtype == np.float64 else 1e-4
-    operator = LinearOperator((n, n), matvec=gram_times, dtype=float)
-    largest = float(eigsh(operator, k=1, which="LM", v0=start, tol=precision, return_eigenvectors=False)[0])
-    if largest < 0:
-        return largest * (1 + precision)
-    # what is smallest for the one is largest for the other, and the largest is found to a relative precision
-    mirrored = LinearOperator((n, n), matvec=lambda v: largest * v.reshape(-1) - gram_times(v), dtype=float)
-    reach = float(eigsh(mirrored, k=1, which="LA", v0=start, tol=precision, return_eigenvectors=False)[0])
-    smallest = largest - reach
-    return smallest - precision * reach if smallest < -10 * precision * largest else 0.0
+    @property
+    def family(self) -> FocalSets:
+        return self.means.family
 
-
-def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """The smallest dissimilarity that a share of the pairs of different objects does not exceed; 0 without pairs."""
-    positive = D > 0
-    values = D[positive]
-    if len(weights) == 0:
-        if len(values) == 0:
-            return 0.0
-        rank = max(int(np.ceil(share * len(values) * (1 - 1e-12))) - 1, 0)
-        return float(np.partition(values, rank)[rank])
-    pair_weights = np.broadcast_to(weights[:, None] * weights[None, :], D.shape)[positive]
-    if not pair_weights.any():
-        return 0.0
-    order = np.argsort(values, kind="stable")
-    reach = np.cumsum(pair_weights[order])
-    return float(values[order[np.searchsorted(reach, share * reach[-1] * (1 - 1e-12))]])
-
-
-def n_different(D: np.ndarray, most: int, zero: float) -> int:
-    """Number of objects apart from each other, counted up to ``most``."""
-    nearest = D[0].copy()
-    for count in range(1, most):
-        farthest = int(nearest.argmax())
-        if nearest[farthest] <= zero:
-            return count
-        np.minimum(nearest, D[farthest], out=nearest)
-    return most
-
-
-def far_objects(
-    D: np.ndarray, weights: np.ndarray, order: np.ndarray, n_objects: int, rng: np.random.RandomState
-) -> np.ndarray:
-    """Objects far from each other: drawn in proportion to the squared distance to the nearest so far, the best of
-    several each time (greedy k-means++; Arthur and Vassilvitskii, 2007), along a given order of the objects."""
-    w = np.ones(len(D)) if len(weights) == 0 else weights
-    trials = 2 + int(np.log(n_objects))
-
-    def draw(chances: np.ndarray, size: int) -> np.ndarray:
-        reach = np.cumsum(chances[order])
-        at = np.searchsorted(reach, rng.random_sample(size) * reach[-1], side="right")
-        return order[at.clip(max=len(order) - 1)]
-
-    chosen = [draw(w, 1)[0]]
-    nearest = D[chosen[0]].astype(float)
-    for _ in range(1, n_objects):
-        candidates = draw(nearest * w, trials)
-        after = np.minimum(nearest, D[candidates])
-        best = int((after @ w).argmin())
-        chosen.append(candidates[best])
-        nearest = after[best]
-    return np.array(chosen)
+    def masses(self, values: Any, apply: Apply) -> np.ndarray:
+        """(n, f) masses of new objects."""
+        blocks = row_blocks(len(values), max(1, _CELLS // len(self.references)), most=None)
+        distances = self.references.dissimilarities
+        return np.concatenate(
+            [self.means.masses(squared(distances(values, a, b), self.square), apply) for a, b in blocks]
+        )

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
-from numba import njit
-
 from evidentia import _parameters as rule
+from evidentia._random import as_random_state
+from evidentia._types import ArrayLike, Metric, Seed
 from evidentia.belief import FocalSets
-from evidentia.cluster.relational._medoids import MEDOID_RULES, MedoidClusterer, Problem
-from evidentia.optimize.blocks import row_blocks
+from evidentia.cluster._base import Task
+from evidentia.cluster._search import Sample
+from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+from evidentia.cluster.neighbors.starts import PEAKS_RULE, positions_from_peaks
+from evidentia.cluster.relational._base import MEDOID_RULES, MedoidClusterer
+from evidentia.cluster.relational._median import MedianMethod, MedianSettings
+from evidentia.dissimilarity.sources import DissimilaritySource
+from evidentia.partition import CredalPartition
 
 __all__ = ["MECM"]
-
-# Sums may be reordered (which vectorises them) but NaN and infinity keep their meaning.
-_REORDER = {"reassoc", "contract"}
 
 
 class MECM(MedoidClusterer):
@@ -44,7 +43,10 @@ class MECM(MedoidClusterer):
         Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
         the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's ``pairwise_distances``, or "precomputed": X is a square matrix of dissimilarities.
+        Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
+        categories and missing cells), or "precomputed": X is a square matrix of dissimilarities.
+    symmetrize : bool, default=False
+        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
     alpha : float >= 0, default=1
         Penalty of large sets: larger values give smaller sets.
     beta : float > 1, default=2
@@ -59,22 +61,22 @@ class MECM(MedoidClusterer):
     n_candidates : int, None or "auto", default="auto"
         How many objects, those of largest plausibility, may become the medoid of a cluster. None: all. "auto": all, or
         500 when there are more than 5,000 objects given by attributes.
-    init : {"medoids", "random", "belief-peaks"}, array of n_clusters positions or CredalPartition, default="medoids"
-        "medoids": from objects far from each other. A start without chance is used once, whatever ``n_init``.
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
+default="medoids"
+        "medoids": from objects far from each other. "belief-peaks": the objects found by `BeliefPeaks`, which knows no
+        weights, or by one with parameters of its own. A start without chance is used once, whatever ``n_init``.
     n_init : int, default=10
         Starts; the smallest objective is kept. Above 2,000 objects the starts compete on a sample of that size and
         the winner goes on with all objects. Starts that make the same partition but for a few objects count as one.
     max_iter : int, default=100
     tol : float, default=1e-6
         Relative change of the objective that ends the iterations.
-    symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
-    n_neighbors : int, default=1
-        For ``focal_sets="selected"``: pairs among the ``n_neighbors`` nearest clusters of each other.
+    n_neighbor_clusters : int, default=1
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
-    n_jobs : int or None
-        Threads; None and -1 use all processors.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -86,7 +88,7 @@ class MECM(MedoidClusterer):
     medoid_indices_ : ndarray of shape (n_clusters,)
         Positions of the medoids, all different.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Attributes of the medoids; absent for precomputed dissimilarities.
+        Attributes of the medoids; absent for precomputed or Gower's dissimilarities.
     focal_sets_ : FocalSets
     delta_ : float
     objective_ : float
@@ -94,6 +96,7 @@ class MECM(MedoidClusterer):
         Objective after every iteration.
     n_iter_ : int
     converged_ : bool
+    n_clusters_ : int
     n_features_in_ : int
 
     References
@@ -112,33 +115,39 @@ class MECM(MedoidClusterer):
     array([5])
     """
 
-    _rules = {**MEDOID_RULES, "gamma": rule.real(0), "eta": rule.real(0, open_low=True)}
+    _rules = {
+        **MEDOID_RULES,
+        "init": MEDOID_RULES["init"] | PEAKS_RULE,
+        "gamma": rule.real(0),
+        "eta": rule.real(0, open_low=True),
+    }
 
     def __init__(
         self,
         n_clusters: int = 2,
         *,
         focal_sets: str | FocalSets = "auto",
-        metric: Any = "euclidean",
+        metric: Metric = "euclidean",
+        symmetrize: bool = False,
         alpha: float = 1.0,
         beta: float = 2.0,
         delta: float | str = "auto",
         gamma: float = 0.5,
         eta: float = 1.0,
         n_candidates: int | str | None = "auto",
-        init: Any = "medoids",
+        init: str | BeliefPeaks | ArrayLike | CredalPartition = "medoids",
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,
-        symmetrize: bool = False,
-        n_neighbors: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        n_neighbor_clusters: int = 1,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
         self.focal_sets = focal_sets
         self.metric = metric
+        self.symmetrize = symmetrize
         self.alpha = alpha
         self.beta = beta
         self.delta = delta
@@ -149,183 +158,12 @@ class MECM(MedoidClusterer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.symmetrize = symmetrize
-        self.n_neighbors = n_neighbors
+        self.n_neighbor_clusters = n_neighbor_clusters
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _remember(self, problem: _Median, model: _Medoids) -> np.ndarray:
-        self.medoid_indices_ = model.medoids
-        self._between_medoids = problem.table.columns(model.medoids)[model.medoids]
-        return model.medoids
-
-    def _costs(self, to_references: np.ndarray) -> np.ndarray:
-        sets = self.focal_sets_.membership[self.focal_sets_.cardinality > 0]
-        costs = np.empty((len(to_references), len(sets)))
-        _fill_costs(to_references, self._between_medoids, sets, self.gamma, self.eta, costs)
-        return costs
-
-
-# ---- compiled kernels -----------------------------------------------------------------------------------------------
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_costs(near, between, sets, gamma, eta, costs):
-    """(n, g) costs for dissimilarities ``near`` (n, c) to the medoids and ``between`` (c, c) them."""
-    g, c = sets.shape
-    for j in range(g):
-        size = 0
-        spread = 0.0
-        for k in range(c):
-            size += sets[j, k]
-            for m in range(k):
-                if sets[j, k] and sets[j, m]:
-                    spread += between[k, m]
-        for i in range(near.shape[0]):
-            total, least, gaps = 0.0, np.inf, 0.0
-            for k in range(c):
-                if not sets[j, k]:
-                    continue
-                square = near[i, k] ** 2
-                total += square
-                least = min(least, square)
-                for m in range(k):
-                    if sets[j, m]:
-                        gaps += abs(near[i, k] - near[i, m])
-            if size == 1:
-                costs[i, j] = total
-            else:
-                ratio = gaps / (eta * spread) if spread > 0 else 0.0
-                costs[i, j] = (gamma * total / size + ratio * least) / (1 + gamma)
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)
-def _totals(rows, weights, near, between, sets, k, gamma, eta, totals):
-    """For every candidate (a row of dissimilarities to all objects) the part of the objective that cluster k has a
-    share in, were the candidate its medoid.
-
-    ``weights`` (h, n) are |A|^alpha m_i(A)^beta for the h sets with cluster k, ``sets`` (h, c) their members, k left
-    out; ``near`` (c, n) dissimilarities to the medoids, of which row k is not used, ``between`` (c, o) from them to
-    the candidates in its first columns and among them in the last c.
-    """
-    h = sets.shape[0]
-    n = near.shape[1]
-    gaps = np.empty(n)
-    for j in range(h):
-        members = np.flatnonzero(sets[j])
-        size = 1 + len(members)
-        # what the other medoids contribute, for each object
-        total, least, apart = np.zeros(n), np.full(n, np.inf), np.zeros(n)
-        others_apart = 0.0
-        for at, a in enumerate(members):
-            for i in range(n):
-                total[i] += near[a, i] ** 2
-                least[i] = min(least[i], near[a, i] ** 2)
-            for b in members[:at]:
-                others_apart += between[a, len(totals) + b]
-                for i in range(n):
-                    apart[i] += abs(near[a, i] - near[b, i])
-        weight = weights[j]
-        for o in range(rows.shape[0]):
-            row = rows[o]
-            value = 0.0
-            if size == 1:
-                for i in range(n):
-                    value += weight[i] * row[i] * row[i]
-                totals[o] += value
-                continue
-            spread = others_apart
-            gaps[:] = apart
-            for a in members:
-                spread += between[a, o]
-                u = near[a]
-                for i in range(n):
-                    gaps[i] += abs(row[i] - u[i])
-            share = 1 / (eta * spread) if spread > 0 else 0.0
-            for i in range(n):
-                square = row[i] * row[i]
-                value += weight[i] * (gamma * (square + total[i]) / size + gaps[i] * share * min(square, least[i]))
-            totals[o] += value / (1 + gamma)
-
-
-# ---- steps ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Medoids:
-    family: FocalSets
-    medoids: np.ndarray
-
-
-class _Median(Problem[_Medoids]):
-    """Steps of MECM."""
-
-    costs_power = 2
-
-    def start(self, family: FocalSets, medoids: np.ndarray) -> _Medoids:
-        return _Medoids(family, np.asarray(medoids, dtype=np.intp))
-
-    def enlarged(self, model: _Medoids, positions: np.ndarray, whole: Problem) -> _Medoids:
-        return replace(model, medoids=positions[model.medoids])
-
-    def with_family(self, model: _Medoids, family: FocalSets) -> _Medoids:
-        return replace(model, family=family)
-
-    def _masses(self, model: _Medoids, near: np.ndarray) -> tuple[np.ndarray, float]:
-        e = self.estimator
-        sets = model.family.membership[model.family.cardinality > 0]
-        costs = np.empty((len(near), len(sets)))
-        between = near[model.medoids]
-        blocks = row_blocks(len(near))
-        self.apply(_fill_costs, [(near[a:b], between, sets, e.gamma, e.eta, costs[a:b]) for a, b in blocks])
-        return self.penalties.masses(costs, model.family, self.apply)
-
-    def masses(self, model: _Medoids) -> np.ndarray:
-        return self._masses(model, self.table.columns(model.medoids))[0]
-
-    def step(self, model: _Medoids) -> tuple[float, _Medoids]:
-        near = self.table.columns(model.medoids)
-        masses, objective = self._masses(model, near)
-        medoids = model.medoids.copy()
-        for k in range(len(medoids)):
-            better = self._best_medoid(k, medoids, near, masses, model.family)
-            if better != medoids[k]:
-                medoids[k] = better
-                near[:, k] = self.table.columns(medoids[[k]])[:, 0]
-        return objective, replace(model, medoids=medoids)
-
-    def _candidate_blocks(self, n_candidates: int) -> list[tuple[int, int]]:
-        """Blocks that fit in memory, but several if there are many candidates, so that threads have work."""
-        size = self.table.blocks_of(n_candidates)[0][1]
-        return row_blocks(n_candidates, min(size, 256), most=None)
-
-    def _best_medoid(self, k: int, medoids: np.ndarray, near: np.ndarray, masses: np.ndarray, family: FocalSets) -> int:
-        """The candidate that lowers the objective most, the present medoid unless there is a better one."""
-        e = self.estimator
-        sets = family.membership[family.membership[:, k]].copy()
-        own = masses[:, family.membership[:, k]]
-        weights = np.ascontiguousarray((own**e.beta * sets.sum(axis=1) ** e.alpha).T)
-        sets[:, k] = False
-        plausible = own.sum(axis=1)
-        limited = self.candidates(plausible)
-        objects = np.arange(self.table.n) if limited is None else np.union1d(limited, medoids[k])
-        others = np.delete(medoids, k)
-        if len(others):  # two clusters cannot have the same medoid, nor twins
-            objects = objects[~self.taken(others)[objects] | (objects == medoids[k])]
-        totals = np.zeros(len(objects))
-        to_medoids = np.ascontiguousarray(near.T)
-
-        def work(start: int, stop: int) -> None:
-            rows = self.table.block(objects[start:stop])
-            between = np.hstack([to_medoids[:, objects[start:stop]], to_medoids[:, medoids]])
-            _totals(rows, weights, to_medoids, between, sets, k, e.gamma, e.eta, totals[start:stop])
-
-        self.apply(work, self._candidate_blocks(len(objects)))
-        here = float(totals[np.searchsorted(objects, medoids[k])])
-        best = int(totals.argmin())
-        # rounding must not make two equally good objects take turns
-        return int(objects[best]) if totals[best] < here * (1 - 1e-12) else int(medoids[k])
-
-
-MECM._problem = _Median
+    def _method(self, sample: Sample[DissimilaritySource], task: Task) -> MedianMethod:
+        init = positions_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
+        settings = MedianSettings(gamma=self.gamma, eta=self.eta, **self._shared_settings(task, init))
+        return MedianMethod(settings, sample, as_random_state(self.random_state), task.apply)

@@ -1,0 +1,248 @@
+"""What the medoid methods share: starts, a sample on which they compete, and the choice of central objects."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Generic, Self, TypeVar
+
+import numpy as np
+
+from evidentia._types import ArrayLike
+from evidentia.belief import FocalSets
+from evidentia.cluster import _starts
+from evidentia.cluster._families import require_singletons
+from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster._medoid_starts import medoid_starts
+from evidentia.cluster._search import Method, Sample
+from evidentia.cluster.relational._compared import ComparedObjects
+from evidentia.cluster.relational._matrices import check_different_objects, pair_quantile
+from evidentia.cluster.relational._medoid_model import MedoidModel
+from evidentia.dissimilarity.sources import DissimilaritySource
+from evidentia.optimize.blocks import Apply
+from evidentia.optimize.descent import Run
+from evidentia.partition import CredalPartition
+
+__all__ = ["MedoidSettings", "Representatives", "Medoids", "MedoidDescent", "PlainMedoidDescent", "MedoidMethod"]
+
+SAMPLE_SIZE = 2_000  # objects on which starts compete
+_MANY_CANDIDATES = 500  # for each cluster, of more objects than the whole matrix holds
+_QUANTILE = 0.95  # of the dissimilarities: delta="auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MedoidSettings:
+    """What a user may set. ``delta`` is None if it follows from the data; ``init`` is the name of a way to draw
+    starts, or the positions of objects or the partition to start from."""
+
+    n_clusters: int
+    power: float = 1.0
+    alpha: float
+    beta: float
+    delta: float | None
+    n_candidates: int | str | None
+    init: str | ArrayLike | CredalPartition
+    n_init: int
+    max_iter: int
+    tol: float
+
+
+@dataclass(frozen=True)
+class Representatives:
+    """What represents the clusters while a method descends; ``step`` holds the penalties and the family."""
+
+    step: MassStep
+
+
+@dataclass(frozen=True)
+class Medoids(Representatives):
+    """One object a cluster, by its position."""
+
+    positions: np.ndarray
+
+
+State = TypeVar("State", bound=Representatives)
+Settings = TypeVar("Settings", bound=MedoidSettings)
+
+
+class MedoidDescent(ABC, Generic[Settings, State]):
+    """Some objects, all or a sample of them, and how a method descends there."""
+
+    def __init__(self, settings: Settings, objects: ComparedObjects, apply: Apply):
+        self.settings, self.objects, self.apply = settings, objects, apply
+
+    @abstractmethod
+    def start(self, step: MassStep, medoids: np.ndarray) -> State:
+        """What one object for each cluster stands for."""
+
+    @abstractmethod
+    def run(self, start: State) -> Run[State]:
+        """From a start to the end."""
+
+    @abstractmethod
+    def enlarged(self, state: State, positions: np.ndarray, whole: Self) -> State:
+        """The same for more objects, among which those of this descent are at ``positions``."""
+
+    @abstractmethod
+    def fitted(self, state: State) -> MedoidModel:
+        """What is left for new objects."""
+
+    def candidates(self, scores: np.ndarray) -> np.ndarray | None:
+        """Objects that may become the medoid of a cluster: all (None), or those of largest score."""
+        wanted = self.settings.n_candidates
+        if wanted == "auto":
+            wanted = None if self.objects.matrix is not None else _MANY_CANDIDATES
+        if wanted is None or int(wanted) >= len(self.objects):
+            return None
+        return np.sort(np.argsort(-scores, kind="stable")[: int(wanted)])
+
+    def central(self, weights: np.ndarray) -> np.ndarray:
+        """For each column of (n, c) weights the object with the least weighted sum of dissimilarities; those of the
+        objects themselves come on top.
+
+        Two clusters cannot have the same object, nor twins: the second takes its next best.
+        """
+        weights = weights * self.objects.weights[:, None]
+        free = self.objects.weights > 0
+        limited = [self.candidates(column) for column in weights.T]
+        everyone = self.objects.sums(weights, None) if limited[0] is None else None
+        medoids = np.empty(weights.shape[1], dtype=np.intp)
+        for k, candidates in enumerate(limited):
+            totals = everyone[k] if everyone is not None else self.objects.sums(weights[:, [k]], candidates)[0]
+            best = np.where(free if candidates is None else free[candidates], totals, np.inf).argmin()
+            medoids[k] = best if candidates is None else candidates[best]
+            free &= ~self.taken(medoids[[k]])
+        return medoids
+
+    def taken(self, medoids: np.ndarray) -> np.ndarray:
+        """Whether each object is one of the medoids, or a twin of one."""
+        taken = self.objects.columns(medoids).min(axis=1) <= 0
+        taken[medoids] = True
+        return taken
+
+
+class PlainMedoidDescent(MedoidDescent[Settings, Medoids]):
+    """Descends with one medoid for each cluster."""
+
+    def start(self, step: MassStep, medoids: np.ndarray) -> Medoids:
+        return Medoids(step, np.asarray(medoids, dtype=np.intp))
+
+    def enlarged(self, state: Medoids, positions: np.ndarray, whole: Self) -> Medoids:
+        return replace(state, positions=positions[state.positions])
+
+
+class MedoidMethod(Method[State, State], Generic[Settings, State]):
+    """A medoid method: `_descent` says which."""
+
+    cost_power = 1  # costs are the dissimilarities, raised already, to this power
+
+    def __init__(
+        self, settings: Settings, sample: Sample[DissimilaritySource], rng: np.random.RandomState, apply: Apply
+    ):
+        self.settings, self.source, self.rng, self.apply = settings, sample.values, rng, apply
+        n = len(self.source)
+        whole = ComparedObjects(self.source, settings.power, np.ones(n) if sample.weights is None else sample.weights)
+        check_different_objects(lambda i: whole.columns(np.array([i]))[:, 0], whole.weights, settings.n_clusters)
+        self.positions, part = np.arange(n), whole
+        if n > SAMPLE_SIZE:
+            self.positions, weights = _starts.sample_in_order(whole.order, whole.weights, SAMPLE_SIZE, rng)
+            part = whole.subset(self.positions, weights)
+        assert part.matrix is not None
+        costs = part.matrix**self.cost_power
+        self.zero = 1e-12 * float(costs.mean())
+        if settings.delta is None:  # any will do if there are twins only
+            self.delta2 = pair_quantile(costs, sample.kernel_weights if part is whole else weights, _QUANTILE) or 1.0
+        else:
+            self.delta2 = settings.delta**2
+        self.whole = self._descent(whole)
+        self.part = self.whole if part is whole else self._descent(part)
+
+    @abstractmethod
+    def _descent(self, objects: ComparedObjects) -> MedoidDescent[Settings, State]: ...
+
+    @property
+    def delta(self) -> float:
+        return float(np.sqrt(self.delta2))
+
+    def _mass_step(self, family: FocalSets) -> MassStep:
+        require_singletons(family)
+        return MassStep(family, self.settings.alpha, self.settings.beta, self.delta2, self.zero)
+
+    # ---- starts ---------------------------------------------------------------------------------------------------
+
+    def given_start(self, family: FocalSets) -> State | None:
+        init = self.settings.init
+        return None if isinstance(init, str) else self.whole.start(self._mass_step(family), self._given_medoids(init))
+
+    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[State], int]:
+        step, medoids = self._mass_step(family), self._drawn_medoids()
+        return (self.part.start(step, chosen) for chosen in medoids), len(medoids)
+
+    def _drawn_medoids(self) -> list[np.ndarray]:
+        """Positions in the sample, drawn along an order that has nothing to do with the rows."""
+        s, objects = self.settings, self.part.objects
+        order = objects.order[objects.weights[objects.order] > 0]
+        assert objects.matrix is not None
+        D, weights = np.ascontiguousarray(objects.matrix[np.ix_(order, order)]), objects.weights[order]
+        rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
+        if s.init == "medoids":
+            drawn = medoid_starts(D, s.n_clusters, s.n_init, rng, weights)
+        else:
+            drawn = [_different_objects(D, weights, s.n_clusters, rng) for _ in range(s.n_init)]
+        return [order[places] for places in drawn]
+
+    def _given_medoids(self, init: ArrayLike | CredalPartition) -> np.ndarray:
+        n, c = len(self.source), self.settings.n_clusters
+        if isinstance(init, CredalPartition):
+            _starts.check_partition(init, n, c)
+            return self.whole.central(init.pignistic() ** self.settings.beta)
+        medoids = _starts.checked_positions(init, n, c)
+        twins = np.argwhere(np.tril(self.whole.objects.columns(medoids)[medoids] <= 0, -1))
+        if len(twins):
+            a, b = medoids[twins[0]]
+            raise ValueError(f"init must hold different objects, got {b} and {a}, which do not differ at all")
+        return medoids
+
+    # ---- runs -----------------------------------------------------------------------------------------------------
+
+    def compete(self, start: State) -> Run[State]:
+        return self.part.run(start)
+
+    def completed(self, best: Run[State]) -> Run[State]:
+        if self.part is self.whole:
+            return best
+        return self.descend(self.part.enlarged(best.model, self.positions, self.whole))
+
+    def descend(self, start: State) -> Run[State]:
+        return self.whole.run(start)
+
+    def extended(self, run: Run[State], family: FocalSets) -> Run[State]:
+        return self.descend(replace(run.model, step=self._mass_step(family)))
+
+    # ---- results --------------------------------------------------------------------------------------------------
+
+    def partition(self, run: Run[State]) -> CredalPartition:
+        model, masses = self.result(run)
+        return CredalPartition.unchecked(masses, model.family)
+
+    def result(self, run: Run[State]) -> tuple[MedoidModel, np.ndarray]:
+        model = self.whole.fitted(run.model)
+        values = self.source.objects if self.source.matrix is None else self.source.matrix
+        return model, model.masses(values, self.apply)
+
+    def attributes_of(self, positions: np.ndarray) -> np.ndarray | None:
+        """Attributes of some objects; None for dissimilarities without any, or of mixed tables."""
+        objects = self.source.objects
+        return objects[positions] if isinstance(objects, np.ndarray) else None
+
+
+def _different_objects(D: np.ndarray, weights: np.ndarray, n_objects: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions drawn in proportion to the weights, without twins."""
+    chances = weights.copy()
+    chosen = np.empty(n_objects, dtype=np.intp)
+    for k in range(n_objects):
+        reach = np.cumsum(chances)
+        chosen[k] = np.searchsorted(reach, rng.random() * reach[-1], side="right").clip(max=len(D) - 1)
+        chances[D[chosen[k]] <= 0] = 0
+    return chosen
