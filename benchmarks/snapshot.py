@@ -181,7 +181,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     yield "egmm-float32-weights", lambda: c.EGMM(3, **seed), single, weighted, single[::7]
     yield "egmm-selected", lambda: c.EGMM(15, focal_sets="selected", n_init=3, **seed), large, {}, large[::97]
     yield "bootclus", lambda: c.BootClus(3, n_bootstraps=50, **seed), iris, {}, iris[::7] + 0.1
-    yield "bootclus-partners", lambda: c.BootClus(4, n_bootstraps=40, n_pairs=60, mixture="VVV", **seed), four, {}, None
+    yield (
+        "bootclus-partners",
+        lambda: c.BootClus(4, n_bootstraps=40, n_partners=60, mixture="VVV", **seed),
+        four,
+        {},
+        None,
+    )
     yield "bootclus-selected", lambda: c.BootClus(None, n_bootstraps=30, focal_sets="selected", **seed), iris, {}, None
 
 

@@ -121,9 +121,9 @@ def examples_3_and_4(run: Run) -> None:
 
 def _claims(run: Run, found: BeliefPeaks, networks: list[dict[str, Any]]) -> None:
     table = run.table("claim", "on", quantity="value", short=None, form=".3f")
-    classes = len(np.unique(fourclass()[1][found.peaks_]))
-    objects = ", ".join(map(str, np.sort(found.peaks_ + 1)))
-    ours = f"{len(found.peaks_)}, in {classes} classes (objects {objects})"
+    classes = len(np.unique(fourclass()[1][found.peak_indices_]))
+    objects = ", ".join(map(str, np.sort(found.peak_indices_ + 1)))
+    ours = f"{len(found.peak_indices_)}, in {classes} classes (objects {objects})"
     table.add("peaks of belief", "fourclass", paper="4", ours=ours)
     table.add("ARI", "fourclass", ours=summary(networks, "ari"))
     new, correct = "1000 new vectors", "“correctly identified”"

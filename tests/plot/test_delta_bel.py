@@ -32,7 +32,7 @@ def X():
 def test_automatic_peaks(X):
     model = BeliefPeaks().fit(X)
     display = DeltaBelDisplay.from_estimator(model)
-    peaks, others = model.peaks_, np.setdiff1d(np.arange(300), model.peaks_)
+    peaks, others = model.peak_indices_, np.setdiff1d(np.arange(300), model.peak_indices_)
     plane = np.column_stack([model.belief_, model.delta_])
     np.testing.assert_array_equal(display.peak_points_.get_offsets(), plane[peaks])
     np.testing.assert_array_equal(display.points_.get_offsets(), plane[others])
@@ -85,7 +85,7 @@ def test_without_peaks_and_flat():
 def test_errors(X):
     with pytest.raises(NotFittedError):
         DeltaBelDisplay.from_estimator(BeliefPeaks())
-    with pytest.raises(TypeError, match="estimator must have belief_, delta_, peaks_, got KMeans"):
+    with pytest.raises(TypeError, match="estimator must have belief_, delta_, peak_indices_, got KMeans"):
         DeltaBelDisplay.from_estimator(KMeans(2, n_init=1).fit(X))
     with pytest.raises(TypeError):
         DeltaBelDisplay.from_estimator(SimpleNamespace())

@@ -123,9 +123,9 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
             task = Task(self._number_of_clusters(sample), labels, known, apply)
             method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
             self._model, masses = method.result(run)
-        self._set_result(run, masses, sample.index)
-        for name, value in self._attributes(method, self._model).items():
-            setattr(self, name, value)
+            self._set_result(run, masses, sample.index)
+            for name, value in self._attributes(method, self._model).items():
+                setattr(self, name, value)
         remarks: list[tuple[type[Warning], str]] = [
             (UserWarning, f"{type(self).__name__}: {words}") for words in method.remarks(self._model)
         ]

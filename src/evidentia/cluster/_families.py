@@ -9,10 +9,10 @@ from functools import partial
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition, nearest_pairs
 
-__all__ = ["NAMES", "Families", "families_of", "named_family", "require_singletons"]
+__all__ = ["NAMES", "PAIRS_UP_TO", "Families", "families_of", "named_family", "require_singletons"]
 
 NAMES = ("auto", "simple", "pairs", "full", "selected")
-_PAIRS_UP_TO = 4  # clusters, for "auto"
+PAIRS_UP_TO = 4  # clusters, for "auto"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool 
     """
     if name == "full":
         return FocalSets.full(n_clusters, empty=empty)
-    if name == "pairs" or (name == "auto" and n_clusters <= _PAIRS_UP_TO):
+    if name == "pairs" or (name == "auto" and n_clusters <= PAIRS_UP_TO):
         return FocalSets.pairs(n_clusters, empty=empty, omega=omega)
     return FocalSets.simple(n_clusters, empty=empty)
 

@@ -28,6 +28,7 @@ from evidentia.dissimilarity.sources import (
     SparseSource,
     check_square,
     check_values,
+    rounding,
 )
 
 __all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags"]
@@ -35,6 +36,7 @@ __all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags"]
 METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v))
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
+_PROBES = 8  # objects between which a function of the user's is tried
 
 
 class DissimilarityInput:
@@ -91,7 +93,10 @@ class DissimilarityInput:
             if self.centered:
                 self.origin = values.mean(axis=0, dtype=float).astype(values.dtype)
                 values = values - self.origin
-            return AttributeSource(values, self.metric)
+            source = AttributeSource(values, self.metric)
+            if callable(self.metric):
+                _try_metric(source)
+            return source
         if sparse.issparse(values):
             if values.shape[0] != values.shape[1]:
                 raise ValueError(f"X must be a square matrix of dissimilarities, got shape {values.shape}")
@@ -107,6 +112,10 @@ class DissimilarityInput:
             return self._new_dissimilarities(estimator, X, or_width)
         values = self._validated(estimator, X, reset=False)
         return values if self.origin is None else values - self.origin
+
+    def attributes(self, estimator: BaseEstimator, X: TableLike, which: np.ndarray) -> np.ndarray:
+        """Attributes of some of the objects of a fit, as they were given."""
+        return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
         D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False)
@@ -137,6 +146,22 @@ class DissimilarityInput:
     def _check_fewest(self, n: int) -> None:
         if n < self.fewest:
             raise ValueError(f"X has {n} objects, but at least {self.fewest} are needed")
+
+
+def _try_metric(source: AttributeSource) -> None:
+    """Refuse a function that is not a dissimilarity, as some of the objects show."""
+    which = np.unique(np.linspace(0, len(source) - 1, _PROBES).astype(int))
+    D = source.block(which, which)
+    smallest = rounding(source.dtype) * float(D.max())
+    i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
+    if abs(D[i, j] - D[j, i]) > smallest:
+        raise ValueError(
+            f"metric must be symmetric: it gave {D[i, j]:.6g} from object {which[i]} to object {which[j]}, "
+            f"but {D[j, i]:.6g} the other way"
+        )
+    i = np.diagonal(D).argmax()
+    if D[i, i] > smallest:
+        raise ValueError(f"metric must give 0 for an object and itself, but gave {D[i, i]:.6g} for object {which[i]}")
 
 
 def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:

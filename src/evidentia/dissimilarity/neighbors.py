@@ -1,7 +1,7 @@
 """Nearest neighbours of the objects of a source of dissimilarities, exact or approximate.
 
 `finder` chooses how they are found. What it gives answers for some of the objects at a time; `Neighbors.of_all` asks
-it for all of them, and `exact_index` serves objects that are not in the source.
+it for all of them. New objects are served by `evidentia.dissimilarity.reference_neighbors`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,21 @@ import numpy as np
 from numba import njit
 
 from evidentia._random import as_random_state
-from evidentia.dissimilarity.sources import AttributeSource, MatrixSource
+from evidentia._types import Seed
+from evidentia.dissimilarity.block_neighbors import BlockFinder, needs_blocks
+from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, check_values
 from evidentia.optimize.blocks import n_threads, row_blocks
 
-__all__ = ["Neighbors", "Finder", "ExactFinder", "ApproximateFinder", "finder", "exact_index", "safe_jobs"]
+__all__ = [
+    "Neighbors",
+    "Finder",
+    "ExactFinder",
+    "ApproximateFinder",
+    "finder",
+    "exact_index",
+    "safe_jobs",
+    "check_neighbors",
+]
 
 _TREE_DIMENSIONS = 6  # in more dimensions a tree visits most of its leaves, and plain comparison is faster
 _APPROXIMATE_FROM = 100_000  # objects in many dimensions, from where approximate neighbours save time
@@ -40,13 +51,13 @@ class Finder(Protocol):
 
 
 def finder(
-    source: AttributeSource | MatrixSource, neighbors: str = "auto", random_state: Any = None, n_jobs: int | None = None
+    source: DissimilaritySource, neighbors: str = "auto", random_state: Seed = None, n_jobs: int | None = None
 ) -> Finder:
     """How to find the neighbours of the objects of a source.
 
     Parameters
     ----------
-    source : AttributeSource or MatrixSource
+    source : DissimilaritySource
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         "approximate": nearest-neighbour descent (needs ``evidentia[neighbors]``), for attributes and a metric by name.
         "auto": exact, unless there are more than 100,000 objects with more than six attributes, the metric is
@@ -54,7 +65,7 @@ def finder(
     random_state : int, RandomState, Generator or None
         For approximate neighbours; exact ones draw nothing from it.
     n_jobs : int or None
-        Threads; None and -1 use all processors.
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
     Returns
     -------
@@ -80,18 +91,16 @@ def finder(
     [1, 0, 3, 2]
     """
     if neighbors == "exact" or (neighbors == "auto" and not _pays_to_approximate(source)):
-        return ExactFinder(source, n_jobs)
-    if isinstance(source, MatrixSource) or not isinstance(source.metric, str):
-        metric = "precomputed" if isinstance(source, MatrixSource) else source.metric
-        raise ValueError(f"neighbors='approximate' needs attributes and a metric by name, got {metric!r}")
+        return BlockFinder(source, n_jobs) if needs_blocks(source) else ExactFinder(source, n_jobs)
+    if not isinstance(source, AttributeSource) or not isinstance(source.metric, str):
+        raise ValueError(f"neighbors='approximate' needs attributes and a metric by name, got {source.metric!r}")
     return ApproximateFinder(source, as_random_state(random_state), n_jobs)
 
 
-def _pays_to_approximate(source: AttributeSource | MatrixSource) -> bool:
-    if isinstance(source, MatrixSource) or len(source) <= _APPROXIMATE_FROM:
+def _pays_to_approximate(source: DissimilaritySource) -> bool:
+    if not source.is_euclidean or len(source) <= _APPROXIMATE_FROM:
         return False
-    many = source.metric == "euclidean" and source.objects.shape[1] > _TREE_DIMENSIONS
-    return many and find_spec("pynndescent") is not None
+    return source.objects.shape[1] > _TREE_DIMENSIONS and find_spec("pynndescent") is not None
 
 
 class ExactFinder:
@@ -99,7 +108,7 @@ class ExactFinder:
 
     kind = "exact"
 
-    def __init__(self, source: AttributeSource | MatrixSource, n_jobs: int | None = None):
+    def __init__(self, source: DissimilaritySource, n_jobs: int | None = None):
         self._table = source.matrix if isinstance(source, MatrixSource) else source.objects
         self._index = exact_index(source, n_jobs)
 
@@ -140,12 +149,13 @@ class ApproximateFinder:
         return ExactFinder(self._source, self._n_jobs)
 
 
-def exact_index(source: AttributeSource | MatrixSource, n_jobs: int | None = None) -> Any:
+def exact_index(source: DissimilaritySource, n_jobs: int | None = None) -> Any:
     """scikit-learn's `NearestNeighbors`, fitted to the objects of a source: its ``kneighbors`` takes any objects."""
     from sklearn.neighbors import NearestNeighbors
 
     if isinstance(source, MatrixSource):
         return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(source.matrix)
+    assert isinstance(source, AttributeSource)
     plain = source.metric == "euclidean" and source.objects.shape[1] > _TREE_DIMENSIONS
     return NearestNeighbors(
         algorithm="brute" if plain else "auto",
@@ -185,6 +195,7 @@ class Neighbors:
         for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
             rows = np.arange(start, stop)
             index, distance = find(rows, n_neighbors + 1)
+            check_neighbors(index, distance, n)
             _drop_self(rows, index, distance, kept.index[start:stop], kept.distance[start:stop])
         return kept
 
@@ -194,6 +205,17 @@ class Neighbors:
         below = int(place)
         above = min(below + 1, self.distance.shape[1] - 1)
         return self.distance[:, below] + (place - below) * (self.distance[:, above] - self.distance[:, below])
+
+
+def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
+    """Positions among n objects, and distances that are numbers.
+
+    A tree leaves places unset where the metric gives no number or breaks the triangle inequality; compiled loops would
+    then read beyond the end of an array.
+    """
+    check_values(distance, "metric")
+    if index.size and (index.min() < 0 or index.max() >= n):
+        raise ValueError("metric gave dissimilarities between which no nearest neighbours could be found")
 
 
 @njit(cache=True, nogil=True)

@@ -89,7 +89,7 @@ class DeltaBelDisplay:
         Parameters
         ----------
         estimator : fitted BeliefPeaks
-            Or any with ``belief_``, ``delta_`` and ``peaks_``; thresholds are drawn where it has them.
+            Or any with ``belief_``, ``delta_`` and ``peak_indices_``; thresholds are drawn where it has them.
         ax : Matplotlib axes, optional
             Where to draw; on a new figure by default.
         **options
@@ -102,13 +102,13 @@ class DeltaBelDisplay:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(estimator)
-        missing = [name for name in ("belief_", "delta_", "peaks_") if not hasattr(estimator, name)]
+        missing = [name for name in ("belief_", "delta_", "peak_indices_") if not hasattr(estimator, name)]
         if missing:
             raise TypeError(f"estimator must have {', '.join(missing)}, got {type(estimator).__name__}")
         display = cls(
             belief=estimator.belief_,
             delta=estimator.delta_,
-            peaks=estimator.peaks_,
+            peaks=estimator.peak_indices_,
             min_belief=getattr(estimator, "min_belief_", None),
             min_delta=getattr(estimator, "min_delta_", None) or None,  # 0 is no threshold
             min_prominence=getattr(estimator, "min_prominence_", None) or None,

@@ -4,6 +4,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -11,8 +12,10 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia.cluster import BeliefPeaks, belief_peaks
+from evidentia.cluster import BeliefPeaks
+from evidentia.cluster.neighbors import _peaks
 from evidentia.dissimilarity import neighbors
+from evidentia.dissimilarity.gower import gower_matrix
 
 
 def expected_failures(estimator):
@@ -74,11 +77,11 @@ def test_reference(reference, name):
 def test_published_peaks_of_fourclass(shared_data):
     X, _ = shared_data("fourclass")
     model = BeliefPeaks(n_neighbors=50, q=0.9).fit(X)
-    assert (model.peaks_ + 1).tolist() == [132, 386, 252, 57]
-    np.testing.assert_allclose(model.belief_[model.peaks_], [0.5151, 0.5136, 0.5089, 0.5085], atol=5e-5)
-    np.testing.assert_allclose(model.delta_[model.peaks_], [4.460, 4.460, 4.127, 3.000], atol=5e-4)
-    assert model.prominence_[model.peaks_].min() > 3 * np.sort(model.prominence_)[-5]
-    np.testing.assert_array_equal(model.cluster_centers_, X[model.peaks_])
+    assert (model.peak_indices_ + 1).tolist() == [132, 386, 252, 57]
+    np.testing.assert_allclose(model.belief_[model.peak_indices_], [0.5151, 0.5136, 0.5089, 0.5085], atol=5e-5)
+    np.testing.assert_allclose(model.delta_[model.peak_indices_], [4.460, 4.460, 4.127, 3.000], atol=5e-4)
+    assert model.prominence_[model.peak_indices_].min() > 3 * np.sort(model.prominence_)[-5]
+    np.testing.assert_array_equal(model.cluster_centers_, X[model.peak_indices_])
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "cosine", "seuclidean", "mahalanobis", "callable"])
@@ -110,12 +113,12 @@ def test_search_in_growing_neighborhoods_and_in_blocks(monkeypatch, blobs):
 
     monkeypatch.setattr(neighbors.ExactFinder, "__call__", spy)
     monkeypatch.setattr(neighbors, "_QUERY_ROWS", 64)
-    monkeypatch.setattr(belief_peaks, "_CELLS", 300)
+    monkeypatch.setattr(_peaks, "_CELLS", 300)
     model = BeliefPeaks(n_neighbors=2, n_clusters=5).fit(X)
     assert {k for _, k in asked} >= {3, 8, 32}
     assert max(rows for rows, k in asked if k == 3) == 64
     np.testing.assert_allclose(model.delta_, expected.delta_, rtol=1e-13)
-    for name in ("belief_", "nearest_higher_", "labels_", "peaks_"):
+    for name in ("belief_", "nearest_higher_", "labels_", "peak_indices_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
 
 
@@ -134,8 +137,8 @@ def _kth_distance(X, k):
 def test_automatic_number_of_clusters(shared_data, name, n_clusters):
     X, y = shared_data(name)
     model = BeliefPeaks().fit(X)
-    assert model.n_clusters_ == len(model.peaks_) == n_clusters
-    assert n_centres_found(X, y, model.peaks_) == n_clusters
+    assert model.n_clusters_ == len(model.peak_indices_) == n_clusters
+    assert n_centres_found(X, y, model.peak_indices_) == n_clusters
 
 
 @pytest.mark.parametrize("n_neighbors", [30, 40, 50, 60, 70])
@@ -150,7 +153,7 @@ def test_hundred_thousand_objects(shared_data):
     model = BeliefPeaks().fit(X)
     assert time.perf_counter() - start < 60
     assert abs(model.n_clusters_ - 100) <= 3
-    assert n_centres_found(X, y, model.peaks_) >= 97
+    assert n_centres_found(X, y, model.peak_indices_) >= 97
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
@@ -160,9 +163,9 @@ def test_given_number_of_clusters(blobs):
     assert model.n_clusters_ == 5
     for n_clusters in (1, 3, 5, 8, 300):
         other = BeliefPeaks(n_clusters).fit(X)
-        assert len(other.peaks_) == other.n_clusters_ == n_clusters
+        assert len(other.peak_indices_) == other.n_clusters_ == n_clusters
         assert set(other.labels_) == set(range(n_clusters))
-        np.testing.assert_array_equal(other.peaks_[:5], model.peaks_[:n_clusters])
+        np.testing.assert_array_equal(other.peak_indices_[:5], model.peak_indices_[:n_clusters])
     assert adjusted_rand_score(y, model.labels_) > 0.95
     last, following = np.sort(model.prominence_)[::-1][4:6]
     assert following < model.min_prominence_ < last
@@ -173,11 +176,11 @@ def test_thresholds(blobs):
     model = BeliefPeaks(min_belief=0.3, min_delta=1.0).fit(X)
     expected = np.flatnonzero((model.belief_ >= 0.3) & (model.delta_ >= 1))
     assert len(expected) >= 5
-    assert set(model.peaks_) == set(expected)
-    assert (np.diff(model.prominence_[model.peaks_]) <= 0).all()
+    assert set(model.peak_indices_) == set(expected)
+    assert (np.diff(model.prominence_[model.peak_indices_]) <= 0).all()
     assert (model.min_belief_, model.min_delta_, model.min_prominence_) == (0.3, 1.0, None)
     few = BeliefPeaks(2, min_belief=0.3, min_delta=1.0).fit(X)
-    np.testing.assert_array_equal(few.peaks_, model.peaks_[:2])
+    np.testing.assert_array_equal(few.peak_indices_, model.peak_indices_[:2])
     only_delta = BeliefPeaks(min_delta=1.0).fit(X)
     assert only_delta.min_belief_ == np.median(model.belief_)
     with pytest.raises(ValueError, match="min_delta=1000 must be reached by at least 1 objects, got 0; the largest"):
@@ -187,7 +190,7 @@ def test_thresholds(blobs):
 def test_outliers_are_no_peaks(blobs):
     X = np.vstack([blobs[0], [[300.0, 300, 300]]])
     model = BeliefPeaks(6).fit(X)
-    assert 300 not in model.peaks_
+    assert 300 not in model.peak_indices_
     assert model.delta_[300] > 300
     assert model.belief_[300] < 0.01
 
@@ -204,11 +207,11 @@ def test_one_cluster():
 
 def test_labels_follow_the_nearest_object_of_higher_belief(blobs):
     model = BeliefPeaks().fit(blobs[0])
-    np.testing.assert_array_equal(model.labels_[model.peaks_], np.arange(5))
-    others = np.setdiff1d(np.arange(300), model.peaks_)
+    np.testing.assert_array_equal(model.labels_[model.peak_indices_], np.arange(5))
+    others = np.setdiff1d(np.arange(300), model.peak_indices_)
     np.testing.assert_array_equal(model.labels_[others], model.labels_[model.nearest_higher_[others]])
     (top,) = np.flatnonzero(model.nearest_higher_ == -1)
-    assert top == model.belief_.argmax() == model.peaks_[0]
+    assert top == model.belief_.argmax() == model.peak_indices_[0]
     assert model.delta_[top] == np.delete(model.delta_, top).max()
 
 
@@ -218,7 +221,7 @@ def test_permuting_objects_permutes_results(blobs):
     a, b = BeliefPeaks().fit(X), BeliefPeaks().fit(X[shuffle])
     np.testing.assert_allclose(b.belief_, a.belief_[shuffle], rtol=1e-12)
     np.testing.assert_array_equal(b.labels_, a.labels_[shuffle])
-    np.testing.assert_array_equal(shuffle[b.peaks_], a.peaks_)
+    np.testing.assert_array_equal(shuffle[b.peak_indices_], a.peak_indices_)
 
 
 def test_same_result_whatever_the_threads(blobs):
@@ -240,12 +243,35 @@ def test_predict(blobs):
     assert not hasattr(relational, "cluster_centers_")
 
 
+def test_tables_with_categories_and_gaps():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 40)
+    table = pd.DataFrame({"x": rng.normal(6 * y, 1), "size": rng.normal(-4 * y, 1), "kind": np.array(list("abc"))[y]})
+    table.loc[::7, "x"] = np.nan
+    model = BeliefPeaks(metric="gower").fit(table)
+    given = BeliefPeaks(metric="precomputed").fit(gower_matrix(table))
+    for name in ("belief_", "nearest_higher_", "peak_indices_", "labels_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(given, name))
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert not hasattr(model, "cluster_centers_")
+    np.testing.assert_array_equal(model.predict(table), model.labels_)
+    new = pd.DataFrame({"x": [np.nan, 6.0], "size": [-8.0, -4.0], "kind": ["c", None]})
+    np.testing.assert_array_equal(model.predict(new), model.labels_[[100, 50]])
+
+
+def test_the_table_of_the_user_is_not_remembered(blobs):
+    table = blobs[0].copy()
+    model = BeliefPeaks(metric="cityblock").fit(table)
+    table[:] = 0
+    np.testing.assert_array_equal(model.predict(blobs[0]), model.labels_)
+
+
 def test_twins_and_ties():
     X = np.repeat([[0.0, 0], [5, 5], [9, 0]], 20, axis=0)
     model = BeliefPeaks().fit(X)
     assert model.n_clusters_ == 3
     np.testing.assert_array_equal(model.labels_.reshape(3, 20), np.repeat(model.labels_[::20, None], 20, axis=1))
-    assert model.peaks_.tolist() == [0, 20, 40]  # all are believed alike: the first of each wins
+    assert model.peak_indices_.tolist() == [0, 20, 40]  # all are believed alike: the first of each wins
     one = BeliefPeaks().fit(np.ones((10, 2)))
     assert one.n_clusters_ == 1
     assert np.isfinite(one.belief_).all()
@@ -341,6 +367,22 @@ def test_automatic_number_of_neighbors():
 def test_errors(parameters, words):
     with pytest.raises(ValueError, match=words):
         BeliefPeaks(**parameters).fit(np.random.default_rng(0).normal(size=(30, 2)))
+
+
+def test_a_metric_that_gives_no_numbers():
+    """The attribute that does not vary has no variance to divide by; this used to end the process."""
+    X = np.column_stack([np.random.default_rng(0).normal(size=(42, 2)), np.ones(42)])
+    with pytest.raises(ValueError, match="metric gave dissimilarities that are NaN or infinite"):
+        BeliefPeaks(3, metric="seuclidean").fit(X)
+
+
+def test_a_failed_fit_changes_nothing(blobs):
+    model = BeliefPeaks().fit(blobs[0])
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match="must be reached by at least 1 objects"):
+        model.set_params(min_delta=1e6).fit(blobs[0][:50])
+    assert vars(model) == before | {"min_delta": 1e6}
+    np.testing.assert_array_equal(model.predict(blobs[0]), model.labels_)
 
 
 def test_asymmetric_dissimilarities(blobs):

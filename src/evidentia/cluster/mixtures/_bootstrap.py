@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from evidentia._types import Advance
+from evidentia.cluster.mixtures import _kernels
 from evidentia.mixture.em import GaussianParameters, fit_em
-from evidentia.optimize.blocks import n_threads, row_blocks
+from evidentia.optimize.blocks import Apply, n_threads, row_blocks
 
 __all__ = ["Bootstraps", "bootstrap_mixture"]
 
@@ -21,7 +22,7 @@ _SAMPLES_A_TASK = 10
 _ROWS = 64  # objects whose probabilities are computed together
 
 
-class _Problem(NamedTuple):
+class _Refit(NamedTuple):
     """What every sample is drawn from, where its fit starts, and how it is fitted; can be sent to other processes."""
 
     data: np.ndarray
@@ -70,13 +71,14 @@ class Bootstraps:
     def n_clusters(self) -> int:
         return int(self.proportions.shape[1])
 
-    def posteriors(self, X: np.ndarray, apply: Callable | None = None) -> np.ndarray:
+    def posteriors(self, X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
         """(n, c, B) float32 probabilities of the components given each object, under every fit.
 
         Parameters
         ----------
         X : (n, d) float64
-        apply : function that maps a kernel over blocks (`evidentia.optimize.blocks.block_map`), optional
+        apply : Apply, optional
+            Several blocks of objects at the same time.
         """
         return self.posterior_function()(X, apply)
 
@@ -84,12 +86,13 @@ class Bootstraps:
         """`posteriors` as a function, with what depends on the fits alone computed once."""
         prepared = self._prepared()
 
-        def posteriors(X: np.ndarray, apply: Callable | None = None) -> np.ndarray:
+        def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
             out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
             if apply is None:
-                _posteriors(X, *prepared, out, 0, len(X))
+                _kernels.posteriors(X, *prepared, out, 0, len(X))
             else:
-                apply(_posteriors, [(X, *prepared, out, *rows) for rows in row_blocks(len(X), _ROWS, most=None)])
+                blocks = row_blocks(len(X), _ROWS, most=None)
+                apply(_kernels.posteriors, [(X, *prepared, out, *rows) for rows in blocks])
             return out
 
         return posteriors
@@ -107,38 +110,6 @@ class Bootstraps:
         return f"Bootstraps({len(self)} fits of {self.n_clusters} components, {self.n_redrawn} samples redrawn)"
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _posteriors(X, whiteners, means, constants, out, start, stop):
-    """Posterior probabilities of objects start to stop - 1 under all fits; the fits run in the inner loops."""
-    g, d, n_fits = means.shape
-    logs, part, top = np.empty((g, n_fits)), np.empty(n_fits), np.empty(n_fits)
-    for i in range(start, stop):
-        top[:] = -np.inf
-        for k in range(g):
-            for b in range(n_fits):
-                logs[k, b] = constants[k, b]
-            for r in range(d):
-                for b in range(n_fits):
-                    part[b] = 0.0
-                for s in range(r + 1):
-                    x = X[i, s]
-                    for b in range(n_fits):
-                        part[b] += whiteners[k, r, s, b] * (x - means[k, s, b])
-                for b in range(n_fits):
-                    logs[k, b] -= 0.5 * part[b] * part[b]
-            for b in range(n_fits):
-                top[b] = max(top[b], logs[k, b])
-        for b in range(n_fits):
-            part[b] = 0.0
-        for k in range(g):
-            for b in range(n_fits):
-                logs[k, b] = np.exp(logs[k, b] - top[b])
-                part[b] += logs[k, b]
-        for k in range(g):
-            for b in range(n_fits):
-                out[i, k, b] = logs[k, b] / part[b]
-
-
 def bootstrap_mixture(
     data: np.ndarray,
     fitted: GaussianParameters,
@@ -150,7 +121,7 @@ def bootstrap_mixture(
     max_iter: int,
     regularization: float,
     n_jobs: int | None,
-    advance: Callable[[str], None],
+    advance: Advance,
 ) -> Bootstraps:
     """Refit a mixture to samples drawn with replacement, each fit starting from the mixture of all data.
 
@@ -168,12 +139,12 @@ def bootstrap_mixture(
     n_jobs : int or None
     advance : function called after every sample with a word on the state
     """
-    problem = _Problem(data, fitted, posterior, tol, max_iter, regularization)
+    refit = _Refit(data, fitted, posterior, tol, max_iter, regularization)
     seeds = seed.spawn(n_bootstraps)
     tasks = [seeds[s : s + _SAMPLES_A_TASK] for s in range(0, n_bootstraps, _SAMPLES_A_TASK)]
     replicates: list[_Replicate] = []
     redrawn = 0
-    for some in _in_parallel(n_jobs, problem, tasks):
+    for some in _in_parallel(n_jobs, refit, tasks):
         for replicate in some:
             replicates.append(replicate)
             redrawn += replicate.n_redrawn
@@ -188,28 +159,26 @@ def bootstrap_mixture(
 
 
 def _in_parallel(
-    n_jobs: int | None, problem: _Problem, tasks: list[list[np.random.SeedSequence]]
+    n_jobs: int | None, refit: _Refit, tasks: list[list[np.random.SeedSequence]]
 ) -> Iterator[list[_Replicate]]:
     """Results of the tasks in their order, as they come."""
-    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib import Parallel, delayed
 
-    if n_jobs is None and effective_n_jobs(None) == 1:  # nobody has configured joblib: all processors
-        n_jobs = n_threads(None)
-    if n_jobs == 1 or len(tasks) == 1:
-        return (_refit(problem, seeds) for seeds in tasks)
+    if n_threads(n_jobs) == 1 or len(tasks) == 1:
+        return (_refit(refit, seeds) for seeds in tasks)
     return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(_refit)(problem, seeds) for seeds in tasks
+        delayed(_refit)(refit, seeds) for seeds in tasks
     )
 
 
-def _refit(problem: _Problem, seeds: list[np.random.SeedSequence]) -> list[_Replicate]:
+def _refit(refit: _Refit, seeds: list[np.random.SeedSequence]) -> list[_Replicate]:
     """One task: a few samples."""
-    return [_refit_once(problem, np.random.default_rng(seed)) for seed in seeds]
+    return [_refit_once(refit, np.random.default_rng(seed)) for seed in seeds]
 
 
-def _refit_once(problem: _Problem, rng: np.random.Generator) -> _Replicate:
+def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
     """Draw a sample and fit it; draw again as long as the fit loses a component, after a while with a ridge."""
-    data, fitted, posterior, tol, max_iter, regularization = problem
+    data, fitted, posterior, tol, max_iter, regularization = refit
     n = len(data)
     for redrawn in range(_MOST_REDRAWS + 1):
         weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)

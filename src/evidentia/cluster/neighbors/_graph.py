@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from evidentia.cluster.neighbors._kernels import agreement, relabel, write_masses
 from evidentia.dissimilarity.neighbors import Finder, Neighbors
-from evidentia.optimize.blocks import row_blocks
+from evidentia.optimize.blocks import Apply, row_blocks
 
-__all__ = ["Evidence", "Graph", "as_rows", "neighbors_of_all", "nearest_stored"]
+__all__ = ["Evidence", "Graph", "renumbered", "as_rows", "neighbors_of_all", "nearest_stored"]
 
 _LEAST_SUPPORT, _MOST_SUPPORT = 1e-6, 1 - 1e-9  # weights stay in [1e-6, 20.7]: twins and far objects are safe
 _QUANTILE_VALUES = 10_000_000  # distances that tell the quantile; of more, every second, third ... object serves
@@ -59,26 +58,31 @@ class Graph:
     symmetric: bool
 
     @classmethod
-    def of(cls, weights: sparse.csr_matrix, kind: str) -> Graph:
-        """ "union": i and j are neighbours when either is near the other; "mean": then with half the weight;
-        "directed": only the neighbours of i speak about i."""
-        if kind == "union":
+    def of(cls, weights: sparse.csr_matrix, whose: str) -> Graph:
+        """Whose evidence counts for object i: "directed", that of its neighbours; "union", also that of the objects it
+        is a neighbour of; "mean", likewise, with half the weight if only one of the two is near the other."""
+        if whose == "union":
             weights = weights.maximum(weights.T.tocsr())
-        elif kind == "mean":
+        elif whose == "mean":
             weights = (weights + weights.T.tocsr()) / 2
         weights = weights.tocsr()
-        return cls(weights.indptr, weights.indices, weights.data, kind != "directed")
+        return cls(weights.indptr, weights.indices, weights.data, whose != "directed")
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def agreement(self, labels: np.ndarray) -> float:
+        """Log-plausibility of a partition, up to a constant: the weight that it keeps inside its clusters."""
         return float(agreement(self.indptr, self.indices, self.weights, labels))
 
     def search(
-        self, labels: np.ndarray, rng: np.random.Generator, max_iter: int, orders: Any = None
+        self,
+        labels: np.ndarray,
+        rng: np.random.Generator,
+        max_iter: int,
+        orders: Sequence[np.ndarray] | np.ndarray | None = None,
     ) -> tuple[np.ndarray, list[float], bool]:
-        """Sweep until nobody moves: final labels 0..c-1, the objective after every sweep, whether it ended.
+        """Sweep until nobody moves: final labels 0..c-1, the agreement after every sweep, whether it ended.
 
         ``orders``: the orders of visits, one a sweep; drawn by default.
         """
@@ -86,37 +90,38 @@ class Graph:
         labels = renumbered(labels)
         awake = np.ones(n, dtype=bool)
         support = np.zeros(int(labels.max()) + 1)
-        objective = self.agreement(labels)
+        agreement = self.agreement(labels)
         history: list[float] = []
         converged = False
         while not converged and len(history) < max_iter:
             order = rng.permutation(n) if orders is None else np.asarray(orders[len(history)])
             moves, gain = self._sweep(order, labels, awake, support, False)
-            objective += gain
-            history.append(objective)
+            agreement += gain
+            history.append(agreement)
             converged = moves == 0
         if self.symmetric and converged:
-            labels, objective = self._settled(labels, objective, max_iter)
-            history[-1] = objective
+            labels, history[-1] = self._settled(labels, agreement, max_iter)
         return renumbered(labels), history, converged
 
-    def _settled(self, labels: np.ndarray, objective: float, max_iter: int) -> tuple[np.ndarray, float]:
-        """Ties go to the lowest label, as in the masses: the objective stays, and `labels` of the partition agree."""
+    def _settled(self, labels: np.ndarray, agreement: float, max_iter: int) -> tuple[np.ndarray, float]:
+        """Ties go to the lowest label, as they do in the labels of the masses; the agreement stays."""
         labels = renumbered(labels)
         n = len(labels)
         awake = np.ones(n, dtype=bool)
         support = np.zeros(int(labels.max()) + 1)
         for _ in range(max_iter):
             moves, gain = self._sweep(np.arange(n), labels, awake, support, True)
-            objective += gain
+            agreement += gain
             if moves == 0:
                 break
-        return labels, objective
+        return labels, agreement
 
-    def _sweep(self, order, labels, awake, support, settle) -> tuple[int, float]:
+    def _sweep(
+        self, order: np.ndarray, labels: np.ndarray, awake: np.ndarray, support: np.ndarray, settle: bool
+    ) -> tuple[int, float]:
         return relabel(self.indptr, self.indices, self.weights, self.symmetric, order, labels, awake, support, settle)
 
-    def masses(self, labels: np.ndarray, n_clusters: int, apply: Callable) -> np.ndarray:
+    def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
         """(n, c + 2) masses of the empty set, the clusters and the frame: the neighbours by Dempster's rule."""
         n = len(self)
         out = np.empty((n, n_clusters + 2))

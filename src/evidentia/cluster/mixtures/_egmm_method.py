@@ -1,0 +1,126 @@
+"""How EGMM maximises its likelihood: starts, a sample for the first of them, given means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evidentia._types import ArrayLike
+from evidentia.belief import FocalSets
+from evidentia.cluster import _starts
+from evidentia.cluster._families import require_singletons
+from evidentia.cluster._search import Method, Sample
+from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, positive_definite
+from evidentia.optimize.blocks import Apply
+from evidentia.optimize.descent import Run, descend
+from evidentia.partition import CredalPartition
+
+__all__ = ["EGMMSettings", "EGMMMethod"]
+
+_FIRST_STEPS = 10  # of k-means, from the first means
+
+
+@dataclass(frozen=True)
+class EGMMSettings:
+    """What a user may set. ``init`` names a way to draw starts, or is the means or the partition to start from."""
+
+    n_clusters: int
+    reg_covar: float
+    init: str | ArrayLike | CredalPartition
+    n_init: int
+    max_iter: int
+    tol: float
+
+
+class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
+    """EM from several starts. The objects are measured from their mean: products of attributes lose digits far away."""
+
+    def __init__(self, settings: EGMMSettings, sample: Sample[np.ndarray], rng: np.random.RandomState, apply: Apply):
+        self.settings, self.values, self.rng, self.apply = settings, sample.values, rng, apply
+        self.weights = np.ones(len(self.values)) if sample.weights is None else sample.weights
+        self.origin = np.average(self.values, axis=0, weights=self.weights)
+        self.data = self.values - self.origin
+        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+        _starts.check_different_objects(self.data, self.sample, settings.n_clusters)
+        self.second = (self.data.T * self.weights) @ self.data
+        self.ridge = settings.reg_covar * self._mean_variance()
+
+    def _mean_variance(self) -> float:
+        return float(np.trace(self.second)) / self.weights.sum() / self.data.shape[1]
+
+    # ---- starts ---------------------------------------------------------------------------------------------------
+
+    def given_start(self, family: FocalSets) -> EvidentialMixture | None:
+        init = self.settings.init
+        return None if isinstance(init, str) else self._from_means(family, self._given_means(init))
+
+    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvidentialMixture], int]:
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
+        return (self._drawn(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
+
+    def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> EvidentialMixture:
+        init = self.settings.init
+        assert isinstance(init, str)
+        means = _starts.first_centers(self.sample, self.sample_weights, self.settings.n_clusters, init, rng)
+        return self._from_means(family, _starts.k_means(self.sample, self.sample_weights, means, _FIRST_STEPS))
+
+    def _given_means(self, init: ArrayLike | CredalPartition) -> np.ndarray:
+        shape = (self.settings.n_clusters, self.data.shape[1])
+        if isinstance(init, CredalPartition):
+            _starts.check_partition(init, len(self.data), shape[0])
+            share = init.pignistic() * self.weights[:, None]
+            return (share.T @ self.data) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)[:, None]
+        return _starts.checked_centers(init, shape) - self.origin
+
+    def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
+        """Equal weights, and the scatter of the objects about their nearest mean as covariance."""
+        from sklearn.metrics import pairwise_distances_argmin
+
+        require_singletons(family, "each has a mean of its own")
+        gap = self.sample - means[pairwise_distances_argmin(self.sample, means)]
+        scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
+        # as many clusters as objects leave no scatter
+        least = max(self.ridge, 1e-6 * self._mean_variance())
+        covariance = positive_definite(scatter + least * np.eye(len(scatter)))
+        g = int((family.cardinality > 0).sum())
+        return EvidentialMixture(family, means, covariance, np.full(g, 1 / g))
+
+    # ---- runs -----------------------------------------------------------------------------------------------------
+
+    def compete(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
+        second = (self.sample.T * self.sample_weights) @ self.sample
+        return self._run(start, self.sample, self.sample_weights, second)
+
+    def completed(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
+        return best if len(self.sample) == len(self.data) else self.descend(best.model)
+
+    def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
+        return self._run(start, self.data, self.weights, self.second)
+
+    def extended(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
+        return self.descend(self._from_means(family, run.model.means))
+
+    def _run(
+        self, start: EvidentialMixture, data: np.ndarray, weights: np.ndarray, second: np.ndarray
+    ) -> Run[EvidentialMixture]:
+        return descend(
+            lambda mixture: mixture.step(data, weights, second, self.ridge, self.apply),
+            start,
+            max_iter=self.settings.max_iter,
+            tol=self.settings.tol,
+        )
+
+    # ---- results --------------------------------------------------------------------------------------------------
+
+    def partition(self, run: Run[EvidentialMixture]) -> CredalPartition:
+        return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
+
+    def result(self, run: Run[EvidentialMixture]) -> tuple[EvidentialMixture, np.ndarray]:
+        model = replace(run.model, origin=self.origin)
+        return model, model.masses(self.values, self.apply)
+
+    def log_likelihood(self, model: EvidentialMixture) -> float:
+        """Of all objects."""
+        return float(model.log_densities(self.values, self.apply) @ self.weights)

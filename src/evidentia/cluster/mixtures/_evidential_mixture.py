@@ -1,0 +1,139 @@
+"""The mixture of EGMM: a Gaussian for every set of clusters, and the step of EM that improves it.
+
+Notation of Jiao, Denoeux, Liu and Pan (2022): g nonempty focal sets A_j, means mu_k of the c clusters, the mean of set
+A_j that of the mu_k with k in A_j, one covariance matrix Sigma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evidentia.belief import FocalSets
+from evidentia.optimize.blocks import Apply, row_blocks
+from evidentia.optimize.normal_equations import solve_normal_equations
+
+__all__ = ["EvidentialMixture", "positive_definite"]
+
+
+@dataclass(frozen=True)
+class EvidentialMixture:
+    """The parameters, and how they turn objects into masses.
+
+    Attributes
+    ----------
+    family : FocalSets
+    means : (c, p) array
+        Of the clusters, measured from ``origin``.
+    covariance : (p, p) array
+    weights : (g,) array
+        Of the components, one a nonempty set.
+    origin : (p,) array or None
+        To be taken off the objects first; None if they are measured from it already.
+    """
+
+    family: FocalSets
+    means: np.ndarray
+    covariance: np.ndarray
+    weights: np.ndarray
+    origin: np.ndarray | None = None
+
+    @property
+    def sets(self) -> np.ndarray:
+        """(g, c) membership of the nonempty sets."""
+        return self.family.membership[self.family.cardinality > 0].astype(float)
+
+    @property
+    def n_parameters(self) -> float:
+        """Free parameters: weights, means, covariance."""
+        c, p = self.means.shape
+        return len(self.weights) - 1 + c * p + p * (p + 1) / 2
+
+    def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """A function of objects that gives their masses on the nonempty sets and their log-densities."""
+        sets = self.sets
+        # in the metric of the covariance all components are round, with variance one
+        values, vectors = np.linalg.eigh(self.covariance)
+        rounded = vectors / np.sqrt(values)
+        places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means @ rounded
+        with np.errstate(divide="ignore"):
+            constant = np.log(self.weights) - np.einsum("jd,jd->j", places, places) / 2
+        normalizer = -(len(values) * np.log(2 * np.pi) + np.log(values).sum()) / 2
+
+        def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            objects = X.astype(float) if self.origin is None else X - self.origin
+            objects = objects @ rounded
+            logs = objects @ places.T + constant
+            top = logs.max(axis=1)
+            logs -= top[:, None]
+            np.exp(logs, out=logs)
+            total = logs.sum(axis=1)
+            logs /= total[:, None]
+            return logs, np.log(total) + top - np.einsum("id,id->i", objects, objects) / 2 + normalizer
+
+        return densities
+
+    def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
+        """(n, f) masses of objects."""
+        densities = self._densities()
+        out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
+        columns = np.flatnonzero(self.family.cardinality > 0)
+
+        def write(start: int, stop: int) -> None:
+            out[start:stop, columns] = densities(values[start:stop])[0]
+
+        apply(write, row_blocks(len(values), most=None))
+        return out
+
+    def log_densities(self, X: np.ndarray, apply: Apply) -> np.ndarray:
+        """(n,) logarithms of the densities of objects."""
+        densities = self._densities()
+        parts = apply(lambda start, stop: densities(X[start:stop])[1], row_blocks(len(X), most=None))
+        return np.concatenate(parts)
+
+    def step(
+        self, X: np.ndarray, weights: np.ndarray, second: np.ndarray, ridge: float, apply: Apply
+    ) -> tuple[float, EvidentialMixture]:
+        """Minus the penalised log-likelihood, and the mixture after one step of EM (Jiao et al., 2022).
+
+        ``second`` is the weighted sum of x x', which needs no masses because they sum to one.
+        """
+        densities = self._densities()
+
+        def sums(start: int, stop: int) -> tuple[float, np.ndarray, np.ndarray]:
+            masses, logs = densities(X[start:stop])
+            w = weights[start:stop]
+            masses *= w[:, None]
+            return float(logs @ w), masses.sum(axis=0), masses.T @ X[start:stop]
+
+        parts = apply(sums, row_blocks(len(X), most=None))
+        likelihood = sum(part[0] for part in parts)
+        total, first = (np.asarray(sum(part[k] for part in parts)) for k in (1, 2))
+        n = float(weights.sum())
+        penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
+        return penalty - likelihood, self._maximizer(total, first, second, n, ridge)
+
+    def _maximizer(
+        self, total: np.ndarray, first: np.ndarray, second: np.ndarray, n: float, ridge: float
+    ) -> EvidentialMixture:
+        sets = self.sets
+        mean = sets / sets.sum(axis=1, keepdims=True)
+        means = solve_normal_equations((mean.T * total) @ mean, mean.T @ first)
+        places = mean @ means
+        cross = first.T @ places
+        scatter = (second - cross - cross.T + (places.T * total) @ places) / n
+        return replace(
+            self, means=means, covariance=positive_definite(scatter + ridge * np.eye(len(scatter))), weights=total / n
+        )
+
+
+def positive_definite(covariance: np.ndarray) -> np.ndarray:
+    """The same matrix if it is well conditioned, else with its smallest eigenvalues raised."""
+    covariance = (covariance + covariance.T) / 2
+    values, vectors = np.linalg.eigh(covariance)
+    least = 1e-12 * max(float(values[-1]), np.finfo(float).tiny * 1e20)
+    if values[0] >= least:
+        return covariance
+    return (vectors * np.maximum(values, least)) @ vectors.T

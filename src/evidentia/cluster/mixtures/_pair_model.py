@@ -1,0 +1,84 @@
+"""What BootClus leaves behind: reference objects with their masses, which all other objects are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidentia.belief import FocalSets
+from evidentia.cluster.mixtures._bootstrap import Bootstraps
+from evidentia.cluster.mixtures._pair_fit import PairMasses
+from evidentia.dissimilarity.references import References
+from evidentia.optimize.blocks import Apply, row_blocks
+from evidentia.optimize.interval_fit import interval_hessian
+from evidentia.optimize.pair_quantiles import quantile_ranks, quantiles_between
+from evidentia.optimize.simplex_qp import simplex_qp_batch
+
+__all__ = ["PairModel"]
+
+_ROWS = 64  # objects projected together
+
+
+@dataclass(frozen=True, eq=False)
+class PairModel:
+    """Each object is compared with the reference objects, whose masses stay as they are.
+
+    Attributes
+    ----------
+    bootstraps : Bootstraps
+    confidence : float
+        Level of the intervals.
+    references : References
+        In double precision.
+    fitted : PairMasses
+        Of the references.
+    """
+
+    bootstraps: Bootstraps
+    confidence: float
+    references: References
+    fitted: PairMasses
+
+    @property
+    def family(self) -> FocalSets:
+        return self.fitted.family.asked
+
+    def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
+        """(n, f) masses of any objects; one with the attributes of a reference object has the masses of that one.
+
+        For the others the intervals of their pairs with the reference objects are computed, and matched with the
+        masses of these held fixed: a small convex quadratic program each.
+        """
+        from threadpoolctl import threadpool_limits
+
+        out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
+        X = np.ascontiguousarray(values, dtype=float)
+        same = self.references.equals(X)
+        known, new = np.flatnonzero(same >= 0), np.flatnonzero(same < 0)
+        out[np.ix_(known, self.fitted.family.columns)] = self.fitted.masses[same[known]]
+        if len(new):
+            # threads go over blocks, so the matrix products inside must not start their own
+            with threadpool_limits(1, user_api="blas"):
+                self._project(X, new, out, apply)
+        return out
+
+    def _project(self, X: np.ndarray, which: np.ndarray, out: np.ndarray, apply: Apply) -> None:
+        assert self.references.source is not None
+        family, fixed = self.fitted.family, self.fitted.masses
+        posterior_of = self.bootstraps.posterior_function()
+        Q = posterior_of(self.references.source.objects, apply)
+        ranks = quantile_ranks(len(self.bootstraps), self.confidence)
+        H = interval_hessian(fixed, family.forms)
+        same, different = (-2 * fixed @ form for form in family.forms)
+
+        def work(start: int, stop: int) -> None:
+            rows = which[start:stop]
+            lower, upper = np.empty((len(rows), len(Q))), np.empty((len(rows), len(Q)))
+            quantiles_between(posterior_of(X[rows]), Q, *ranks, lower, upper)
+            linear = lower @ same + (1 - upper) @ different
+            masses = np.zeros_like(linear)
+            simplex_qp_batch(H, linear, masses, 0, len(rows))
+            out[np.ix_(rows, family.columns)] = masses
+
+        apply(work, row_blocks(len(which), _ROWS, most=None))

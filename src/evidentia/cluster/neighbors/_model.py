@@ -1,0 +1,121 @@
+"""What EK-NNclus leaves behind: the objects of a fit with their clusters, which lend evidence to new objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from evidentia.belief import FocalSets
+from evidentia.cluster.neighbors._graph import Evidence, Graph, as_rows, nearest_stored
+from evidentia.dissimilarity.reference_neighbors import ReferenceFinder
+from evidentia.dissimilarity.references import References
+from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource
+from evidentia.optimize.blocks import Apply, row_blocks
+
+__all__ = ["NeighborModel", "references_of", "twins_of", "on_family"]
+
+_ROWS = 16_384  # new objects whose neighbours are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborModel:
+    """Each new object is judged by its nearest objects of the fit; one that is the same as one of them has its masses.
+
+    Attributes
+    ----------
+    family : FocalSets
+        Empty set, single clusters, frame.
+    references : References
+        All objects of the fit.
+    evidence : Evidence
+        What a neighbour says at a distance.
+    labels : (n,) array
+        Clusters of the objects of the fit.
+    own_masses : (n, f) array
+        Masses of the objects of the fit, each by its own neighbours.
+    n_neighbors : int
+        That a new object is judged by.
+    n_stored : int or None
+        Of the stored entries of a sparse row so many count; None: all.
+    searches : tuple of (int, float)
+        Number of clusters and objective of every search that competed.
+    """
+
+    family: FocalSets
+    references: References
+    evidence: Evidence
+    labels: np.ndarray
+    own_masses: np.ndarray
+    n_neighbors: int
+    n_stored: int | None
+    searches: tuple[tuple[int, float], ...]
+
+    def masses(self, values: Any, apply: Apply) -> np.ndarray:
+        """(n, f) masses of objects as `DissimilarityInput.new` reads them: attributes, an encoded table, or a matrix,
+        perhaps sparse, of dissimilarities to the objects of the fit."""
+        if sparse.issparse(values):
+            nearest = nearest_stored(values, self.n_stored, drop_diagonal=False)
+            return self._combined(nearest, _first_stored_zeros(values), apply).astype(values.dtype, copy=False)
+        find = ReferenceFinder(self.references)
+        out = np.empty((len(values), len(self.family)), values.dtype if isinstance(values, np.ndarray) else float)
+        for start, stop in row_blocks(len(values), _ROWS, most=None):
+            some = values[start:stop]
+            nearest = as_rows(*find(some, self.n_neighbors, apply), len(self.labels))
+            same = self._known(some)
+            out[start:stop] = self._combined(nearest, same, apply)
+        return out
+
+    def _known(self, values: Any) -> np.ndarray:
+        """The first object of the fit that cannot be told from each, -1 where there is none."""
+        return _first_zeros(values) if self.references.source is None else self.references.equals(values)
+
+    def _combined(self, neighbors: sparse.csr_matrix, same: np.ndarray, apply: Apply) -> np.ndarray:
+        """The neighbours by Dempster's rule, except where the object is a known one."""
+        graph = Graph.of(self.evidence.of(neighbors), "directed")
+        masses = on_family(graph.masses(self.labels, self.family.n_clusters, apply))
+        masses[same >= 0] = self.own_masses[same[same >= 0]]
+        return masses
+
+
+def on_family(masses: np.ndarray) -> np.ndarray:
+    """With a single cluster the frame is that cluster."""
+    return masses if masses.shape[1] > 3 else np.column_stack([masses[:, 0], masses[:, 1] + masses[:, 2]])
+
+
+def references_of(source: DissimilaritySource | SparseSource) -> References:
+    """All objects of a source, for comparison with new ones."""
+    everyone = np.arange(len(source))
+    if isinstance(source, SparseSource):
+        return References(everyone, len(source), None)
+    return References.of(source, everyone)
+
+
+def twins_of(source: DissimilaritySource | SparseSource, references: References) -> np.ndarray:
+    """The first object that cannot be told from each: equal attributes, or dissimilarity zero."""
+    if references.source is not None:
+        return references.equals(references.source.objects)
+    if isinstance(source, SparseSource):
+        first = _first_stored_zeros(source.stored)
+    else:
+        blocks = row_blocks(len(source), most=None)
+        first = np.concatenate([_first_zeros(source.block(slice(*rows), slice(None))) for rows in blocks])
+    # where the diagonal is not stored, or not exactly zero, an object stands for itself
+    return np.where(first >= 0, first, np.arange(len(source)))
+
+
+def _first_zeros(block: np.ndarray) -> np.ndarray:
+    """Lowest column of a zero in each row, -1 where there is none."""
+    zero = block == 0
+    return np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
+
+
+def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
+    """Lowest column of a stored zero in each row, -1 where there is none."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    zero = matrix.data == 0
+    first = np.full(matrix.shape[0], matrix.shape[1])
+    np.minimum.at(first, rows[zero], matrix.indices[zero])
+    return np.where(first < matrix.shape[1], first, -1)

@@ -1,0 +1,177 @@
+"""The numbers of BootClus: quantiles of pairs, probabilities under many fits, masses that match intervals."""
+
+import numpy as np
+import pytest
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster.mixtures._bootstrap import Bootstraps
+from evidentia.cluster.mixtures._pair_fit import PairFamily, choose_references, intervals_of_all_pairs
+from evidentia.cluster.mixtures.bootclus import PairIntervals
+from evidentia.datasets.generators import gaussian_posterior
+from evidentia.optimize.blocks import block_map
+from evidentia.optimize.interval_fit import descend_intervals
+from evidentia.optimize.pair_quantiles import quantile_ranks, quantiles_between, quantiles_of_pairs, quantiles_within
+
+FOCAL_3 = FocalSets.pairs(3, empty=False, omega=False)
+
+# ---- quantiles of pairs ----------------------------------------------------------------------------------------------
+
+
+def posteriors(n, c, n_fits, seed=0, concentration=0.3):
+    """(n, c, B) random probabilities, some of them certain."""
+    rng = np.random.default_rng(seed)
+    P = rng.dirichlet(np.full(c, concentration), (n, n_fits)).astype(np.float32)
+    P[0], P[1] = np.eye(c)[0], np.eye(c)[c - 1]  # products that are all equal: 0, 1
+    P[2] = np.float32(1e-12)
+    P[2, :, 0] = 1
+    return np.ascontiguousarray(P.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("n_fits", [1, 2, 3, 21, 100, 101, 500])
+@pytest.mark.parametrize("confidence", [0.001, 0.5, 0.8, 0.9, 0.95, 0.999])
+def test_quantiles_are_those_of_numpy(n_fits, confidence):
+    P = posteriors(8, 3, n_fits, seed=n_fits)
+    values = np.einsum("ikb,jkb->ijb", P.astype(float), P.astype(float))
+    expected = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=2)
+    lower, upper = np.zeros((8, 8)), np.zeros((8, 8))
+    ranks = quantile_ranks(n_fits, confidence)
+    quantiles_within(P, *ranks, lower, upper, 0, 3)  # in two parts
+    quantiles_within(P, *ranks, lower, upper, 3, 8)
+    off = ~np.eye(8, dtype=bool)
+    np.testing.assert_allclose(lower[off], expected[0][off], rtol=1e-6, atol=2e-9)
+    np.testing.assert_allclose(upper[off], expected[1][off], rtol=1e-6, atol=2e-9)
+    low, high = np.empty((3, 5)), np.empty((3, 5))
+    quantiles_between(P[:3].copy(), P[3:].copy(), *ranks, low, high)
+    np.testing.assert_array_equal(low, lower[:3, 3:])
+    np.testing.assert_array_equal(high, upper[:3, 3:])
+    pairs = np.array([[5, 2], [7, 6]])
+    quantiles_of_pairs(P, pairs, *ranks, low[0], high[0], 0, 2)
+    np.testing.assert_array_equal(high[0, :2], [upper[5, 2], upper[7, 6]])
+
+
+@pytest.mark.parametrize("name", ["bootclus_ci_iris", "bootclus_ci_faithful"])
+def test_intervals_of_given_mixtures(reference, name):
+    """From the parameters of the replicates to the bounds, as the R package has them."""
+    case = reference(name)
+    n_fits = case.parameters["B"]
+    fits = Bootstraps(case["boot_pro"], case["boot_mean"], case["boot_cov"], np.zeros(n_fits), 0)
+    P = fits.posteriors(case["x"])
+    first = P[:, :, 0].astype(float)
+    case.assert_equal("P_first", first @ first.T)
+    with block_map(2) as apply:
+        bounds = np.stack(intervals_of_all_pairs(P, case.parameters["conf"], apply))
+    case.assert_equal("CI", bounds, where=np.broadcast_to(~np.eye(P.shape[0], dtype=bool), bounds.shape))
+
+
+def test_posteriors_of_all_fits():
+    rng = np.random.default_rng(0)
+    means = rng.normal(0, 3, (4, 3, 2))
+    root = rng.normal(0, 1, (4, 3, 2, 2))
+    covariances = root @ root.swapaxes(2, 3) + 0.1 * np.eye(2)
+    proportions = rng.dirichlet(np.ones(3), 4)
+    X = rng.normal(0, 3, (150, 2))
+    X[0] = 1e4  # far away, where densities underflow
+    fits = Bootstraps(proportions, means, covariances, np.zeros(4), 0)
+    with block_map(2) as apply:
+        P = fits.posteriors(X, apply)
+    for b in range(4):
+        expected = gaussian_posterior(X, proportions[b], means[b], covariances[b])
+        np.testing.assert_allclose(P[:, :, b], expected, atol=1e-6)
+    assert np.isfinite(P).all()
+
+
+# ---- masses that match intervals -------------------------------------------------------------------------------------
+
+
+def problem(lower, upper):
+    targets = np.stack([lower, 1 - upper]).astype(np.float32)
+    for target in targets:
+        np.fill_diagonal(target, 0)
+    return targets
+
+
+@pytest.mark.parametrize("name", ["bootclus_masses_iris", "bootclus_masses_faithful", "bootclus_masses_iris_simple"])
+def test_masses_of_given_bounds(reference, name):
+    """The same bounds and the same start lead to the masses of the R package."""
+    case = reference(name)
+    family = PairFamily.of(FocalSets(case["F"].astype(bool)))
+    targets = problem(case["P_lower"], case["P_upper"])
+    n = len(case["m0"])
+    masses = case["m0"].copy()
+    descend_intervals(masses, targets, family.forms, np.arange(n), 1, 0.0)
+    case.assert_equal("mass_pass1", np.column_stack([np.zeros(n), masses]))
+    masses = case["m0"].copy()
+    history, converged = descend_intervals(masses, targets, family.forms, np.arange(n), 1000, 1e-8)
+    assert converged
+    case.assert_equal("mass", np.column_stack([np.zeros(n), masses]))
+    case.assert_equal("sum_squares", 2 * history[-1])
+    partition = CredalPartition(masses, family.sets)
+    case.assert_equal("N", partition.nonspecificity_index())
+    relations = partition.relational().to_dense()
+    off = np.broadcast_to(~np.eye(n, dtype=bool), (2, n, n))
+    case.assert_equal("BelPl", np.stack([relations[1], 1 - relations[2]]), where=off)
+    untied = case["y_pl_tied"] == 0
+    np.testing.assert_array_equal(partition.labels[untied], case["y_pl"][untied])
+
+
+@pytest.mark.parametrize("family", [FOCAL_3, FocalSets.full(3, empty=False), FocalSets.simple(3, empty=False)])
+def test_objective_is_what_it_says_and_never_rises(family):
+    rng = np.random.default_rng(0)
+    n = 30
+    bounds = np.sort(rng.random((2, n, n)), axis=0)
+    targets = problem(*((b + b.T) / 2 for b in bounds))
+    masses = rng.dirichlet(np.ones(len(family)), n)
+    forms = PairFamily.of(family).forms
+    history, _ = descend_intervals(masses, targets, forms, np.arange(n), 40, 0.0)
+    assert (np.diff(history) <= 1e-9 * history[0]).all()
+    assert (masses >= 0).all()
+    np.testing.assert_allclose(masses.sum(axis=1), 1)
+    naive = 0.0  # equation 7 of the paper, pair by pair and set by set
+    sets = list(family)
+    for i in range(n):
+        for j in range(i + 1, n):
+            together = sum(masses[i, a] * masses[j, a] for a, s in enumerate(sets) if len(s) == 1)
+            apart = sum(
+                masses[i, a] * masses[j, b]
+                for a, s in enumerate(sets)
+                for b, t in enumerate(sets)
+                if not set(s) & set(t)
+            )
+            naive += (together - targets[0, i, j]) ** 2 + (apart - targets[1, i, j]) ** 2
+    assert history[-1] == pytest.approx(naive, rel=1e-9)
+
+
+def test_intervals_that_some_masses_have_exactly_are_found():
+    rng = np.random.default_rng(1)
+    truth = CredalPartition(rng.dirichlet(np.full(6, 0.3), 60), FOCAL_3)
+    relations = truth.relational().to_dense()
+    posterior = truth.pignistic()
+    family = PairFamily.of(FOCAL_3)
+    masses = family.start(posterior).masses
+    history, _ = descend_intervals(
+        masses, problem(relations[1], 1 - relations[2]), family.forms, np.arange(60), 5000, 1e-9
+    )
+    assert history[-1] < 1e-5
+    np.testing.assert_allclose(masses, truth.masses, atol=0.02)
+
+
+# ---- reference objects and their intervals --------------------------------------------------------------------------
+
+
+def test_references_come_from_every_cluster():
+    labels = np.repeat([0, 1, 2], [970, 25, 5])
+    chosen = choose_references(labels, 100, np.random.default_rng(0))
+    assert len(np.unique(chosen)) == len(chosen)
+    counts = np.bincount(labels[chosen])
+    assert counts[0] >= 90
+    assert counts[1] >= 20
+    assert counts[2] == 5
+    assert choose_references(labels, 5000, np.random.default_rng(0)).tolist() == list(range(1000))
+
+
+def test_pair_intervals_object_stands_alone():
+    partition = CredalPartition.from_rough([[True, False], [True, True], [False, True]])
+    intervals = PairIntervals(partition, np.array([0, 2]), np.array([0.0]), np.array([0.5]), 0.5)
+    assert intervals.pairs.tolist() == [[0, 2]]
+    assert (intervals.belief.tolist(), intervals.plausibility.tolist()) == ([0.0], [0.0])
+    assert repr(intervals) == "PairIntervals(1 pairs of 2 objects, confidence 0.5)"
