@@ -3,10 +3,10 @@
  * Fit b gives object i the probabilities p_ikb of the clusters k; objects i and j are together with probability
  * sum_k p_ikb p_jkb. A pair is computed, its two quantiles are found, and it is forgotten.
  *
- * The order statistics are found by bisection on the value: count how many of the numbers are not larger than a
- * threshold, move the threshold. A count is a pass over a few kilobytes that the compiler turns into vector
- * instructions, so a dozen of them cost less than one partial sort. Numbers that are not negative are ordered like the
- * integers with the same bits, and bisecting these finds a number of any size in at most 31 steps, exactly. */
+ * The order statistics are found by bisection on the value: count how many of the numbers are larger than a threshold,
+ * move the threshold. A count is a pass over a few kilobytes that the compiler turns into vector instructions, so a
+ * dozen of them cost less than one partial sort. Numbers that are not negative are ordered like the integers with the
+ * same bits, and bisecting these finds a number of any size in at most 31 steps, exactly. */
 #include "_native/native.h"
 
 static const float NOTHING = 1e-9f; /* if even the largest probability is below this, the exact quantile does not matter */
@@ -17,17 +17,20 @@ typedef struct {
     index_t rank;    /* of the lower quantile among the sorted values, from 0 */
     double fraction; /* of the way to the next value */
     float *values;   /* (n_fits,) */
-    int32_t *bits;   /* (n_fits,) the same values as integers */
+    int32_t *bits;   /* (padded,) the same values as integers, and zeros */
+    index_t padded;  /* a whole number of vectors for each of four sums */
 } Fits;
 
 static Fits take_fits(Scratch *scratch, index_t c, index_t n_fits, index_t rank, double fraction) {
+    const index_t padded = (n_fits + 31) / 32 * 32;
     return (Fits){
         .c = c,
         .n_fits = n_fits,
         .rank = rank,
         .fraction = fraction,
         .values = take(scratch, n_fits, sizeof(float)),
-        .bits = take(scratch, n_fits, sizeof(int32_t)),
+        .bits = take_zeros(scratch, padded, sizeof(int32_t)),
+        .padded = padded,
     };
 }
 
@@ -47,11 +50,19 @@ static void multiply(index_t c, index_t n_fits, const float *p, const float *q, 
     }
 }
 
-/* How many are not larger. Sums and comparisons stay in 32 bits, or half the vector would be idle. */
-static int32_t count_up_to(index_t n, const int32_t *bits, int32_t limit) {
-    int32_t count = 0;
-    for (index_t b = 0; b < n; b++) count += bits[b] <= limit;
-    return count;
+/* How many are larger than a limit that is not negative, so that zeros do not count. Sums and comparisons stay in 32
+ * bits, or half the vector would be idle; four sums run beside each other, or each would wait for the one before. */
+static index_t count_above(const Fits *fits, int32_t limit) {
+    const index_t quarter = fits->padded / 4;
+    const int32_t *a = fits->bits, *b = a + quarter, *c = b + quarter, *d = c + quarter;
+    int32_t in_a = 0, in_b = 0, in_c = 0, in_d = 0;
+    for (index_t i = 0; i < quarter; i++) {
+        in_a += a[i] > limit;
+        in_b += b[i] > limit;
+        in_c += c[i] > limit;
+        in_d += d[i] > limit;
+    }
+    return in_a + in_b + in_c + in_d;
 }
 
 /* The values of two neighbouring ranks. */
@@ -59,21 +70,25 @@ typedef struct {
     float lower, upper;
 } Neighbors;
 
+/* The largest value up to a limit of its bits, and the smallest above it. */
+static Neighbors around(const Fits *fits, int32_t limit) {
+    const int32_t *bits = fits->bits;
+    int32_t below = 0, above = INT32_MAX;
+    for (index_t b = 0; b < fits->padded; b++) {
+        const int32_t outside = -(bits[b] > limit); /* all bits set, or none: no branch */
+        const int32_t in = bits[b] & ~outside, out = bits[b] | (INT32_MAX & ~outside);
+        below = in > below ? in : below;
+        above = out < above ? out : above;
+    }
+    return (Neighbors){value_of(below), value_of(above)};
+}
+
 /* The values of the given rank and of the next one, the bits of all values lying in (low, high]. */
-static Neighbors order_statistics(index_t n, const int32_t *bits, index_t rank, int64_t low, int64_t high) {
+static Neighbors order_statistics(const Fits *fits, index_t rank, int64_t low, int64_t high) {
     while (high - low > 1) {
         const int32_t middle = (int32_t)(low + ((high - low) >> 1));
-        const index_t count = count_up_to(n, bits, middle);
-        if (count == rank + 1) {
-            int32_t below = 0, above = INT32_MAX;
-            for (index_t b = 0; b < n; b++) {
-                const bool inside = bits[b] <= middle;
-                const int32_t in = inside ? bits[b] : 0, out = inside ? INT32_MAX : bits[b];
-                below = in > below ? in : below;
-                above = out < above ? out : above;
-            }
-            return (Neighbors){value_of(below), value_of(above)};
-        }
+        const index_t count = fits->n_fits - count_above(fits, middle);
+        if (count == rank + 1) return around(fits, middle);
         if (count <= rank)
             low = middle;
         else
@@ -101,15 +116,15 @@ static void find_interval(const Fits *fits, const float *p, const float *q, doub
         return;
     }
     const int64_t low = (int64_t)smallest - 1;
-    Neighbors at = order_statistics(n, bits, rank, low, largest);
+    Neighbors at = order_statistics(fits, rank, low, largest);
     *lower = (1 - fraction) * at.lower + fraction * at.upper;
     /* counted from the top the upper bound lies between the values of rank and rank + 1 as well */
     if (rank == last - rank && fraction == 0) {
         *upper = *lower;
     } else if (fraction == 0) {
-        *upper = order_statistics(n, bits, last - rank, low, largest).lower;
+        *upper = order_statistics(fits, last - rank, low, largest).lower;
     } else {
-        at = order_statistics(n, bits, last - rank - 1, low, largest);
+        at = order_statistics(fits, last - rank - 1, low, largest);
         *upper = fraction * at.lower + (1 - fraction) * at.upper;
     }
 }
