@@ -5,11 +5,13 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_CONSTRAINT = constraints.txt
 
-.PHONY: help demo test test-long lint benchmark reproduce reproduce-quick clean
+.PHONY: help kernels demo test test-sanitized test-long lint benchmark reproduce reproduce-quick clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
 	@echo "make test       install the extras, run linter, type checker and every test"
+	@echo "make kernels    compile the C kernels again, after a change of them"
+	@echo "make test-sanitized  the tests of the kernels, compiled so that every access to memory is checked"
 	@echo "make test-long  the statistical studies and the large datasets"
 	@echo "make benchmark  speed, memory and quality beside other implementations (25 minutes)"
 	@echo "make reproduce  the tables and figures of the papers (under an hour on two cores); reproduce-quick: a few minutes"
@@ -18,8 +20,8 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# The package alone: enough for the program and the demo.
-$(VENV)/.installed: $(BIN)/python pyproject.toml
+# The package alone: enough for the program and the demo. Installing it compiles the kernels.
+$(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
@@ -30,7 +32,10 @@ $(VENV)/.installed-all: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[all,test]"
 	@touch $@
 
-demo: $(VENV)/.installed
+kernels: $(VENV)/.installed
+	@$(BIN)/python src/evidentia/_native/build.py
+
+demo: $(VENV)/.installed kernels
 	$(BIN)/evidentia demo --output demo
 
 lint: $(VENV)/.installed-all
@@ -38,8 +43,15 @@ lint: $(VENV)/.installed-all
 	$(BIN)/ruff format --check src tests benchmarks examples reproduce
 	$(BIN)/mypy
 
-test: $(VENV)/.installed-all lint
+test: $(VENV)/.installed-all kernels lint
 	$(BIN)/python -m pytest
+
+# Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error.
+SANITIZED := build/sanitized
+test-sanitized: $(VENV)/.installed-all
+	$(BIN)/python src/evidentia/_native/build.py --sanitize $(SANITIZED)
+	EVIDENTIA_KERNELS=$(CURDIR)/$(SANITIZED)/kernels.so LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) \
+	ASAN_OPTIONS=detect_leaks=0 $(BIN)/python -m pytest -q -p no:cacheprovider tests/native tests/optimize
 
 test-long: $(VENV)/.installed-all
 	$(BIN)/python -m pytest -m long

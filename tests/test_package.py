@@ -12,7 +12,7 @@ SOURCE = Path(evidentia.__file__).parent
 # From the ground up. A module imports from its own floor or a lower one. The numerical kernels of `optimize` know
 # nothing of the rest, so they lie below everything that needs them.
 FLOORS = [
-    {"_parameters", "_random", "_tables", "optimize"},
+    {"_native", "_parameters", "_random", "_tables", "optimize"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},

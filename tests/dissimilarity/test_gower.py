@@ -167,6 +167,18 @@ def test_objects_without_a_common_column():
     assert math.isnan(gower_pairs(data, [1], data, [2], incomparable="nan")[0])
 
 
+def test_the_first_objects_without_a_common_column_are_named():
+    """Whatever the tiles in which a long block is computed."""
+    table = pd.DataFrame({"x": np.zeros(2000), "y": np.zeros(2000)})
+    table.loc[[0, 3], "x"] = np.nan
+    table.loc[[1, 1500], "y"] = np.nan
+    data = GowerEncoder().fit_transform(table)
+    with pytest.raises(ValueError, match="rows 0 and 1500 have no column present in both"):
+        gower_block(data[[0, 1]], data[2:])
+    apart = np.isnan(gower_block(data[[0, 1]], data[2:], incomparable="nan"))
+    assert np.argwhere(apart).tolist() == [[0, 1498], [1, 1]]
+
+
 def test_columns_of_weight_zero_do_not_make_objects_comparable():
     X = np.array([[0.0, 1.0], [1.0, np.nan], [2.0, 3.0]])
     with pytest.raises(ValueError, match="rows 0 and 1"):

@@ -7,25 +7,29 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from evidentia import CredalPartition, FocalSets
+from evidentia._native import kernel
 from evidentia.cluster.evclus._conflict_problems import AllPairs, Links, SomePairs, link_form
 from evidentia.constraints import Constraints
 from evidentia.constraints import links as linked
 from evidentia.dissimilarity.sampling import random_pairs
 from evidentia.dissimilarity.transform import decay, default_quantile, to_conflict
-from evidentia.optimize.conflict_fit import (
-    _complete,
-    _gather,
-    _look_ahead,
-    _overshoot,
-    _pack,
-    _simple_conflict_gram,
-    _times_conflict,
-    descend_some_pairs,
-    is_simple_family,
-)
+from evidentia.optimize.conflict_fit import descend_some_pairs, is_simple_family
 from evidentia.optimize.projection import project, projection_hessian, settle_links
 from evidentia.optimize.row_fit import no_links, sweep_rows
 from tests.strategies import families, random_masses
+
+# Parts of the descents that no module of the package calls by themselves.
+times_conflict = kernel(
+    "product_with_conflict(conflict: float64[f, f], simple: bool, v: float64[f], out: float64[f] out)"
+)
+simple_conflict_gram = kernel(
+    "gram_of_simple_family(G: float64[f, f], sums: float64[f, 2], own: float64[f] out, K: float64[f, f] out)"
+)
+sums_over_neighbors = kernel("""sums_over_neighbors(
+    M: float64[n, f], neighbors: int32[k] below n, pairs: float64[k, 2], G: float64[f, f] out,
+    sums: float64[f, 2] out)""")
+overshoot = kernel("overshoot(old: float64[f], x: float64[f] out)")
+extrapolate = kernel("extrapolate(M: float64[n, f], before: float64[n, f], step: float, trial: float64[n, f] out)")
 
 ALL_DISTANCES = ["kevclus_butterfly_full_alldist", "kevclus_protein_simple_alldist", "kcevclus_bananas_full_alldist"]
 SAMPLED = [
@@ -174,13 +178,13 @@ def test_closed_forms_of_the_simple_family(c):
     assert is_simple_family(conflict)
     v, out = rng.normal(size=f), np.empty(f)
     for simple in (True, False):
-        _times_conflict(conflict, simple, v, out)
+        times_conflict(conflict, simple, v, out)
         np.testing.assert_allclose(out, conflict @ v, atol=1e-12)
     masses, weights = random_masses(rng, 9, f), rng.uniform(0.5, 2, size=9)
     G = (masses.T * weights) @ masses
     sums = np.column_stack([weights @ masses, np.zeros(f)])
     K = np.empty((f, f))
-    _simple_conflict_gram(G, sums, np.empty(f), K)
+    simple_conflict_gram(G, sums, np.empty(f), K)
     np.testing.assert_allclose(K, conflict @ G @ conflict, atol=1e-12)
 
 
@@ -193,13 +197,9 @@ def test_sums_over_neighbours(seed, f):
     masses = random_masses(rng, n, f) * (rng.random((n, f)) < rng.random((n, 1)))
     masses[np.arange(n), rng.integers(f, size=n)] += 0.1
     masses /= masses.sum(axis=1, keepdims=True)
-    packed = np.zeros((n, f), np.uint16), np.zeros((n, f)), np.zeros((n, 8), np.uint16), np.zeros((n, 4))
-    for i in range(n):
-        _pack(i, masses, *packed)
-    neighbours, edges = rng.integers(n, size=20).astype(np.uint32), rng.normal(size=(20, 2)) ** 2
+    neighbours, edges = rng.integers(n, size=20).astype(np.int32), rng.normal(size=(20, 2)) ** 2
     G, sums = np.zeros((f, f)), np.zeros((f, 2))
-    _gather(0, 20, neighbours, edges, *packed, G, sums)
-    _complete(G, sums, np.empty(f))
+    sums_over_neighbors(masses, neighbours, edges, G, sums)
     rows = masses[neighbours]
     np.testing.assert_allclose(G, (rows.T * edges[:, 0]) @ rows, atol=1e-12)
     np.testing.assert_allclose(sums, rows.T @ edges, atol=1e-12)
@@ -222,12 +222,12 @@ def test_longer_steps_stay_on_the_simplex(seed):
     rng = np.random.default_rng(seed)
     masses, before = random_masses(rng, 6, 5), random_masses(rng, 6, 5)
     trial = np.empty_like(masses)
-    _look_ahead(masses, before, float(rng.choice([1, 8, 64])), trial)
+    extrapolate(masses, before, float(rng.choice([1, 8, 64])), trial)
     np.testing.assert_allclose(trial.sum(axis=1), 1, atol=1e-12)
     assert trial.min() >= 0
     for old, minimum in zip(before, masses, strict=True):
         x = minimum.copy()
-        _overshoot(old, x)
+        overshoot(old, x)
         assert x.min() >= 0
         assert x.sum() == pytest.approx(1, abs=1e-12)
         # on the ray from the old row through the minimum, at least as far and less than twice as far

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numba import njit
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
@@ -342,7 +341,7 @@ def test_batch_does_not_depend_on_how_it_is_split(dtype):
     np.testing.assert_array_equal(solve_simplex_qp_batch(H, G), one)
     X = np.zeros_like(G[:3000])
     for start, stop in [(2000, 3000), (0, 1), (1, 777), (777, 2000)]:
-        simplex_qp_batch(H, G, X, start, stop)
+        simplex_qp_batch(H, G[:3000], X, start, stop)
     np.testing.assert_array_equal(X, one[:3000])
     shuffled = rng.permutation(3000)
     np.testing.assert_array_equal(solve_simplex_qp_batch(H, G[shuffled]), one[shuffled])
@@ -367,19 +366,6 @@ def test_starts_are_not_overwritten_and_empty_batches_are_fine():
     solve_simplex_qp(H, G[0], start[1])
     np.testing.assert_array_equal(start, X)
     assert solve_simplex_qp_batch(H, np.empty((0, 4))).shape == (0, 4)
-
-
-def test_kernel_runs_inside_other_kernels():
-    @njit
-    def sweep(H, G, X):
-        work, index = simplex_qp_workspace(H.shape[0])
-        for b in range(len(G)):
-            simplex_qp(H, G[b], X[b], 100, work, index)
-
-    H, G, expected = sparse_batch(np.random.default_rng(15), 20, 6)
-    X = np.zeros_like(G)
-    sweep(H, G, X)
-    np.testing.assert_allclose(X, expected, atol=1e-12)
 
 
 bounded = st.floats(-4, 4).map(lambda v: round(v, 3))  # rounded: ties and exact zeros are the hard cases

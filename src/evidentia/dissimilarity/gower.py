@@ -63,7 +63,7 @@ class GowerData:
         return GowerData(self.numeric[rows], self.codes[rows], self.numeric_weights, self.code_weights, chosen)
 
     def _parts(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-        """The numeric and the categorical part, contiguous: the kernels are compiled for those."""
+        """The numeric and the categorical part, contiguous, as the kernels want them."""
         return np.ascontiguousarray(self.numeric, dtype=dtype), np.ascontiguousarray(self.codes)
 
     def _weights(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:

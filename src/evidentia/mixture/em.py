@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.mixture import _em_kernels as kernels
 from evidentia.mixture.models import DIAGONAL_MODELS, MODELS
 
 __all__ = ["GaussianParameters", "EMResult", "fit_em", "log_densities"]
@@ -119,8 +120,6 @@ def fit_em(
     >>> fit_em(x, bootstrap, responsibilities, "VII").problem
     'component 1 collapsed: its covariance matrix became singular (iteration 1)'
     """
-    from evidentia.mixture import _em_kernels as kernels
-
     n, d = data.shape
     Z: np.ndarray
     axes: np.ndarray
@@ -128,11 +127,12 @@ def fit_em(
         kept, w = None, np.ones(n)
     else:
         kept = None if weights.all() else np.flatnonzero(weights)
-        w = np.array(weights if kept is None else weights[kept], dtype=np.float64)
-    # copies: the kernels are compiled for writable arrays, and again (which takes long) for any others
-    X = np.array((data if kept is None else data[kept]).T, dtype=np.float64, order="C")
+        w = np.ascontiguousarray(weights if kept is None else weights[kept], dtype=np.float64)
+    X = np.ascontiguousarray((data if kept is None else data[kept]).T, dtype=np.float64)
     if isinstance(start, GaussianParameters):
-        proportions, means, covariances = start.proportions.copy(), start.means.copy(), start.covariances.copy()
+        proportions, means, covariances = (
+            np.array(a, dtype=np.float64, order="C") for a in (start.proportions, start.means, start.covariances)
+        )
         Z = np.empty((len(proportions), X.shape[1]))
         axes = _common_axes(start, model)
     else:
@@ -189,41 +189,27 @@ def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
     >>> log_densities(one, np.zeros((1, 1))).round(4).tolist()  # log 1 / sqrt(2 pi)
     [[-0.9189]]
     """
-    from evidentia.mixture import _em_kernels as kernels
-
-    columns, means, inverses, constants, diagonal = _prepared(parameters, X)
-    out = np.empty((len(constants), len(X)))
-    kernels.log_joint(columns, means, inverses, constants, diagonal, out)
-    return out.T
+    return _of_objects(parameters, X, normalized=False)
 
 
 def _responsibilities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
     """(n, g) probabilities of the components given the objects."""
-    from evidentia.mixture import _em_kernels as kernels
-
-    columns, means, inverses, constants, diagonal = _prepared(parameters, X)
-    Z = np.empty((len(constants), len(X)))
-    none = np.empty(0), np.empty((0, 0)), np.empty((0, 0, 0))
-    kernels.expectation(columns, np.ones(len(X)), means, inverses, constants, diagonal, Z, False, *none)
-    return Z.T
+    return _of_objects(parameters, X, normalized=True)
 
 
-def _prepared(
-    parameters: GaussianParameters, X: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
-    """Objects as columns, means, inverse Cholesky factors, constants, whether the covariances are diagonal."""
-    from evidentia.mixture import _em_kernels as kernels
-
+def _of_objects(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
+    """(n, g) logarithms of proportion times density, or responsibilities."""
     proportions, means, covariances = (
-        np.array(a, dtype=np.float64) for a in (parameters.proportions, parameters.means, parameters.covariances)
+        np.ascontiguousarray(a, dtype=np.float64)
+        for a in (parameters.proportions, parameters.means, parameters.covariances)
     )
-    g, d = means.shape
-    inverses, constants = np.zeros((g, d, d)), np.empty(g)
-    failed = kernels.prepare(proportions, covariances, np.zeros(d), inverses, constants)
+    columns = np.ascontiguousarray(np.asarray(X).T, dtype=np.float64)
+    out = np.empty((len(proportions), columns.shape[1]))
+    diagonal = parameters.model in DIAGONAL_MODELS
+    failed = kernels.densities(columns, proportions, means, covariances, diagonal, normalized, out)
     if failed >= 0:
         raise ValueError(f"the covariance matrix of component {failed} must be positive definite")
-    columns = np.array(np.asarray(X).T, dtype=np.float64, order="C")
-    return columns, means, inverses, constants, parameters.model in DIAGONAL_MODELS
+    return out.T
 
 
 def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
@@ -231,6 +217,6 @@ def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
     if model not in ("EVE", "VVE"):
         return np.empty_like(start.covariances[0])
     if start.orientation is not None:
-        return start.orientation.copy()
+        return np.array(start.orientation, dtype=np.float64, order="C")
     pooled: Any = np.tensordot(start.proportions, start.covariances, axes=1)
     return np.ascontiguousarray(np.linalg.eigh(pooled)[1].T[::-1])

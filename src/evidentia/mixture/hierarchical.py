@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.mixture import _agglomeration as kernel
+
 __all__ = ["MergeTree", "merge_tree"]
 
 _CRITERIA = ("EII", "VII", "VVV")
@@ -33,13 +35,11 @@ class MergeTree:
 
     def labels(self, n_clusters: int) -> np.ndarray:
         """(n_samples,) clusters 0..n_clusters-1, numbered along the sorted points; -1 for objects of weight zero."""
-        from evidentia.mixture._agglomeration import cut
-
         if not 1 <= n_clusters <= self.n_points:
             raise ValueError(
                 f"n_clusters must lie between 1 and the {self.n_points} different objects, got {n_clusters}"
             )
-        of_points = np.append(cut(self.merges, self.n_points, n_clusters), -1)
+        of_points = np.append(kernel.cut(self.merges, self.n_points, n_clusters), -1)
         return of_points[self.point_of]
 
 
@@ -75,8 +75,6 @@ def merge_tree(X: Any, *, criterion: str = "VVV", sample_weight: Any = None, sph
     >>> tree.labels(3)
     array([0, 0, 1, 1, 2])
     """
-    from evidentia.mixture import _agglomeration as kernel
-
     if criterion not in _CRITERIA:
         raise ValueError(f"criterion must be one of {', '.join(_CRITERIA)}, got {criterion!r}")
     data = np.asarray(X, dtype=np.float64)

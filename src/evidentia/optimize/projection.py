@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
+from evidentia._native import kernel
 from evidentia.optimize.blocks import row_blocks
-from evidentia.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
+from evidentia.optimize.simplex_qp import simplex_qp_batch
 
 __all__ = ["project", "projection_hessian", "settle_links"]
+
+_settle = kernel("""settle_links(
+    H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
+    indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e], form: float64[f, f],
+    max_iter: int, tol: float)""")
 
 _VALUES_AT_ONCE = 1 << 21  # conflicts held at once by a thread
 
@@ -64,8 +69,18 @@ def project(
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def settle_links(H, linear, rows, M, indptr, indices, coefficients, form, max_iter, tol):
+def settle_links(
+    H: np.ndarray,
+    linear: np.ndarray,
+    rows: np.ndarray,
+    M: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    coefficients: np.ndarray,
+    form: np.ndarray,
+    max_iter: int,
+    tol: float,
+) -> None:
     """Objects that are projected but also linked to each other: minimise over each of them in turn, in place.
 
     Parameters
@@ -77,25 +92,4 @@ def settle_links(H, linear, rows, M, indptr, indices, coefficients, form, max_it
     indptr, indices, coefficients, form : links, as in `evidentia.optimize.row_fit.sweep_rows`
     max_iter, tol : sweeps, and largest change of a mass that ends them
     """
-    f = M.shape[1]
-    work, index = simplex_qp_workspace(f)
-    g, x, linked = np.empty(f), np.empty(f), np.empty(f)
-    for _ in range(max_iter):
-        largest = 0.0
-        for k in range(rows.shape[0]):
-            i = rows[k]
-            linked[:] = 0
-            for e in range(indptr[i], indptr[i + 1]):
-                for a in range(f):
-                    linked[a] += coefficients[e] * M[indices[e], a]
-            for a in range(f):
-                g[a] = linear[k, a]
-                x[a] = M[i, a]
-                for b in range(f):
-                    g[a] += form[a, b] * linked[b]
-            simplex_qp(H, g, x, 10 * f + 10, work, index)
-            for a in range(f):
-                largest = max(largest, abs(x[a] - M[i, a]))
-                M[i, a] = x[a]
-        if largest < tol:
-            break
+    _settle(H, linear, rows, M, indptr, indices, coefficients, form, max_iter, tol)

@@ -7,11 +7,14 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evidentia._native import kernel
 from evidentia.optimize.blocks import block_map, row_blocks
-from evidentia.optimize.diagonal_qp import diagonal_simplex_qp
 from evidentia.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
 
 __all__ = ["solve_simplex_qp", "solve_simplex_qp_batch", "solve_diagonal"]
+
+_diagonal_simplex_qp = kernel("""diagonal_simplex_qp(
+    h: float64[f], g: float64[f], x: float64[f] out, heap: int64[f] out)""")
 
 
 def solve_simplex_qp(
@@ -138,7 +141,7 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
         raise ValueError(f"h must hold at least one number and none below zero, got {squares}")
     linear = _check_array(g, "g", squares.shape, np.float64)
     x = np.empty(len(squares))
-    diagonal_simplex_qp(squares, linear, x, np.empty(len(squares), np.int64))
+    _diagonal_simplex_qp(squares, linear, x, np.empty(len(squares), np.int64))
     return x
 
 

@@ -1,0 +1,59 @@
+"""Compiles the kernels when the package is built or installed (hatchling's build hook)."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+_BUILD = Path(__file__).parent / "src" / "evidentia" / "_native" / "build.py"
+
+
+def _load_build() -> Any:
+    """`evidentia._native.build`, without the package around it, which needs what is only about to be installed."""
+    spec = importlib.util.spec_from_file_location("build_kernels", _BUILD)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+build = _load_build()
+
+
+class Kernels(BuildHookInterface):
+    """One wheel for all Pythons of a platform: the library knows nothing of Python.
+
+    ``EVIDENTIA_TARGET`` names another platform of `build.TARGETS` to compile for (`make wheels`).
+    """
+
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        """What must be installed to build: a compiler, where the machine has none."""
+        return [] if not self._other and build.machine_compiler() else ["ziglang"]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        target = build.TARGETS[self._other] if self._other else None
+        libraries = build.build(target=target)
+        build_data["artifacts"] += [f"/src/evidentia/_native/{library.name}" for library in libraries]
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{self._other or _this_platform()}"
+
+    @property
+    def _other(self) -> str | None:
+        return os.environ.get("EVIDENTIA_TARGET")
+
+
+def _this_platform() -> str:
+    if sys.platform == "darwin":  # the library is for this processor, also where Python is for two
+        return f"macosx_{build.MACOS.replace('.', '_')}_{platform.machine()}"
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")

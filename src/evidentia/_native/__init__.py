@@ -1,0 +1,9 @@
+"""The kernels: C compiled when the package is installed, seen through ctypes, which releases the GIL.
+
+A module declares the kernels it needs and wraps them in plain functions; `evidentia._native.door` says how a
+declaration reads and what is checked before a kernel runs.
+"""
+
+from evidentia._native.door import Kernel, kernel
+
+__all__ = ["Kernel", "kernel"]

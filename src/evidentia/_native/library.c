@@ -1,0 +1,100 @@
+/* What the library knows about itself, the memory of its kernels, and checks of index arrays for the door. */
+#include "native.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#ifndef FINGERPRINT
+#define FINGERPRINT ""
+#endif
+
+/* ---- the library ---------------------------------------------------------------------------------------------- */
+
+/* Of the C text this library was compiled from (`build.fingerprint`): 16 letters and a zero. */
+KERNEL library_fingerprint(char *result) {
+    strncpy(result, FINGERPRINT, 17);
+    return DONE;
+}
+
+/* 1 on a processor and a system with AVX2 and what came with it (the level x86-64-v3). */
+KERNEL library_has_avx2(void) {
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
+    const unsigned wanted = bit_FMA | bit_MOVBE | bit_OSXSAVE | bit_AVX | bit_F16C;
+    if ((c & wanted) != wanted) return 0;
+    unsigned low, high; /* whether the system saves the wide registers */
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if ((low & 6) != 6) return 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+    if (!(b & bit_AVX2) || !(b & bit_BMI) || !(b & bit_BMI2)) return 0;
+    return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & bit_LZCNT);
+#else
+    return 0;
+#endif
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+typedef struct Piece {
+    struct Piece *before;
+    max_align_t content[];
+} Piece;
+
+static void *new_piece(Scratch *scratch, index_t count, size_t size, bool zeros) {
+    if (scratch->failed) return NULL;
+    const size_t most = (SIZE_MAX / 2 - sizeof(Piece)) / size;
+    Piece *piece = NULL;
+    if (count >= 0 && (size_t)count <= most) {
+        const size_t bytes = sizeof(Piece) + (size_t)count * size;
+        piece = zeros ? calloc(1, bytes) : malloc(bytes);
+    }
+    if (!piece) {
+        scratch->failed = true;
+        return NULL;
+    }
+    piece->before = scratch->last;
+    scratch->last = piece;
+    return piece->content;
+}
+
+void *take(Scratch *scratch, index_t count, size_t size) { return new_piece(scratch, count, size, false); }
+
+void *take_zeros(Scratch *scratch, index_t count, size_t size) { return new_piece(scratch, count, size, true); }
+
+int release(Scratch *scratch) {
+    for (Piece *piece = scratch->last, *before; piece; piece = before) {
+        before = piece->before;
+        free(piece);
+    }
+    scratch->last = NULL;
+    return scratch->failed ? NO_MEMORY : DONE;
+}
+
+/* ---- checks of index arrays: 1 if all is well ------------------------------------------------------------------- */
+
+/* Whether 0 <= values < end. Without a branch, so that the loop takes many at a time: a negative number, seen without
+ * its sign, is larger than any other. */
+#define WITHIN(name, integer, unsigned_integer)                              \
+    KERNEL name(const integer *values, index_t n, index_t end) {             \
+        unsigned_integer largest = 0;                                        \
+        for (index_t i = 0; i < n; i++) {                                    \
+            const unsigned_integer value = (unsigned_integer)values[i];      \
+            largest = value > largest ? value : largest;                     \
+        }                                                                    \
+        return n == 0 || (end > 0 && (uint64_t)largest < (uint64_t)end);     \
+    }
+WITHIN(all_within_i16, int16_t, uint16_t)
+WITHIN(all_within_i32, int32_t, uint32_t)
+WITHIN(all_within_i64, int64_t, uint64_t)
+
+/* Whether 0 <= offsets[0] <= offsets[1] <= ... <= end: the rows of a compressed matrix with `end` entries. */
+#define OFFSETS(name, integer)                                               \
+    KERNEL name(const integer *offsets, index_t n, index_t end) {            \
+        bool good = n == 0 || (offsets[0] >= 0 && offsets[n - 1] <= end);    \
+        for (index_t i = 1; i < n; i++) good &= offsets[i] >= offsets[i - 1]; \
+        return good;                                                         \
+    }
+OFFSETS(are_offsets_i32, int32_t)
+OFFSETS(are_offsets_i64, int64_t)

@@ -1,0 +1,47 @@
+"""The compiled library: found beside this file, the one that the processor can run fastest, loaded once."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+
+from evidentia._native import build
+
+__all__ = ["library"]
+
+_REMEDY = "install evidentia again (`pip install .` compiles it) or, in a checkout, run `make kernels`"
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The kernels. The environment variable EVIDENTIA_KERNELS names another library to take, as it is."""
+    chosen = os.environ.get("EVIDENTIA_KERNELS")
+    if chosen:
+        return _load(chosen)
+    names = build.library_names(build.Target.this_machine())
+    kernels = _load(str(build.HERE / names[0]))
+    _check_age(kernels)
+    faster = build.HERE / names[-1]
+    if len(names) > 1 and faster.exists() and kernels.library_has_avx2():
+        kernels = _load(str(faster))
+        _check_age(kernels)
+    return kernels
+
+
+def _load(path: str) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"the compiled kernels of evidentia cannot be loaded ({error}): {_REMEDY}") from error
+
+
+def _check_age(kernels: ctypes.CDLL) -> None:
+    """Refuse a library that was compiled from other C text than stands beside it: its arguments may have changed."""
+    present = build.fingerprint()
+    if present is None:
+        return
+    found = ctypes.create_string_buffer(17)
+    kernels.library_fingerprint(found)
+    if found.value.decode() != present:
+        raise ImportError("the C sources of evidentia have changed since its kernels were compiled: run `make kernels`")

@@ -1,0 +1,158 @@
+/* EVCLUS on all pairs: minimise over masses M (n, f), rows on the simplex,
+ *
+ *     sum over pairs i < j of (m_i' C m_j - delta_ij)^2  +  links
+ *
+ * (Denoeux, Sriboonchitta and Kanjanatarakul, 2016). With the other rows fixed, row i is a quadratic program with
+ * H = 2 (K - C m_i m_i' C) and g = -2 C T[:, i], where K = C M'M C and T = M' Delta are kept and corrected after every
+ * row: a row costs O(f^2) and as many additions as n times the masses that changed. */
+#include "optimize/conflict_fit.h"
+#include "optimize/links.h"
+#include "optimize/row_descent.h"
+#include "optimize/simplex_qp.h"
+
+typedef struct {
+    index_t n, f;
+    const double *delta; /* (n, n) symmetric, zero diagonal */
+    Conflict conflict;
+    Links links;
+    const index_t *order; /* (visits,) of the rows */
+    index_t visits;
+    double constant; /* of the objective: the squared dissimilarities, and what the links add */
+    double *K, *T;   /* (f, f) and (f, n): kept from row to row */
+    double *G, *half, *H;
+    double *h, *g, *x, *old, *y, *y_new, *linked; /* (f,) */
+    index_t *where;                               /* (f + 1,) */
+    SimplexQp qp;
+} AllPairs;
+
+static inline void add_multiple(index_t n, double *restrict sum, double factor, const double *restrict row) {
+    for (index_t j = 0; j < n; j++) sum[j] += factor * row[j];
+}
+
+/* G = M'M and T = M' Delta. */
+static void sum_products(AllPairs *p, const double *M) {
+    const index_t n = p->n, f = p->f;
+    memset(p->G, 0, sizeof(double) * (size_t)(f * f));
+    memset(p->T, 0, sizeof(double) * (size_t)(f * n));
+    for (index_t i = 0; i < n; i++) {
+        const double *m = M + i * f;
+        index_t count = 0;
+        for (index_t q = 0; q < f; q++) {
+            p->where[count] = q;
+            count += m[q] > 0;
+        }
+        for (index_t s = 0; s < count; s++) {
+            const index_t a = p->where[s];
+            for (index_t t = 0; t < count; t++) p->G[a * f + p->where[t]] += m[a] * m[p->where[t]];
+            add_multiple(n, p->T + a * n, m[a], p->delta + i * n);
+        }
+    }
+}
+
+/* K and T from scratch; returns the objective. */
+static double value_of(void *self, const double *M) {
+    AllPairs *p = self;
+    const index_t n = p->n, f = p->f;
+    sum_products(p, M);
+    conflict_gram(&p->conflict, p->G, p->half, p->K);
+    double squared = 0.0, cross = 0.0;
+    for (index_t a = 0; a < f * f; a++) squared += p->K[a] * p->G[a];
+    for (index_t i = 0; i < n; i++) {
+        times_conflict(&p->conflict, M + i * f, p->y);
+        double own = 0.0;
+        for (index_t a = 0; a < f; a++) {
+            own += M[i * f + a] * p->y[a];
+            cross += p->y[a] * p->T[a * n + i];
+        }
+        squared -= own * own;
+    }
+    return 0.5 * squared - cross + links_value(n, f, M, &p->links) + p->constant;
+}
+
+static void restart(void *self, const double *M) { value_of(self, M); }
+
+/* H and g of row i, whose masses are in x; y = C x. */
+static void row_problem(AllPairs *p, index_t i, const double *M) {
+    const index_t n = p->n, f = p->f;
+    for (index_t a = 0; a < f; a++) p->h[a] = p->T[a * n + i];
+    times_conflict(&p->conflict, p->x, p->y);
+    for (index_t a = 0; a < f; a++)
+        for (index_t b = 0; b < f; b++) p->H[a * f + b] = 2 * (p->K[a * f + b] - p->y[a] * p->y[b]);
+    times_conflict(&p->conflict, p->h, p->g);
+    for (index_t a = 0; a < f; a++) p->g[a] *= -2;
+    add_links(i, f, M, &p->links, p->linked, p->g);
+}
+
+/* Row i has gone from `old` to x: correct M, T and K. */
+static void correct(AllPairs *p, index_t i, double *M) {
+    const index_t n = p->n, f = p->f;
+    for (index_t a = 0; a < f; a++)
+        if (p->x[a] != p->old[a]) {
+            add_multiple(n, p->T + a * n, p->x[a] - p->old[a], p->delta + i * n);
+            M[i * f + a] = p->x[a];
+        }
+    times_conflict(&p->conflict, p->x, p->y_new);
+    for (index_t a = 0; a < f; a++)
+        for (index_t b = 0; b < f; b++) p->K[a * f + b] += p->y_new[a] * p->y_new[b] - p->y[a] * p->y[b];
+}
+
+static double sweep(void *self, double *M, bool beyond, double objective) {
+    AllPairs *p = self;
+    const index_t f = p->f;
+    const size_t row = sizeof(double) * (size_t)f;
+    for (index_t r = 0; r < p->visits; r++) {
+        const index_t i = p->order[r];
+        memcpy(p->x, M + i * f, row);
+        memcpy(p->old, M + i * f, row);
+        row_problem(p, i, M);
+        minimise_on_simplex(p->H, p->g, p->x, ample_iterations(f), &p->qp);
+        bool moved;
+        const double change = finish_row(f, p->H, p->g, p->old, p->x, beyond, &moved);
+        if (moved) {
+            objective += change;
+            correct(p, i, M);
+        }
+    }
+    return objective;
+}
+
+KERNEL descend_all_pairs(index_t n, index_t f, index_t visits, index_t e, double *M, const double *delta,
+                         const double *conflict, bool simple, const index_t *order, index_t max_iter, double tol,
+                         double constant, const index_t *indptr, const int32_t *indices, const double *coefficients,
+                         const double *form, double *history, index_t *ending) {
+    (void)e;
+    Scratch scratch = {0};
+    const size_t number = sizeof(double);
+    AllPairs p = {
+        .n = n,
+        .f = f,
+        .delta = delta,
+        .conflict = {f, conflict, simple},
+        .links = {indptr, indices, coefficients, form},
+        .order = order,
+        .visits = visits,
+        .K = take(&scratch, f * f, number),
+        .T = take(&scratch, f * n, number),
+        .G = take(&scratch, f * f, number),
+        .half = take(&scratch, f * f, number),
+        .H = take(&scratch, f * f, number),
+        .h = take(&scratch, f, number),
+        .g = take(&scratch, f, number),
+        .x = take(&scratch, f, number),
+        .old = take(&scratch, f, number),
+        .y = take(&scratch, f, number),
+        .y_new = take(&scratch, f, number),
+        .linked = take(&scratch, f, number),
+        .where = take(&scratch, f + 1, sizeof(index_t)),
+        .qp = take_simplex_qp(&scratch, f),
+    };
+    if (scratch.failed) return release(&scratch);
+    double squares = 0.0;
+    for (index_t pair = 0; pair < n * n; pair++) squares += delta[pair] * delta[pair];
+    squares *= 0.5;
+    p.constant = constant + squares;
+    const RowProblem problem = {&p, n, f, sweep, value_of, restart, .drifts = true, .squares = squares};
+    const Descent descent = {max_iter, tol, history, ending};
+    scratch.failed = descend_rows(&problem, M, value_of(&p, M), &descent) != DONE;
+    return release(&scratch);
+}

@@ -1,0 +1,313 @@
+/* EVCLUS on some pairs: minimise over masses M (n, f), rows on the simplex,
+ *
+ *     sum over the given pairs of w_ij (m_i' C m_j - delta_ij)^2  +  links.
+ *
+ * With the other rows fixed, row i is a quadratic program with H = 2 C G C and g = -2 C h, where G = sum_j w_ij m_j m_j'
+ * and h = sum_j w_ij delta_ij m_j are summed over the nonzero masses of its neighbours. */
+#include "optimize/conflict_fit.h"
+#include "optimize/links.h"
+#include "optimize/row_descent.h"
+#include "optimize/simplex_qp.h"
+
+/* ---- masses without their zeros ------------------------------------------------------------------------------- */
+
+enum { HEAD = 4 }; /* masses of an object that stand apart from the others */
+
+/* The sets of the first nonzero masses of an object, and how many are nonzero in all: 16 bytes. */
+typedef struct {
+    uint16_t where[HEAD], unused[2], count, more_unused;
+} HeadSets;
+
+/* The masses themselves, zeros after the last. */
+typedef struct {
+    double value[HEAD];
+} HeadMasses;
+
+/* The nonzero masses of all objects, one after the other, with their sets. The first four stand apart as well, so that
+ * most rows are read from two small arrays that stay in the processor's cache. */
+typedef struct {
+    index_t f;
+    uint16_t *where; /* (n, f) */
+    double *value;   /* (n, f) */
+    HeadSets *sets;  /* (n,) */
+    HeadMasses *masses;
+} Packed;
+
+static Packed take_packed(Scratch *scratch, index_t n, index_t f) {
+    return (Packed){
+        .f = f,
+        .where = take_zeros(scratch, n * f, sizeof(uint16_t)),
+        .value = take_zeros(scratch, n * f, sizeof(double)),
+        .sets = take_zeros(scratch, n, sizeof(HeadSets)),
+        .masses = take_zeros(scratch, n, sizeof(HeadMasses)),
+    };
+}
+
+static void pack(Packed *packed, index_t i, const double *M) {
+    const index_t f = packed->f;
+    const double *m = M + i * f;
+    uint16_t *where = packed->where + i * f;
+    double *value = packed->value + i * f;
+    index_t count = 0;
+    for (index_t q = 0; q < f; q++)
+        if (m[q] > 0) {
+            where[count] = (uint16_t)q;
+            value[count] = m[q];
+            count++;
+        }
+    for (index_t t = 0; t < HEAD; t++) {
+        packed->sets[i].where[t] = t < count ? where[t] : 0;
+        packed->masses[i].value[t] = t < count ? value[t] : 0.0;
+    }
+    packed->sets[i].count = (uint16_t)count;
+}
+
+/* ---- sums over neighbours ------------------------------------------------------------------------------------- */
+
+/* Two numbers side by side: of a pair (2 w, -2 w delta), the factors of H and g; of a set their sums with its masses. */
+typedef struct {
+    double v, t;
+} Two;
+
+static inline void add_mass(Two *sum, double v, double t, double mass) {
+    sum->v += v * mass;
+    sum->t += t * mass;
+}
+
+/* Over the neighbours j of a row and their nonzero masses, with the pairs (v_j, t_j):
+ * G[a, b] = sum_j v_j m_j(a) m_j(b) for a > b, and sums[a] = sum_j (v_j, t_j) m_j(a). The diagonal of G is left out:
+ * masses sum to one, so that it is what the sums leave (`complete`).
+ *
+ * Most mass functions have three or four nonzeros. These are written out: short loops of unknown length cost more than
+ * what is in them, and so does a branch that cannot be foreseen, which is why zeros are added like the rest. */
+static void gather(index_t count, const int32_t *neighbors, const Two *pairs, const Packed *packed, double *G,
+                   Two *sums) {
+    const index_t f = packed->f;
+    for (index_t e = 0; e < count; e++) {
+        const size_t j = (uint32_t)neighbors[e];
+        const double v = pairs[e].v, t = pairs[e].t;
+        const HeadSets s = packed->sets[j];
+        const double *m = packed->masses[j].value;
+        const index_t a = s.where[0], b = s.where[1], d = s.where[2];
+        const double x = m[0], y = m[1], z = m[2], vy = v * y, vz = v * z;
+        add_mass(sums + a, v, t, x);
+        add_mass(sums + b, v, t, y);
+        G[b * f + a] += vy * x;
+        add_mass(sums + d, v, t, z);
+        G[d * f + a] += vz * x;
+        G[d * f + b] += vz * y;
+        if (s.count <= 3) continue;
+        const index_t q = s.where[3];
+        const double u = m[3], vu = v * u;
+        add_mass(sums + q, v, t, u);
+        G[q * f + a] += vu * x;
+        G[q * f + b] += vu * y;
+        G[q * f + d] += vu * z;
+        const uint16_t *where = packed->where + j * (size_t)f;
+        const double *value = packed->value + j * (size_t)f;
+        for (index_t r = HEAD; r < s.count; r++) {
+            const double share = v * value[r];
+            add_mass(sums + where[r], v, t, value[r]);
+            for (index_t k = 0; k < r; k++) G[where[r] * f + where[k]] += share * value[k];
+        }
+    }
+}
+
+/* The upper triangle of G, and its diagonal: sum_b m_j(b) = 1, so G[a, a] is sums[a] less the rest of its row. */
+static void complete(index_t f, double *G, const Two *sums, double *rest) {
+    for (index_t a = 0; a < f; a++) {
+        rest[a] = 0.0;
+        for (index_t b = 0; b < a; b++) G[b * f + a] = G[a * f + b];
+    }
+    for (index_t a = 0; a < f; a++)
+        for (index_t b = 0; b < f; b++) rest[b] += G[a * f + b];
+    for (index_t a = 0; a < f; a++) G[a * f + a] = larger(sums[a].v - rest[a], 0.0);
+}
+
+/* K = C G C for the empty set, the singletons and the frame. There C m = (1, s - m_1, ..., s - m_c, m_empty) with
+ * s = 1 - m(frame), so K holds sums of products of these. */
+static void simple_gram(index_t f, const double *G, const Two *sums, double *own, double *K) {
+    const index_t last = f - 1;
+    double total = 0.0;
+    for (index_t a = 0; a < f; a++) {
+        total += sums[a].v;
+        own[a] = sums[a].v - G[a * f + last]; /* of s and m_a */
+    }
+    const double squares = total - sums[last].v - own[last]; /* of s and s */
+    for (index_t a = 1; a < last; a++) {
+        const double common = squares - own[a];
+        for (index_t b = 0; b < f; b++) K[a * f + b] = G[a * f + b] + common - own[b];
+    }
+    for (index_t a = 1; a < last; a++) {
+        K[a * f] = K[a] = total - sums[last].v - sums[a].v;
+        K[a * f + last] = K[last * f + a] = own[0] - G[a * f];
+    }
+    K[0] = total;
+    K[last * f] = K[last] = sums[0].v;
+    K[last * f + last] = G[0];
+}
+
+/* ---- the descent ---------------------------------------------------------------------------------------------- */
+
+/* Pairs in both their rows, with what is wanted of each. */
+typedef struct {
+    index_t n;
+    const index_t *indptr;
+    const int32_t *indices;
+    const double *weights, *delta;
+} Pairs;
+
+/* Sum over the pairs, each counted once, of w (conflict - delta)^2. `y` is scratch of f numbers. */
+static double value_of_pairs(const Pairs *pairs, const Conflict *conflict, const double *M, double *y) {
+    const index_t f = conflict->f;
+    double total = 0.0;
+    for (index_t i = 0; i < pairs->n; i++) {
+        times_conflict(conflict, M + i * f, y);
+        for (index_t e = pairs->indptr[i]; e < pairs->indptr[i + 1]; e++) {
+            const index_t j = pairs->indices[e];
+            if (j <= i) continue;
+            double kappa = 0.0;
+            for (index_t a = 0; a < f; a++) kappa += y[a] * M[j * f + a];
+            const double gap = kappa - pairs->delta[e];
+            total += pairs->weights[e] * (gap * gap);
+        }
+    }
+    return total;
+}
+
+typedef struct {
+    index_t f;
+    Pairs pairs;
+    Conflict conflict;
+    Links links;
+    const index_t *order; /* (visits,) of the rows */
+    index_t visits;
+    double constant; /* that the links add */
+    Two *edges;      /* (2 w, -2 w delta) of every entry of the pairs */
+    Packed packed;   /* kept from row to row */
+    double *G, *half, *H;
+    Two *sums;
+    double *h, *g, *x, *old, *linked; /* (f,) */
+    SimplexQp qp;
+} SomePairs;
+
+static double value_of(void *self, const double *M) {
+    SomePairs *p = self;
+    const double linked = links_value(p->pairs.n, p->f, M, &p->links) + p->constant;
+    return value_of_pairs(&p->pairs, &p->conflict, M, p->h) + linked;
+}
+
+static void restart(void *self, const double *M) {
+    SomePairs *p = self;
+    for (index_t i = 0; i < p->pairs.n; i++) pack(&p->packed, i, M);
+}
+
+/* H and g of row i. */
+static void row_problem(SomePairs *p, index_t i, const double *M) {
+    const index_t f = p->f, first = p->pairs.indptr[i], count = p->pairs.indptr[i + 1] - first;
+    memset(p->G, 0, sizeof(double) * (size_t)(f * f));
+    memset(p->sums, 0, sizeof(Two) * (size_t)f);
+    gather(count, p->pairs.indices + first, p->edges + first, &p->packed, p->G, p->sums);
+    complete(f, p->G, p->sums, p->h);
+    if (p->conflict.simple)
+        simple_gram(f, p->G, p->sums, p->h, p->H);
+    else
+        conflict_gram(&p->conflict, p->G, p->half, p->H);
+    for (index_t a = 0; a < f; a++) p->h[a] = p->sums[a].t;
+    times_conflict(&p->conflict, p->h, p->g);
+    add_links(i, f, M, &p->links, p->linked, p->g);
+}
+
+static double sweep(void *self, double *M, bool beyond, double objective) {
+    SomePairs *p = self;
+    const index_t f = p->f;
+    const size_t row = sizeof(double) * (size_t)f;
+    for (index_t r = 0; r < p->visits; r++) {
+        const index_t i = p->order[r];
+        memcpy(p->x, M + i * f, row);
+        memcpy(p->old, M + i * f, row);
+        row_problem(p, i, M);
+        minimise_on_simplex(p->H, p->g, p->x, ample_iterations(f), &p->qp);
+        bool moved;
+        const double change = finish_row(f, p->H, p->g, p->old, p->x, beyond, &moved);
+        if (moved) {
+            objective += change;
+            memcpy(M + i * f, p->x, row);
+            pack(&p->packed, i, M);
+        }
+    }
+    return objective;
+}
+
+KERNEL descend_some_pairs(index_t n, index_t f, index_t entries, index_t visits, index_t e, double *M,
+                          const index_t *indptr, const int32_t *indices, const double *weights, const double *delta,
+                          const double *conflict, bool simple, const index_t *order, index_t max_iter, double tol,
+                          double constant, const index_t *link_indptr, const int32_t *link_indices,
+                          const double *coefficients, const double *form, double *history, index_t *ending) {
+    (void)e;
+    Scratch scratch = {0};
+    const size_t number = sizeof(double);
+    SomePairs p = {
+        .f = f,
+        .pairs = {n, indptr, indices, weights, delta},
+        .conflict = {f, conflict, simple},
+        .links = {link_indptr, link_indices, coefficients, form},
+        .order = order,
+        .visits = visits,
+        .constant = constant,
+        .edges = take(&scratch, entries, sizeof(Two)),
+        .packed = take_packed(&scratch, n, f),
+        .G = take(&scratch, f * f, number),
+        .half = take(&scratch, f * f, number),
+        .H = take(&scratch, f * f, number),
+        .sums = take(&scratch, f, sizeof(Two)),
+        .h = take(&scratch, f, number),
+        .g = take(&scratch, f, number),
+        .x = take(&scratch, f, number),
+        .old = take(&scratch, f, number),
+        .linked = take(&scratch, f, number),
+        .qp = take_simplex_qp(&scratch, f),
+    };
+    if (scratch.failed) return release(&scratch);
+    double squares = 0.0;
+    for (index_t pair = 0; pair < entries; pair++) {
+        p.edges[pair] = (Two){2 * weights[pair], -2 * weights[pair] * delta[pair]};
+        squares += weights[pair] * delta[pair] * delta[pair];
+    }
+    restart(&p, M);
+    const double start = value_of_pairs(&p.pairs, &p.conflict, M, p.h) + links_value(n, f, M, &p.links) + constant;
+    const RowProblem problem = {&p, n, f, sweep, value_of, restart, .drifts = false, .squares = 0.5 * squares};
+    const Descent descent = {max_iter, tol, history, ending};
+    scratch.failed = descend_rows(&problem, M, start, &descent) != DONE;
+    return release(&scratch);
+}
+
+KERNEL pairs_value(index_t n, index_t f, index_t entries, const double *M, const index_t *indptr,
+                   const int32_t *indices, const double *weights, const double *delta, const double *conflict,
+                   bool simple, double *result) {
+    (void)entries;
+    Scratch scratch = {0};
+    double *y = take(&scratch, f, sizeof *y);
+    if (y) *result = value_of_pairs(&(Pairs){n, indptr, indices, weights, delta}, &(Conflict){f, conflict, simple}, M, y);
+    return release(&scratch);
+}
+
+/* ---- the sums alone, for their tests -------------------------------------------------------------------------- */
+
+KERNEL sums_over_neighbors(index_t n, index_t f, index_t count, const double *M, const int32_t *neighbors,
+                           const double *pairs, double *G, double *sums) {
+    Scratch scratch = {0};
+    Packed packed = take_packed(&scratch, n, f);
+    double *rest = take(&scratch, f, sizeof *rest);
+    if (!scratch.failed) {
+        for (index_t i = 0; i < n; i++) pack(&packed, i, M);
+        gather(count, neighbors, (const Two *)pairs, &packed, G, (Two *)sums);
+        complete(f, G, (const Two *)sums, rest);
+    }
+    return release(&scratch);
+}
+
+KERNEL gram_of_simple_family(index_t f, const double *G, const double *sums, double *own, double *K) {
+    simple_gram(f, G, (const Two *)sums, own, K);
+    return DONE;
+}

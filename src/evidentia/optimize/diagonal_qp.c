@@ -1,0 +1,68 @@
+/* The quadratic program on the simplex whose Hessian is diagonal, exactly, by sorting:
+ *
+ *     minimise  sum_q h_q x_q^2 + g_q x_q   subject to   x >= 0,  sum(x) = 1.
+ *
+ * With multiplier t the minimiser is x_q = max(0, (t - g_q) / (2 h_q)); indices are taken by increasing g_q as long as
+ * t stays above g_q. */
+#include "optimize/diagonal_qp.h"
+
+static const double TINY = 1e-200; /* a diagonal element below this is zero */
+
+/* Whether index p comes before q: least g first, lowest index first among equals. */
+static inline bool precedes(const double *g, index_t p, index_t q) { return g[p] < g[q] || (g[p] == g[q] && p < q); }
+
+/* Restore the heap (what precedes all others on top) below `root`. */
+static void sift(index_t *heap, index_t root, index_t size, const double *g) {
+    const index_t item = heap[root];
+    for (index_t child = 2 * root + 1; child < size; child = 2 * root + 1) {
+        if (child + 1 < size && precedes(g, heap[child + 1], heap[child])) child++;
+        if (precedes(g, item, heap[child])) break;
+        heap[root] = heap[child];
+        root = child;
+    }
+    heap[root] = item;
+}
+
+void minimise_diagonal(index_t f, const double *h, const double *g, double *x, index_t *heap) {
+    if (f == 0) return;
+    for (index_t q = 0; q < f; q++) {
+        heap[q] = q;
+        x[q] = 0.0;
+    }
+    for (index_t root = f / 2 - 1; root >= 0; root--) sift(heap, root, f, g);
+    const double least = g[heap[0]]; /* measured from here t loses no digits */
+    index_t size = f;
+    index_t widest = heap[0]; /* takes what the others leave: its own formula is the one that rounding hurts most */
+    double weight = 0.0, total = 1.0, threshold = 0.0;
+    while (size > 0) {
+        const index_t q = heap[0];
+        const double c = g[q] - least;
+        if (weight > 0.0 && total <= c * weight) break;
+        size--;
+        heap[0] = heap[size];
+        heap[size] = q;
+        sift(heap, 0, size, g);
+        if (!(h[q] > TINY)) { /* linear in x_q: t cannot rise above g_q, and x_q takes the rest */
+            widest = q;
+            threshold = c;
+            break;
+        }
+        weight += 0.5 / h[q];
+        total += 0.5 / h[q] * c;
+        threshold = total / weight;
+        if (h[q] < h[widest]) widest = q;
+    }
+    double rest = 1.0;
+    for (index_t i = size; i < f; i++) {
+        const index_t q = heap[i];
+        if (q == widest) continue;
+        x[q] = larger(0.0, (threshold - (g[q] - least)) * (0.5 / h[q]));
+        rest -= x[q];
+    }
+    x[widest] = larger(0.0, rest);
+}
+
+KERNEL diagonal_simplex_qp(index_t f, const double *h, const double *g, double *x, index_t *heap) {
+    minimise_diagonal(f, h, g, x, heap);
+    return DONE;
+}

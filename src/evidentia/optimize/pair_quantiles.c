@@ -1,0 +1,147 @@
+/* Quantiles, over many fits of a model, of the probability that two objects belong together.
+ *
+ * Fit b gives object i the probabilities p_ikb of the clusters k; objects i and j are together with probability
+ * sum_k p_ikb p_jkb. A pair is computed, its two quantiles are found, and it is forgotten.
+ *
+ * The order statistics are found by bisection on the value: count how many of the numbers are larger than a threshold,
+ * move the threshold. A count is a pass over a few kilobytes that the compiler turns into vector instructions, so a
+ * dozen of them cost less than one partial sort. Numbers that are not negative are ordered like the integers with the
+ * same bits, and bisecting these finds a number of any size in at most 31 steps, exactly. */
+#include "_native/native.h"
+
+static const float NOTHING = 1e-9f; /* if even the largest probability is below this, the exact quantile does not matter */
+
+/* What is wanted of a pair, and room for its values. */
+typedef struct {
+    index_t c, n_fits;
+    index_t rank;    /* of the lower quantile among the sorted values, from 0 */
+    double fraction; /* of the way to the next value */
+    float *values;   /* (n_fits,) */
+    int32_t *bits;   /* (padded,) the same values as integers, and zeros */
+    index_t padded;  /* a whole number of vectors for each of four sums */
+} Fits;
+
+static Fits take_fits(Scratch *scratch, index_t c, index_t n_fits, index_t rank, double fraction) {
+    const index_t padded = (n_fits + 31) / 32 * 32;
+    return (Fits){
+        .c = c,
+        .n_fits = n_fits,
+        .rank = rank,
+        .fraction = fraction,
+        .values = take(scratch, n_fits, sizeof(float)),
+        .bits = take_zeros(scratch, padded, sizeof(int32_t)),
+        .padded = padded,
+    };
+}
+
+static inline float value_of(int32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* values_b = sum_k p_kb q_kb. */
+static void multiply(index_t c, index_t n_fits, const float *p, const float *q, float *restrict values) {
+    for (index_t b = 0; b < n_fits; b++) values[b] = c > 0 ? p[b] * q[b] : 0;
+    for (index_t k = 1; k < c; k++) {
+        p += n_fits;
+        q += n_fits;
+        for (index_t b = 0; b < n_fits; b++) values[b] += p[b] * q[b];
+    }
+}
+
+/* How many are larger than a limit that is not negative, so that zeros do not count. Sums and comparisons stay in 32
+ * bits, or half the vector would be idle; four sums run beside each other, or each would wait for the one before. */
+static index_t count_above(const Fits *fits, int32_t limit) {
+    const index_t quarter = fits->padded / 4;
+    const int32_t *a = fits->bits, *b = a + quarter, *c = b + quarter, *d = c + quarter;
+    int32_t in_a = 0, in_b = 0, in_c = 0, in_d = 0;
+    for (index_t i = 0; i < quarter; i++) {
+        in_a += a[i] > limit;
+        in_b += b[i] > limit;
+        in_c += c[i] > limit;
+        in_d += d[i] > limit;
+    }
+    return in_a + in_b + in_c + in_d;
+}
+
+/* The values of two neighbouring ranks. */
+typedef struct {
+    float lower, upper;
+} Neighbors;
+
+/* The largest value up to a limit of its bits, and the smallest above it. */
+static Neighbors around(const Fits *fits, int32_t limit) {
+    const int32_t *bits = fits->bits;
+    int32_t below = 0, above = INT32_MAX;
+    for (index_t b = 0; b < fits->padded; b++) {
+        const int32_t outside = -(bits[b] > limit); /* all bits set, or none: no branch */
+        const int32_t in = bits[b] & ~outside, out = bits[b] | (INT32_MAX & ~outside);
+        below = in > below ? in : below;
+        above = out < above ? out : above;
+    }
+    return (Neighbors){value_of(below), value_of(above)};
+}
+
+/* The values of the given rank and of the next one, the bits of all values lying in (low, high]. */
+static Neighbors order_statistics(const Fits *fits, index_t rank, int64_t low, int64_t high) {
+    while (high - low > 1) {
+        const int32_t middle = (int32_t)(low + ((high - low) >> 1));
+        const index_t count = fits->n_fits - count_above(fits, middle);
+        if (count == rank + 1) return around(fits, middle);
+        if (count <= rank)
+            low = middle;
+        else
+            high = middle;
+    }
+    const float value = value_of((int32_t)high); /* several values are equal, or it is the largest */
+    return (Neighbors){value, value};
+}
+
+/* Lower and upper quantile of the probability that p and q (c, n_fits) are together. */
+static void find_interval(const Fits *fits, const float *p, const float *q, double *lower, double *upper) {
+    const index_t n = fits->n_fits, rank = fits->rank, last = n - 1;
+    const double fraction = fits->fraction;
+    const int32_t *bits = fits->bits;
+    multiply(fits->c, n, p, q, fits->values);
+    memcpy(fits->bits, fits->values, sizeof(float) * (size_t)n);
+    int32_t smallest = bits[0], largest = bits[0];
+    for (index_t b = 0; b < n; b++) {
+        smallest = bits[b] < smallest ? bits[b] : smallest;
+        largest = bits[b] > largest ? bits[b] : largest;
+    }
+    if (value_of(largest) < NOTHING) {
+        *lower = value_of(smallest);
+        *upper = value_of(largest);
+        return;
+    }
+    const int64_t low = (int64_t)smallest - 1;
+    Neighbors at = order_statistics(fits, rank, low, largest);
+    *lower = (1 - fraction) * at.lower + fraction * at.upper;
+    /* counted from the top the upper bound lies between the values of rank and rank + 1 as well */
+    if (rank == last - rank && fraction == 0) {
+        *upper = *lower;
+    } else if (fraction == 0) {
+        *upper = order_statistics(fits, last - rank, low, largest).lower;
+    } else {
+        at = order_statistics(fits, last - rank - 1, low, largest);
+        *upper = fraction * at.lower + (1 - fraction) * at.upper;
+    }
+}
+
+#define real float
+#define SUFFIX f32
+#include "optimize/pair_quantiles_kernels.h"
+#define real double
+#define SUFFIX f64
+#include "optimize/pair_quantiles_kernels.h"
+
+/* The probabilities themselves of some pairs. */
+KERNEL probabilities_of_pairs(index_t n, index_t c, index_t n_fits, index_t p, const float *P, const index_t *pairs,
+                              float *out) {
+    (void)n;
+    const index_t size = c * n_fits;
+    for (index_t e = 0; e < p; e++)
+        multiply(c, n_fits, P + pairs[2 * e] * size, P + pairs[2 * e + 1] * size, out + e * n_fits);
+    return DONE;
+}

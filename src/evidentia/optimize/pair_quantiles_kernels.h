@@ -1,0 +1,54 @@
+/* Quantiles of many pairs: a part of pair_quantiles.c, once for each type `real` of the bounds.
+ * P and Q are (n, c, n_fits): the probabilities of the clusters for each object, over the fits. */
+
+/* All pairs of objects: rows `start` to `stop` - 1 of two symmetric matrices, right of the diagonal. */
+KERNEL TYPED(quantiles_within)(index_t n, index_t c, index_t n_fits, const float *P, index_t rank, double fraction,
+                               real *lower, real *upper, index_t start, index_t stop) {
+    Scratch scratch = {0};
+    const Fits fits = take_fits(&scratch, c, n_fits, rank, fraction);
+    const index_t size = c * n_fits;
+    for (index_t i = start; i < stop && !scratch.failed; i++)
+        for (index_t j = i + 1; j < n; j++) {
+            double a, b;
+            find_interval(&fits, P + i * size, P + j * size, &a, &b);
+            lower[i * n + j] = lower[j * n + i] = (real)a;
+            upper[i * n + j] = upper[j * n + i] = (real)b;
+        }
+    return release(&scratch);
+}
+
+/* Every object of P with every object of Q, into two (n, p) matrices. */
+KERNEL TYPED(quantiles_between)(index_t n, index_t c, index_t n_fits, index_t p, const float *P, const float *Q,
+                                index_t rank, double fraction, real *lower, real *upper) {
+    Scratch scratch = {0};
+    const Fits fits = take_fits(&scratch, c, n_fits, rank, fraction);
+    const index_t size = c * n_fits;
+    for (index_t i = 0; i < n && !scratch.failed; i++)
+        for (index_t j = 0; j < p; j++) {
+            double a, b;
+            find_interval(&fits, P + i * size, Q + j * size, &a, &b);
+            lower[i * p + j] = (real)a;
+            upper[i * p + j] = (real)b;
+        }
+    return release(&scratch);
+}
+
+/* The pairs `start` to `stop` - 1 of a list (p, 2). */
+KERNEL TYPED(quantiles_of_pairs)(index_t n, index_t c, index_t n_fits, index_t p, const float *P, const index_t *pairs,
+                                 index_t rank, double fraction, real *lower, real *upper, index_t start,
+                                 index_t stop) {
+    (void)n, (void)p;
+    Scratch scratch = {0};
+    const Fits fits = take_fits(&scratch, c, n_fits, rank, fraction);
+    const index_t size = c * n_fits;
+    for (index_t e = start; e < stop && !scratch.failed; e++) {
+        double a, b;
+        find_interval(&fits, P + pairs[2 * e] * size, P + pairs[2 * e + 1] * size, &a, &b);
+        lower[e] = (real)a;
+        upper[e] = (real)b;
+    }
+    return release(&scratch);
+}
+
+#undef real
+#undef SUFFIX

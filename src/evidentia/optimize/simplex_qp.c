@@ -1,0 +1,373 @@
+/* Quadratic programs on the probability simplex, solved exactly by an active set:
+ *
+ *     minimise  1/2 x'Hx + g'x   subject to   x >= 0,  sum(x) = 1,
+ *
+ * with a small positive semidefinite H, often singular. The minimiser usually has very few nonzeros, and a good guess
+ * of them is at hand (the previous masses, or the best vertex), which is what an active set turns into speed.
+ *
+ * How it works. The *passive set* P holds the indices allowed to be positive. On the face they span, one index r is
+ * eliminated (x_r = 1 - the others), which leaves an unconstrained problem with Hessian H_ij - H_ir - H_jr + H_rr;
+ * adding a constant to H, or to g, changes nothing, as it should on the simplex. Its LDL' factorisation gives the
+ * Newton step. If the step leaves the simplex it is cut, or bent, at the boundary, and the indices that reach zero
+ * leave P; if not, the index off P that promises the largest decrease enters; when none does, the point is the
+ * minimiser. Row j of the factorisation depends on the first j indices of P only, so the rows shared with the last
+ * factorisation are kept: an index that enters costs O(|P|^2), and rows of a batch that end alike share the work.
+ *
+ * Singular Hessians. When a pivot is lost in rounding, a tiny ridge is added to the diagonal, which turns the Newton
+ * step into a proximal one: very long along directions of zero curvature, so that it reaches the boundary, and zero
+ * at a minimiser, so that repeating it leaves no trace of the ridge in the result. */
+#include "optimize/simplex_qp.h"
+
+static const double FLAT = 1e-6;        /* a pivot below this fraction of the diagonal elements it comes from needs a ridge */
+static const double RIDGE = 1e-12;      /* the ridge, relative to the same elements */
+static const double STATIONARY = 1e-13; /* relative difference of gradients on the passive set that counts as none */
+static const double ENTER = 1e-12;      /* relative size of the negative reduced gradient that lets an index enter */
+static const double NEGLIGIBLE = 2e-16; /* a mass this small that is shrinking has reached zero */
+enum { CROWD = 6 }; /* a start with more nonzeros than this must beat the best vertex to be worth its factorisation */
+
+SimplexQp simplex_qp_in(index_t f, double *work, index_t *index) {
+    return (SimplexQp){
+        .f = f,
+        .gradient = work,
+        .linear = work + f,
+        .mass = work + 2 * f,
+        .step = work + 3 * f,
+        .slope = work + 4 * f,
+        .pivot = work + 5 * f,
+        .shift = work + 6 * f,
+        .trial = work + 7 * f,
+        .block = work + 8 * f,
+        .passive = index,
+        .stored = index + f,
+    };
+}
+
+SimplexQp take_simplex_qp(Scratch *scratch, index_t f) {
+    double *work = take(scratch, (f + 8) * f, sizeof *work);
+    index_t *index = take(scratch, 2 * f, sizeof *index);
+    return scratch->failed ? (SimplexQp){0} : simplex_qp_in(f, work, index);
+}
+
+/* The pivot of row j when a ridge does not keep it up, and the shift of the diagonal that stands for it. */
+static double replaced_pivot(const double *H, index_t f, double scale, double *shift) {
+    if (scale > 0.0) { /* H is not positive semidefinite: a short step does no harm */
+        *shift = scale;
+    } else { /* H vanishes here: a long one */
+        for (index_t q = 0; q < f; q++) *shift = larger(*shift, RIDGE * H[q * f + q]);
+        if (!(*shift > 0.0)) *shift = 1.0;
+    }
+    return *shift;
+}
+
+/* LDL' factorisation of the reduced Hessian on the passive set, reusing the stored rows that still fit.
+ * Returns the number of valid rows: m, or 0 if a pivot was lost and there is no ridge to keep it up. */
+static index_t factorise(const double *H, index_t m, index_t known, double ridge, SimplexQp *w) {
+    const index_t f = w->f;
+    double *B = w->block;
+    index_t j = 0;
+    while (j < known && j < m && w->stored[j] == w->passive[j]) j++;
+    for (; j < m; j++) {
+        const index_t p = w->passive[j];
+        for (index_t i = 0; i <= j; i++) B[i * f + j] = H[p * f + w->passive[i]];
+        if (j > 0) {
+            const double corner = B[0], edge = B[j] - corner, scale = B[j * f + j] + corner;
+            double shift = ridge * scale;
+            double pivot = B[j * f + j] - B[j] - edge + shift;
+            for (index_t i = 1; i < j; i++) {
+                double u = B[i * f + j] - B[i] - edge;
+                for (index_t k = 1; k < i; k++) u -= B[j * f + k] * B[i * f + k];
+                B[j * f + i] = u;
+            }
+            for (index_t i = 1; i < j; i++) {
+                const double u = B[j * f + i];
+                B[j * f + i] = u * w->pivot[i];
+                pivot -= u * B[j * f + i];
+            }
+            const bool lost = ridge == 0.0 && !(pivot > FLAT * scale);
+            if (ridge != 0.0 && !(pivot > 0.0)) pivot = replaced_pivot(H, f, scale, &shift);
+            w->pivot[j] = pivot > 0.0 ? 1.0 / pivot : 0.0;
+            w->shift[j] = shift;
+            if (lost) return 0;
+        }
+        w->stored[j] = p;
+    }
+    return j;
+}
+
+/* Make the index with the least H_pp the eliminated one, if that saves digits. Returns the valid rows left. */
+static index_t lead(const double *H, index_t m, index_t known, SimplexQp *w) {
+    const index_t f = w->f;
+    index_t least = 0;
+    double smallest = INFINITY;
+    for (index_t i = 0; i < m; i++) {
+        const double h = H[w->passive[i] * (f + 1)];
+        if (h < smallest) {
+            smallest = h;
+            least = i;
+        }
+    }
+    if (least > 0 && (known == 0 || smallest < 0.1 * H[w->passive[0] * (f + 1)])) {
+        const index_t p = w->passive[0];
+        const double x = w->mass[0];
+        w->passive[0] = w->passive[least];
+        w->mass[0] = w->mass[least];
+        w->passive[least] = p;
+        w->mass[least] = x;
+        known = 0;
+    }
+    return known;
+}
+
+/* Newton step on the face of the passive set: its slope (0 if the point is stationary there) and curvature. */
+static double newton_step(index_t m, SimplexQp *w, double *curvature) {
+    const index_t f = w->f;
+    const double *B = w->block;
+    double total = 0.0;
+    for (index_t i = 0; i < m; i++) {
+        double s = w->linear[w->passive[i]];
+        const double size = fabs(s) + B[i * f + i];
+        for (index_t j = 0; j < i; j++) s += B[j * f + i] * w->mass[j];
+        for (index_t j = i; j < m; j++) s += B[i * f + j] * w->mass[j];
+        w->slope[i] = s;
+        w->trial[i] = size + fabs(s);
+        total += w->mass[i] * w->trial[i];
+    }
+    total += w->trial[0];
+    bool moving = false;
+    for (index_t i = 1; i < m; i++) moving |= fabs(w->slope[i] - w->slope[0]) > STATIONARY * (total + w->trial[i]);
+    double slope = 0.0, shifted = 0.0;
+    if (moving) {
+        total = 0.0;
+        for (index_t i = 1; i < m; i++) {
+            double s = w->slope[0] - w->slope[i];
+            for (index_t k = 1; k < i; k++) s -= B[i * f + k] * w->step[k];
+            w->step[i] = s;
+        }
+        for (index_t i = m - 1; i > 0; i--) {
+            double d = w->step[i] * w->pivot[i];
+            for (index_t k = i + 1; k < m; k++) d -= B[k * f + i] * w->step[k];
+            w->step[i] = d;
+            total += d;
+            slope += (w->slope[i] - w->slope[0]) * d;
+            shifted += w->shift[i] * d * d;
+        }
+        w->step[0] = -total;
+    }
+    *curvature = -slope - shifted;
+    return slope;
+}
+
+/* Project the full step (negatives to zero, rescaled) into `trial`. Returns the change of the objective. */
+static double bend(index_t m, SimplexQp *w) {
+    const index_t f = w->f;
+    const double *B = w->block;
+    double total = 0.0, change = 0.0;
+    for (index_t i = 0; i < m; i++) {
+        w->trial[i] = larger(0.0, w->mass[i] + w->step[i]);
+        total += w->trial[i];
+    }
+    for (index_t i = 0; i < m; i++) {
+        w->trial[i] /= total;
+        const double e = w->trial[i] - w->mass[i];
+        double s = w->slope[i] + 0.5 * B[i * f + i] * e;
+        for (index_t j = 0; j < i; j++) s += B[j * f + i] * (w->trial[j] - w->mass[j]);
+        change += e * s;
+    }
+    return change;
+}
+
+/* Take the step as far as the simplex allows, drop the indices that reach zero. Returns how many are left. */
+static index_t move(index_t m, double slope, double curvature, SimplexQp *w) {
+    double length = curvature > -1e-14 * slope ? 1.0 : INFINITY; /* no curvature but the ridge: down to the boundary */
+    double limit = INFINITY;
+    for (index_t i = 0; i < m; i++)
+        if (w->step[i] < 0.0) limit = smaller(limit, w->mass[i] / -w->step[i]);
+    bool bent = false;
+    if (limit < length) {
+        if (m > 2 && length == 1.0) bent = bend(m, w) < limit * (slope + 0.5 * limit * curvature);
+        length = limit;
+    }
+    index_t kept = 0;
+    double total = 0.0;
+    for (index_t i = 0; i < m; i++) {
+        const double d = w->step[i], y = bent ? w->trial[i] : w->mass[i] + length * d;
+        if (y > NEGLIGIBLE || (y > 0.0 && d >= 0.0)) {
+            w->mass[kept] = y;
+            w->passive[kept] = w->passive[i];
+            total += y;
+            kept++;
+        }
+    }
+    if (total != 1.0)
+        for (index_t i = 0; i < kept; i++) w->mass[i] /= total;
+    return kept;
+}
+
+/* Index off the passive set that promises the largest decrease along its edge, or -1 if none does. */
+static index_t entering(const double *H, index_t m, SimplexQp *w) {
+    const index_t f = w->f;
+    double *restrict gradient = w->gradient;
+    for (index_t q = 0; q < f; q++) gradient[q] = w->linear[q];
+    for (index_t i = 0; i < m; i++) {
+        const double x = w->mass[i], *row = H + w->passive[i] * f;
+        for (index_t q = 0; q < f; q++) gradient[q] += x * row[q];
+    }
+    double mean = 0.0, linear = 0.0, scale = 0.0;
+    for (index_t i = 0; i < m; i++) {
+        const index_t p = w->passive[i];
+        const double x = w->mass[i];
+        mean += x * gradient[p];
+        linear += x * w->linear[p];
+        scale += x * (fabs(w->linear[p]) + fabs(gradient[p]) + H[p * (f + 1)]);
+    }
+    for (index_t i = 0; i < m; i++) gradient[w->passive[i]] = INFINITY;
+    index_t best = -1;
+    double best_gain = 0.0;
+    for (index_t q = 0; q < f; q++) {
+        const double r = gradient[q] - mean;
+        if (!(r < 0.0)) continue;
+        const double h = H[q * (f + 1)];
+        if (r < -ENTER * (fabs(w->linear[q]) + fabs(gradient[q]) + h + scale)) {
+            const double curvature = h - 2.0 * (gradient[q] - w->linear[q]) + mean - linear;
+            const double gain = curvature > -r ? 0.5 * r * r / curvature : -r - 0.5 * curvature;
+            if (gain > best_gain) {
+                best_gain = gain;
+                best = q;
+            }
+        }
+    }
+    return best;
+}
+
+/* Active set from the point held in `passive` and `mass`. `known` is the number of valid rows of the factorisation,
+ * before and after; `used` becomes the number of iterations. Returns the final size of the passive set. */
+static index_t minimise(const double *H, index_t m, index_t *known, index_t max_iter, SimplexQp *w, index_t *used) {
+    double ridge = 0.0;
+    index_t refined = 0, entered = -1, iteration = 0;
+    bool done = false;
+    while (iteration < max_iter && !done) {
+        iteration++;
+        const index_t before = m;
+        bool settled = true;
+        if (m > 1) {
+            if (ridge > 0.0) *known = lead(H, m, *known, w);
+            *known = factorise(H, m, *known, ridge, w);
+            if (*known == 0) {
+                ridge = RIDGE;
+                *known = lead(H, m, *known, w);
+                *known = factorise(H, m, *known, ridge, w);
+            }
+            double curvature;
+            const double slope = newton_step(m, w, &curvature);
+            if (-INFINITY < slope && slope < 0.0) {
+                m = move(m, slope, curvature, w);
+                refined++;
+                settled = m == before && (ridge == 0.0 || refined > 3);
+            }
+        }
+        if (settled) {
+            entered = entering(H, m, w);
+            refined = 0;
+            if (entered < 0) {
+                done = true;
+            } else {
+                w->passive[m] = entered;
+                w->mass[m] = 0.0;
+                m++;
+            }
+        } else if (m < before) {
+            /* The index that entered moves away from zero, but for rounding: nothing more can be gained. */
+            done = entered >= 0 && w->passive[m - 1] != entered && w->passive[0] != entered;
+            entered = -1;
+        }
+    }
+    if (ridge > 0.0) *known = 0;
+    *used = iteration;
+    return m;
+}
+
+/* The vertex with the lowest objective below `value`, or -1. */
+static index_t best_vertex(const double *H, double value, const SimplexQp *w) {
+    index_t vertex = -1;
+    for (index_t q = 0; q < w->f; q++) {
+        const double at = w->linear[q] + 0.5 * H[q * (w->f + 1)];
+        if (at < value) {
+            value = at;
+            vertex = q;
+        }
+    }
+    return vertex;
+}
+
+/* Compact form of the point in `gradient`: its positive entries, rescaled, or the best vertex. Returns its size.
+ * The vertex is taken if there are no positive entries, or if there are many and it is better. */
+static index_t start_point(const double *H, SimplexQp *w) {
+    const index_t f = w->f;
+    index_t m = 0;
+    double total = 0.0;
+    for (index_t q = 0; q < f; q++) { /* no branch: where the nonzeros lie cannot be predicted */
+        double y = w->gradient[q];
+        y = y > 0.0 ? y : 0.0;
+        w->passive[m] = q;
+        w->mass[m] = y;
+        total += y;
+        m += y > 0.0;
+    }
+    if (m > 0 && fabs(total - 1.0) > 1e-15)
+        for (index_t i = 0; i < m; i++) w->mass[i] /= total;
+    if (m == 0 || m > CROWD) {
+        double value = m > 0 ? 0.0 : INFINITY;
+        for (index_t i = 0; i < m; i++) {
+            const index_t p = w->passive[i];
+            double s = 0.0;
+            for (index_t j = 0; j < m; j++) s += H[p * f + w->passive[j]] * w->mass[j];
+            value += w->mass[i] * (w->linear[p] + 0.5 * s);
+        }
+        const index_t vertex = best_vertex(H, value, w);
+        if (vertex >= 0 || m == 0) {
+            w->passive[0] = vertex > 0 ? vertex : 0;
+            w->mass[0] = 1.0;
+            m = 1;
+        }
+    }
+    return m;
+}
+
+index_t minimise_on_simplex(const double *H, const double *g, double *x, index_t max_iter, SimplexQp *w) {
+    index_t known = 0, used = 0;
+    if (w->f == 0) return 0;
+    for (index_t q = 0; q < w->f; q++) {
+        w->linear[q] = g[q];
+        w->gradient[q] = x[q];
+    }
+    index_t m = start_point(H, w);
+    m = minimise(H, m, &known, max_iter, w, &used);
+    for (index_t q = 0; q < w->f; q++) x[q] = 0.0;
+    for (index_t i = 0; i < m; i++) x[w->passive[i]] = w->mass[i];
+    return used;
+}
+
+KERNEL simplex_qp(index_t f, const double *H, const double *g, double *x, index_t max_iter, double *work,
+                  index_t *index, index_t *result) {
+    SimplexQp w = simplex_qp_in(f, work, index);
+    *result = minimise_on_simplex(H, g, x, max_iter, &w);
+    return DONE;
+}
+
+/* The batch, for every pair of types of its linear terms and its points. */
+#define LINEAR double
+#define POINT double
+#define BATCH simplex_qp_batch_f64_f64
+#include "optimize/simplex_qp_batch.h"
+#define LINEAR double
+#define POINT float
+#define BATCH simplex_qp_batch_f64_f32
+#include "optimize/simplex_qp_batch.h"
+#define LINEAR float
+#define POINT double
+#define BATCH simplex_qp_batch_f32_f64
+#include "optimize/simplex_qp_batch.h"
+#define LINEAR float
+#define POINT float
+#define BATCH simplex_qp_batch_f32_f32
+#include "optimize/simplex_qp_batch.h"

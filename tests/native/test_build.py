@@ -1,0 +1,123 @@
+"""The build of the kernels: which compiler, which flags, which library is loaded."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evidentia._native import build
+from evidentia._native.build import Compiler, Target
+
+X86, ARM = Target("linux", "x86_64"), Target("linux", "aarch64")
+
+
+@pytest.fixture
+def no_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+
+
+def ziglang(monkeypatch, there):
+    monkeypatch.setattr(build.importlib.util, "find_spec", lambda name: object() if there else None)
+
+
+def test_without_a_compiler_zig_is_taken(no_compiler, monkeypatch):
+    ziglang(monkeypatch, True)
+    assert build.machine_compiler() is None
+    assert build.find_compiler() == Compiler((sys.executable, "-m", "ziglang", "cc"), zig=True)
+
+
+def test_without_any_compiler_the_error_says_what_to_do(no_compiler, monkeypatch):
+    ziglang(monkeypatch, False)
+    with pytest.raises(RuntimeError, match="no C compiler: install one .* `pip install ziglang`"):
+        build.find_compiler()
+
+
+def test_a_compiler_that_does_not_work_is_none(no_compiler, monkeypatch, tmp_path):
+    """macOS has a `cc` that only offers to install one; others lack the headers."""
+    pretended = tmp_path / "cc"
+    pretended.write_text("#!/bin/sh\nexit 1\n")
+    pretended.chmod(0o755)
+    assert build.machine_compiler() is None
+    assert not Compiler((str(tmp_path / "nowhere"),)).works()
+
+
+def test_the_compiler_that_is_named(monkeypatch):
+    monkeypatch.setenv("CC", "ccache clang-17")
+    assert build.find_compiler() == Compiler(("ccache", "clang-17"))
+
+
+def test_only_zig_compiles_for_other_machines(monkeypatch):
+    ziglang(monkeypatch, True)
+    assert build.find_compiler(cross=True).zig
+
+
+def test_the_hook_asks_for_zig_where_there_is_no_compiler(no_compiler, monkeypatch):
+    pytest.importorskip("hatchling")
+    root = Path(build.__file__).parents[3]
+    monkeypatch.syspath_prepend(str(root))
+    from hatch_build import Kernels
+
+    hook = Kernels.__new__(Kernels)
+    assert hook.dependencies() == ["ziglang"]
+    monkeypatch.setenv("CC", "gcc")
+    assert hook.dependencies() == []
+
+
+def test_libraries_of_a_platform():
+    assert build.library_names(X86) == ["kernels.so", "kernels-avx2.so"]
+    assert build.library_names(ARM) == ["kernels.so"]
+    assert build.library_names(Target("darwin", "arm64")) == ["kernels.dylib"]
+    assert build.library_names(build.TARGETS["win_amd64"]) == ["kernels.dll", "kernels-avx2.dll"]
+
+
+@pytest.mark.parametrize("compiler", [Compiler(("gcc",)), Compiler(("zig", "cc"), zig=True)])
+def test_flags(compiler):
+    """The same bits everywhere: nothing is fused or reordered, and nothing is compiled for this very processor."""
+    for target in (X86, ARM, *build.TARGETS.values()):
+        for name in build.library_names(target):
+            command = build._command(compiler, target, Path(name))
+            assert "-ffp-contract=off" in command
+            assert not any("fast" in flag or "native" in flag for flag in command)
+            if compiler.zig:
+                assert sum(flag.startswith("-mcpu=") for flag in command) == 1
+            elif target.machine == "x86_64":
+                assert ("-mavx2" in command) == ("avx2" in name)
+
+
+def test_a_failed_compilation_says_why(tmp_path):
+    with pytest.raises(RuntimeError, match="compiling the kernels failed: .*no-such-flag"):
+        build.build(tmp_path, compiler=Compiler(("cc",)), extra=["--no-such-flag"])
+    assert not list(tmp_path.iterdir())
+
+
+def imported(**environment):
+    command = [sys.executable, "-c", "import evidentia.optimize"]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+
+
+def test_a_missing_library_is_one_clear_error(tmp_path):
+    done = imported(EVIDENTIA_KERNELS=str(tmp_path / "kernels.so"))
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: the compiled kernels of evidentia cannot be loaded")
+    assert "pip install ." in last
+    assert "make kernels" in last
+
+
+def test_a_library_from_other_sources_is_refused(monkeypatch):
+    from evidentia._native.library import _check_age, library
+
+    monkeypatch.setattr(build, "fingerprint", lambda: None)
+    _check_age(library())  # an installed wheel has no sources to compare with
+    monkeypatch.setattr(build, "fingerprint", lambda: "0" * 16)
+    with pytest.raises(ImportError, match="C sources of evidentia have changed .* `make kernels`"):
+        _check_age(library())
+
+
+def test_the_library_knows_its_sources():
+    if os.environ.get("EVIDENTIA_KERNELS"):
+        pytest.skip("another library is chosen")
+    assert build.is_current()
