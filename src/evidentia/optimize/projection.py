@@ -1,8 +1,8 @@
 """Masses of any number of objects from their conflicts with a few remembered ones.
 
-For an object with dissimilarities delta to p references of masses M (p, f), minimise sum_l (m' C m_l - delta_l)^2 over
-the simplex. The Hessian 2 C M'M C is the same for all objects, so a block of them is one matrix product and as many
-tiny quadratic programs.
+For an object with dissimilarities delta to p references of masses M (p, f), minimise sum_l w_l (m' C m_l - delta_l)^2
+over the simplex. The Hessian 2 C M'WM C is the same for all objects, so a block of them is one matrix product and as
+many tiny quadratic programs.
 """
 
 from __future__ import annotations
@@ -15,15 +15,21 @@ from numba import njit
 from evidentia.optimize.blocks import row_blocks
 from evidentia.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
 
-__all__ = ["project", "projection_hessian", "settle_links"]
+__all__ = ["project", "projection_hessian", "linear_image", "settle_links"]
 
 _VALUES_AT_ONCE = 1 << 21  # conflicts held at once by a thread
 
 
-def projection_hessian(masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
-    """2 C M'M C in double precision."""
+def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """2 C M'WM C in double precision."""
     image = masses.astype(float) @ conflict
-    return 2 * (image.T @ image)
+    return 2 * (image.T @ (image if weights is None else weights[:, None] * image))
+
+
+def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """-2 W M C in double precision: its product with the conflicts wanted is the linear term."""
+    image = masses.astype(float) @ conflict * -2
+    return image if weights is None else weights[:, None] * image
 
 
 def project(
@@ -33,6 +39,7 @@ def project(
     conflict: np.ndarray,
     dtype: np.dtype,
     apply: Callable,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """(n, f) masses of n objects, block by block.
 
@@ -46,10 +53,11 @@ def project(
     conflict : (f, f)
     dtype : of the result
     apply : function that maps a kernel over blocks (`evidentia.optimize.blocks.block_map`)
+    weights : (p,) weights of the references, all alike if None
     """
     out = np.zeros((n, masses.shape[1]), dtype=dtype)
-    H = projection_hessian(masses, conflict)
-    image = np.ascontiguousarray(masses.astype(float) @ conflict * -2).astype(dtype)
+    H = projection_hessian(masses, conflict, weights)
+    image = np.ascontiguousarray(linear_image(masses, conflict, weights)).astype(dtype)
 
     def work(start: int, stop: int) -> None:
         delta, same = conflicts(start, stop)
