@@ -35,6 +35,7 @@ __all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags"]
 METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v))
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
+_SPARSE = ["csr", "csc", "coo"]  # kept as they are: other formats would add up a pair that is stored twice
 
 
 class DissimilarityInput:
@@ -127,7 +128,7 @@ class DissimilarityInput:
             reset=reset,
             dtype=_FLOATS,
             order=None if sparse.issparse(X) else "C",
-            accept_sparse="csr" if takes_sparse else False,
+            accept_sparse=_SPARSE if takes_sparse else False,
             ensure_min_samples=self.fewest if reset else 1,
         )
         if sparse.issparse(values):
