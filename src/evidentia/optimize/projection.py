@@ -23,7 +23,9 @@ _VALUES_AT_ONCE = 1 << 21  # conflicts held at once by a thread
 def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """2 C M'WM C in double precision."""
     image = masses.astype(float) @ conflict
-    return 2 * (image.T @ (image if weights is None else weights[:, None] * image))
+    if weights is not None:
+        image *= np.sqrt(weights)[:, None]
+    return 2 * (image.T @ image)
 
 
 def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
