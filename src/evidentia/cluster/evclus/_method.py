@@ -195,11 +195,16 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
 
     def finished(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """Landmarks are refined; objects that cannot be told apart get equal masses, unless there are constraints,
-        which may tell them apart."""
+        which may tell them apart. The objective is that of the masses then."""
         if len(self.links):
             return run
-        found = self._refined(run.model) if self._are_landmarks else self._equalized(run.model)
-        return Run(found, run.history, run.converged)
+        if self._are_landmarks:
+            return Run(self._refined(run.model), run.history, run.converged)
+        found = self._equalized(run.model)
+        if found.equalized is None or np.array_equal(found.equalized, found.masses):
+            return run
+        objective = self.pairs.problem.stress(found.equalized, found.family)
+        return Run(found, [*run.history[:-1], objective], run.converged)
 
     @property
     def _are_landmarks(self) -> bool:

@@ -122,7 +122,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Stress plus penalty over the pairs that were fitted; with landmarks those of the landmarks, before they are
         refined with the help of other objects.
     history_ : ndarray
-        Objective after every sweep; with constraints, of their last stage.
+        Objective after every sweep; with constraints, of their last stage. The last value is that of the final masses:
+        where objects that nothing tells apart have been given equal ones, it may be above the one before.
     n_iter_ : int
     converged_ : bool
     n_clusters_ : int
