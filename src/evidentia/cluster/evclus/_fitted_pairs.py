@@ -71,7 +71,7 @@ class FittedPairs:
                 f"{max(2, settings.n_clusters)} are needed"
             )
         alike = weights is None or np.ptp(weights[self.counted]) == 0
-        self.weights = None if alike else weights
+        self.weights = None if alike or weights is None else weights / weights.max()
         self.stored = self._stored_pairs(objects) if isinstance(objects, SparseSource) else None
         self.sampling = self._chosen_sampling()
         self.fitted, self.counts = self._fitted_objects(links)
@@ -164,7 +164,7 @@ class FittedPairs:
             problem = self._some_pairs()
         else:
             D = self._all_dissimilarities()
-            self.d0 = self._scale(D)
+            self.d0 = self._scale(D[np.triu_indices(len(D), 1)], None)
             problem = AllPairs(self.to_conflict(D))
         if not problem.total > 0:
             raise ValueError("all dissimilarities are zero: there is nothing to tell the objects apart")
@@ -183,7 +183,7 @@ class FittedPairs:
             pairs = np.column_stack(np.triu_indices(m, 1))
             times, d = np.ones(len(pairs)), self._all_dissimilarities()[pairs[:, 0], pairs[:, 1]]
         weights = times if self.counts is None else times * self.counts[pairs].prod(axis=1)
-        self.d0 = self._scale_of_pairs(d, None if self.counts is None else weights)
+        self.d0 = self._scale(d, None if self.counts is None else weights)
         return SomePairs(m, pairs, weights, self.to_conflict(d))
 
     def _all_dissimilarities(self) -> np.ndarray:
@@ -211,17 +211,15 @@ class FittedPairs:
 
     # ---- scale ----------------------------------------------------------------------------------------------------
 
-    def _scale(self, D: np.ndarray) -> float:
-        """d0 of all objects, for which landmarks stand."""
-        d = D[np.triu_indices(len(D), 1)]
-        if len(D) < len(self.counted) and self.source.is_euclidean:
+    def _scale(self, d: np.ndarray, weights: np.ndarray | None) -> float:
+        """d0 from the dissimilarities of the fitted pairs, or from more pairs where landmarks stand for many objects
+        and distances cost little."""
+        if len(self.fitted) < len(self.counted) and self.source.is_euclidean:
             pairs = self._random_pairs(_ASSESSED_PAIRS)
             d = self.source.pairs(pairs[:, 0], pairs[:, 1])
-        return self._scale_of_pairs(d, None)
-
-    def _scale_of_pairs(self, dissimilarities: np.ndarray, weights: np.ndarray | None) -> float:
+            weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
         given = self.settings.d0
-        return scale_at(dissimilarities, self.settings.d0_quantile, weights) if given is None else given
+        return scale_at(d, self.settings.d0_quantile, weights) if given is None else given
 
 
 def _check_connected(n: int, pairs: np.ndarray) -> None:
