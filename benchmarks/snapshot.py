@@ -150,14 +150,14 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     yield "nnevclus-labels", lambda: c.NNEVCLUS(3, max_iter=30, **seed), iris, {"y": d["labels"]}, iris[::7]
     yield (
         "nnevclus-batches",
-        lambda: c.NNEVCLUS(4, solver="mini-batch", max_iter=50, **seed),
+        lambda: c.NNEVCLUS(4, training=c.Training("mini-batch"), max_iter=50, **seed),
         four.astype("f4"),
         {},
         None,
     )
     yield (
         "nnevclus-steps",
-        lambda: c.NNEVCLUS(3, solver="adaptive-steps", max_iter=40, init="random", **seed),
+        lambda: c.NNEVCLUS(3, training=c.Training("adaptive-steps"), max_iter=40, init="random", **seed),
         iris,
         {},
         None,
