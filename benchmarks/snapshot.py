@@ -138,8 +138,8 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     yield "evclus-manhattan", lambda: c.EVCLUS(3, metric="manhattan", **seed), iris, {}, iris[::7]
     yield "evclus-gower", lambda: c.EVCLUS(3, metric="gower", **seed), iris, {}, iris[::7]
     yield "evclus-constraints", lambda: c.EVCLUS(3, **seed), iris, known, iris[::7]
-    yield "evclus-paper", lambda: c.EVCLUS(3, xi_convention="paper", **seed), iris, known, iris[::7]
-    yield "evclus-random-pairs", lambda: c.EVCLUS(4, sampling="random", n_pairs=30, **seed), four, {}, four[::9]
+    yield "evclus-paper", lambda: c.EVCLUS(3, convention="paper", **seed), iris, known, iris[::7]
+    yield "evclus-random-pairs", lambda: c.EVCLUS(4, sampling="random", n_partners=30, **seed), four, {}, four[::9]
     yield "evclus-random-start", lambda: c.EVCLUS(4, init="random", **seed), four, {}, four[::9]
     yield "evclus-selected", lambda: c.EVCLUS(4, focal_sets="selected", **seed), four, {}, four[::9]
     yield "evclus-landmarks", lambda: c.EVCLUS(15, **seed), large, {}, large[::97] + 0.01
@@ -151,14 +151,14 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     yield "nnevclus-labels", lambda: c.NNEVCLUS(3, max_iter=30, **seed), iris, {"y": d["labels"]}, iris[::7]
     yield (
         "nnevclus-batches",
-        lambda: c.NNEVCLUS(4, solver="mini-batch", max_iter=50, **seed),
+        lambda: c.NNEVCLUS(4, training=c.Training("mini-batch"), max_iter=50, **seed),
         four.astype("f4"),
         {},
         None,
     )
     yield (
         "nnevclus-steps",
-        lambda: c.NNEVCLUS(3, solver="adaptive-steps", max_iter=40, init="random", **seed),
+        lambda: c.NNEVCLUS(3, training=c.Training("adaptive-steps"), max_iter=40, init="random", **seed),
         iris,
         {},
         None,

@@ -5,6 +5,7 @@ from importlib import import_module
 _WHERE = {
     "EVCLUS": "evidentia.cluster.evclus.evclus",
     "NNEVCLUS": "evidentia.cluster.evclus.nnevclus",
+    "Training": "evidentia.cluster.evclus.training",
     "BootClus": "evidentia.cluster.mixtures.bootclus",
     "EGMM": "evidentia.cluster.mixtures.egmm",
     "BeliefPeaks": "evidentia.cluster.neighbors.belief_peaks",
@@ -44,5 +45,6 @@ __all__ = [
     "NNEVCLUS",
     "RECM",
     "SECM",
+    "Training",
     "WECMdd",
 ]

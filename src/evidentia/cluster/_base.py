@@ -42,12 +42,16 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
 
 @dataclass(frozen=True)
 class Task:
-    """What a method is asked to do: how many clusters to find, and what is known besides the objects."""
+    """What a method is asked to do: how many clusters to find, and what is known besides the objects.
+
+    ``dissimilarities`` are those of the objects, where they are given beside attributes.
+    """
 
     n_clusters: int
     labels: ArrayLike
     constraints: Constraints | None
     apply: Apply
+    dissimilarities: ArrayLike = None
 
 
 class EvidentialClusterer(ClusterMixin, BaseEstimator):
@@ -101,16 +105,22 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         *,
         sample_weight: ArrayLike = None,
         constraints: Constraints | None = None,
+        dissimilarities: ArrayLike = None,
     ) -> Self:
         """The one way through a fit. An error or an interrupt leaves the estimator as it was."""
         with draft_of(self) as draft:
-            remarks = draft._fitted_to(X, labels, sample_weight, constraints)
+            remarks = draft._fitted_to(X, labels, sample_weight, constraints, dissimilarities)
         for category, words in remarks:
             warnings.warn(words, category, stacklevel=3)
         return self
 
     def _fitted_to(
-        self, X: TableLike, labels: ArrayLike, sample_weight: ArrayLike, constraints: Constraints | None
+        self,
+        X: TableLike,
+        labels: ArrayLike,
+        sample_weight: ArrayLike,
+        constraints: Constraints | None,
+        dissimilarities: ArrayLike,
     ) -> list[tuple[type[Warning], str]]:
         """Set all fitted attributes; gives what the user should be warned of."""
         self._check_parameters()
@@ -120,7 +130,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         sample = Sample(values, self._weights(sample_weight, n), self._names(X))
         known = None if constraints is None else checked_constraints(constraints, n)
         with block_map(self.n_jobs) as apply:
-            task = Task(self._number_of_clusters(sample), labels, known, apply)
+            task = Task(self._number_of_clusters(sample), labels, known, apply, dissimilarities)
             method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
             self._model, masses = method.result(run)
             self._set_result(run, masses, sample.index)

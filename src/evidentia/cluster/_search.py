@@ -114,6 +114,10 @@ class Method(ABC, Generic[Start, Model]):
         """Second step: the run goes on with another family of sets."""
         raise NotImplementedError(f"{type(self).__name__} fits one family")
 
+    def finished(self, run: Run[Model]) -> Run[Model]:
+        """The run of the last family, with what is left to do when all descents are over."""
+        return run
+
     @abstractmethod
     def partition(self, run: Run[Model]) -> CredalPartition:
         """The partition of a run, from which the second family is selected."""
@@ -148,9 +152,9 @@ class Search:
         """The best run; with a second family (Denoeux, 2021: pairs of mutually nearest clusters added to the single
         ones), it goes on from that of the first."""
         run = self._solved(method, families.first)
-        if families.select is None:
-            return run
-        return method.extended(run, families.select(method.partition(run)))
+        if families.select is not None:
+            run = method.extended(run, families.select(method.partition(run)))
+        return method.finished(run)
 
     def _solved(self, method: Method[Start, Model], family: FocalSets) -> Run[Model]:
         given = method.given_start(family)

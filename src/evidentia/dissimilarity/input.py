@@ -37,6 +37,7 @@ METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstan
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
 _PROBES = 8  # objects between which a function of the user's is tried
+_SPARSE = ["csr", "csc", "coo"]  # kept as they are: other formats would add up a pair that is stored twice
 
 
 class DissimilarityInput:
@@ -136,7 +137,7 @@ class DissimilarityInput:
             reset=reset,
             dtype=_FLOATS,
             order=None if sparse.issparse(X) else "C",
-            accept_sparse="csr" if takes_sparse else False,
+            accept_sparse=_SPARSE if takes_sparse else False,
             ensure_min_samples=self.fewest if reset else 1,
         )
         if sparse.issparse(values):

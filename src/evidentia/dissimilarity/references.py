@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,10 @@ class References:
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    def astype(self, dtype: np.dtype) -> References:
+        """The same in another precision, where that makes a difference."""
+        return self if self.source is None else replace(self, source=self.source.astype(dtype))
 
     def dissimilarities(
         self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False

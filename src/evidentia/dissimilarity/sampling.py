@@ -7,7 +7,7 @@ from scipy import sparse
 
 from evidentia.dissimilarity.sources import rounding
 
-__all__ = ["random_pairs", "pairs_of_sparse", "choose_landmarks"]
+__all__ = ["random_pairs", "drawn_pairs", "pairs_of_sparse", "choose_landmarks"]
 
 
 def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -49,6 +49,13 @@ def _distinct_partners(n: int, objects: np.ndarray, taken: np.ndarray, k: int, r
         if not bad.any():
             return chosen
         chosen[bad] = rng.integers(0, n, int(bad.sum()))
+
+
+def drawn_pairs(n: int, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the second objects of pairs of different objects drawn uniformly, with replacement."""
+    i = rng.integers(0, n, n_pairs)
+    j = rng.integers(0, n - 1, n_pairs)
+    return i, j + (j >= i)
 
 
 def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

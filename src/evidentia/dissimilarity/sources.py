@@ -208,11 +208,14 @@ class MatrixSource(DissimilaritySource):
 
 
 class SparseSource:
-    """A square sparse matrix of some of the dissimilarities between n objects; stored zeros count."""
+    """A square sparse matrix of some of the dissimilarities between n objects; stored zeros count.
+
+    It is kept in the format it comes in (compressed rows or columns, or coordinates, where a pair may stand twice).
+    """
 
     metric = "precomputed"
 
-    def __init__(self, D: sparse.csr_matrix):
+    def __init__(self, D: sparse.spmatrix):
         self.stored = D
         self.dtype = D.dtype
 

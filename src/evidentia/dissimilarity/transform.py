@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["to_conflict", "decay", "default_quantile", "LARGE_CONFLICT"]
+__all__ = ["to_conflict", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
 
 LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
 
@@ -28,3 +28,22 @@ def default_quantile(n_clusters: int) -> float:
     between.
     """
     return 0.8 if n_clusters <= 4 else 2.5 / n_clusters
+
+
+def scale_at(dissimilarities: np.ndarray, quantile: float, weights: np.ndarray | None = None) -> float:
+    """d0, the dissimilarity at a quantile; with weights the smallest that at least this share does not exceed."""
+    if weights is None:
+        d0 = float(np.quantile(dissimilarities, quantile))
+    else:
+        order = np.argsort(dissimilarities, kind="stable")
+        reach = np.cumsum(weights[order])
+        place = np.searchsorted(reach, quantile * reach[-1] * (1 - 1e-12))
+        d0 = float(dissimilarities[order[min(place, len(order) - 1)]])
+    if not d0 > 0:
+        if np.any(dissimilarities > 0):
+            raise ValueError(
+                f"the {quantile:g} quantile of the dissimilarities is 0, which cannot serve as d0: "
+                "give d0, or a larger d0_quantile"
+            )
+        raise ValueError("all dissimilarities are zero: there is nothing to tell the objects apart")
+    return d0

@@ -1,8 +1,8 @@
 """Masses of any number of objects from their conflicts with a few remembered ones.
 
-For an object with dissimilarities delta to p references of masses M (p, f), minimise sum_l (m' C m_l - delta_l)^2 over
-the simplex. The Hessian 2 C M'M C is the same for all objects, so a block of them is one matrix product and as many
-tiny quadratic programs.
+For an object with dissimilarities delta to p references of masses M (p, f), minimise sum_l w_l (m' C m_l - delta_l)^2
+over the simplex. The Hessian 2 C M'WM C is the same for all objects, so a block of them is one matrix product and as
+many tiny quadratic programs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from evidentia._native import kernel
 from evidentia.optimize.blocks import row_blocks
 from evidentia.optimize.simplex_qp import simplex_qp_batch
 
-__all__ = ["project", "projection_hessian", "settle_links"]
+__all__ = ["project", "projection_hessian", "linear_image", "settle_links"]
 
 _settle = kernel("""settle_links(
     H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
@@ -25,10 +25,18 @@ _settle = kernel("""settle_links(
 _VALUES_AT_ONCE = 1 << 21  # conflicts held at once by a thread
 
 
-def projection_hessian(masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
-    """2 C M'M C in double precision."""
+def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """2 C M'WM C in double precision."""
     image = masses.astype(float) @ conflict
+    if weights is not None:
+        image *= np.sqrt(weights)[:, None]
     return 2 * (image.T @ image)
+
+
+def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """-2 W M C in double precision: its product with the conflicts wanted is the linear term."""
+    image = masses.astype(float) @ conflict * -2
+    return image if weights is None else weights[:, None] * image
 
 
 def project(
@@ -38,6 +46,7 @@ def project(
     conflict: np.ndarray,
     dtype: np.dtype,
     apply: Callable,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """(n, f) masses of n objects, block by block.
 
@@ -51,10 +60,11 @@ def project(
     conflict : (f, f)
     dtype : of the result
     apply : function that maps a kernel over blocks (`evidentia.optimize.blocks.block_map`)
+    weights : (p,) weights of the references, all alike if None
     """
     out = np.zeros((n, masses.shape[1]), dtype=dtype)
-    H = projection_hessian(masses, conflict)
-    image = np.ascontiguousarray(masses.astype(float) @ conflict * -2).astype(dtype)
+    H = projection_hessian(masses, conflict, weights)
+    image = np.ascontiguousarray(linear_image(masses, conflict, weights)).astype(dtype)
 
     def work(start: int, stop: int) -> None:
         delta, same = conflicts(start, stop)

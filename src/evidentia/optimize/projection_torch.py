@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.optimize.projection import projection_hessian
+from evidentia.optimize.projection import linear_image, projection_hessian
 from evidentia.optimize.simplex_qp import simplex_qp_batch
 
-__all__ = ["project_euclidean", "simplex_qp_torch"]
+__all__ = ["project_euclidean", "simplex_qp_torch", "torch_on"]
 
 _CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
 _LONGEST_LIST = 8  # nonzero masses a row may have here
@@ -30,6 +30,7 @@ def project_euclidean(
     gamma: float,
     device: str,
     *,
+    weights: np.ndarray | None = None,
     rows_at_once: int | None = None,
 ) -> np.ndarray:
     """(n, f) masses of the rows from their conflicts 1 - exp(-gamma d^2) with the references.
@@ -43,14 +44,15 @@ def project_euclidean(
     conflict : (f, f)
     gamma : float
     device : str, as torch names it
+    weights : (p,) weights of the references, all alike if None
     rows_at_once : int, optional
         Chosen from the number of references by default.
     """
-    torch = _torch(device)
+    torch = torch_on(device)
     dtype = torch.float32 if rows.dtype == np.float32 else torch.float64
-    H = torch.as_tensor(projection_hessian(masses, conflict), device=device)
+    H = torch.as_tensor(projection_hessian(masses, conflict, weights), device=device)
     known = torch.as_tensor(np.asarray(masses), dtype=dtype, device=device)
-    image = torch.as_tensor(-2 * masses.astype(float) @ conflict, dtype=dtype, device=device)
+    image = torch.as_tensor(linear_image(masses, conflict, weights), dtype=dtype, device=device)
     centre = references.mean(axis=0)
     original = torch.as_tensor(references, dtype=dtype, device=device)
     B = torch.as_tensor(references - centre, dtype=dtype, device=device)
@@ -187,11 +189,14 @@ def _finish(H: Any, G: Any, rows: Any, out: Any) -> None:
     out[rows] = torch.as_tensor(X, device=out.device)
 
 
-def _torch(device: str) -> Any:
+def torch_on(device: str) -> Any:
+    """The torch package, if it is installed and knows the device."""
     try:
         import torch
     except ImportError as error:
         raise ImportError(f"device={device!r} needs torch: pip install 'evidentia[nn]'") from error
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise ValueError(f"device={device!r} was asked for, but torch sees no GPU")
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"device={device!r} is not available: {str(error).splitlines()[0]}") from error
     return torch

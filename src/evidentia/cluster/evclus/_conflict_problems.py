@@ -12,10 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia.belief import FocalSets
+from evidentia.constraints import Constraints
+from evidentia.constraints import links as linked_pairs
 from evidentia.optimize.conflict_fit import descend_all_pairs, descend_some_pairs, is_simple_family, pairs_value
 from evidentia.optimize.row_fit import symmetric_pairs
 
-__all__ = ["ConflictProblem", "AllPairs", "SomePairs", "Links"]
+__all__ = ["ConflictProblem", "AllPairs", "SomePairs", "Links", "link_form"]
+
+_ROWS = 1024  # of the conflicts of all pairs, held at once
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,11 @@ class Links:
         return len(self.signs) // 2
 
     @classmethod
+    def of(cls, constraints: Constraints | None, n: int) -> Links:
+        """Those of n objects; none without constraints."""
+        return cls.none(n) if constraints is None else cls(*linked_pairs(constraints, n))
+
+    @classmethod
     def none(cls, n: int) -> Links:
         return cls(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
 
@@ -49,6 +58,11 @@ class Links:
         part = csr_matrix((self.signs, self.indices, self.indptr), shape=(n, n))[which][:, which].tocsr()
         part.sort_indices()
         return Links(part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data.astype(float))
+
+    @property
+    def objects(self) -> np.ndarray:
+        """Positions of the objects that have links."""
+        return np.flatnonzero(np.diff(self.indptr) > 0)
 
 
 def link_form(family: FocalSets) -> np.ndarray:
@@ -68,6 +82,14 @@ class ConflictProblem(ABC):
 
     @abstractmethod
     def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links): ...
+
+    @abstractmethod
+    def squares(self, masses: np.ndarray, family: FocalSets) -> float:
+        """Sum over the pairs of w (conflict - delta)^2."""
+
+    def stress(self, masses: np.ndarray, family: FocalSets) -> float:
+        """The objective without constraints."""
+        return self.squares(masses, family) / self.total
 
     def descend(
         self,
@@ -104,9 +126,13 @@ class AllPairs(ConflictProblem):
         return descend_all_pairs(masses, self.delta, conflict, simple, order, max_iter, tol, constant, links)
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
-        kappa = masses @ family.conflict @ masses.T
-        gap = (kappa - self.delta) ** 2
-        return float(gap.sum() - np.trace(gap)) / 2
+        image = masses @ family.conflict
+        own = np.einsum("ia,ia->i", image, masses)
+        total = -float(own @ own)  # pairs of an object with itself are no pairs
+        for start in range(0, self.n, _ROWS):
+            gap = image[start : start + _ROWS] @ masses.T - self.delta[start : start + _ROWS]
+            total += float(np.einsum("ij,ij->", gap, gap))
+        return total / 2
 
 
 class SomePairs(ConflictProblem):
@@ -126,6 +152,6 @@ class SomePairs(ConflictProblem):
         )  # fmt: skip
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
-        conflict = np.array(family.conflict)
+        conflict, masses = np.array(family.conflict), np.ascontiguousarray(masses, dtype=float)
         simple = is_simple_family(conflict)
         return float(pairs_value(masses, self.indptr, self.indices, self.weights, self.delta, conflict, simple))

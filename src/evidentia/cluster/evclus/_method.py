@@ -1,354 +1,318 @@
-"""How EVCLUS descends: which objects and pairs, from which starts, in which stages."""
+"""How EVCLUS descends: from which starts, in which stages, and what is done for the objects that were not fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from evidentia.belief import FocalSets
-from evidentia.cluster import _medoid_starts
-from evidentia.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links, SomePairs, link_form
-from evidentia.cluster.evclus._data import (
-    TrainingData,
-    conflicts_with,
-    settled_links,
-    shared_masses,
-    twins_at_zero,
-)
-from evidentia.dissimilarity.sampling import choose_landmarks, random_pairs
-from evidentia.dissimilarity.sources import AttributeSource, GowerSource
-from evidentia.dissimilarity.transform import default_quantile, to_conflict
+from evidentia.cluster._medoid_starts import masses_of_labels, medoid_starts, random_masses
+from evidentia.cluster._search import Method, Sample
+from evidentia.cluster._starts import checked_masses_start
+from evidentia.cluster.evclus._conflict_problems import AllPairs, Links, link_form
+from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
+from evidentia.cluster.evclus._model import EvclusModel
+from evidentia.cluster.evclus._settings import EvclusSettings
+from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_conflicts
+from evidentia.cluster.evclus.shepard import Assessment, assess
+from evidentia.constraints import Constraints
+from evidentia.dissimilarity.references import References
+from evidentia.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
+from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource, Twins
+from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.descent import Run
-from evidentia.optimize.projection import project, projection_hessian, settle_links
+from evidentia.optimize.projection import linear_image, projection_hessian, settle_links
 from evidentia.partition import CredalPartition
 
-if TYPE_CHECKING:
-    from evidentia.cluster.evclus.evclus import EVCLUS
+__all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses"]
 
-__all__ = ["Solver", "State"]
-
-_ALL_PAIRS_UP_TO = 1000  # objects, for sampling="auto"
-_MOST_REFERENCES = 5000  # landmarks that constrained objects may add up to; references of k-EVCLUS
-_FEWEST_LANDMARKS = 600
-_LANDMARKS_PER_CLUSTER = 30
 _REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
-_ASSESSED_PAIRS = 50_000
 _LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
 _FIRST_TOLERANCE = 1e-5  # of the papers, at which starts compete
 _FIRST_TOLERANCE_OF_LANDMARKS = 1e-3
 _FIRST_XI = 0.05  # second of the three stages of the constraints
+_SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
 
 
-@dataclass
-class State:
-    """Masses of the objects that are fitted, and their family."""
+@dataclass(frozen=True)
+class ObjectMasses:
+    """Masses of the objects that are fitted.
+
+    Attributes
+    ----------
+    family : FocalSets
+    masses : (m, f) array
+        As the descent left them.
+    equalized : (m, f) array or None
+        The same at the very end, where objects that cannot be told apart have got equal ones.
+    """
 
     family: FocalSets
     masses: np.ndarray
+    equalized: np.ndarray | None = None
 
 
-class Solver:
-    """One fit: the scale of the dissimilarities, the pairs, and the descents."""
+class EvclusStart(NamedTuple):
+    """Masses of the objects that are fitted, and what the order of the sweeps is drawn from."""
 
-    def __init__(self, estimator: EVCLUS, data: TrainingData, links: Links, rng: np.random.Generator, apply: Callable):
-        self.estimator, self.data, self.links, self.rng, self.apply = estimator, data, links, rng, apply
-        self.n = len(data)
-        self.sampling = self._chosen_sampling()
-        coarse = self.sampling == "landmarks"
-        self.tol = max(estimator.tol, _LANDMARK_TOLERANCE) if coarse else estimator.tol
-        if self.sampling == "landmarks":
-            self.fitted = self._landmarks()
+    masses: np.ndarray
+    family: FocalSets
+    rng: np.random.Generator
+
+
+class EvclusMethod(Method[EvclusStart, ObjectMasses]):
+    """EVCLUS on one sample of objects."""
+
+    starts_in_threads = True
+
+    def __init__(
+        self,
+        settings: EvclusSettings,
+        sample: Sample[DissimilaritySource | SparseSource],
+        constraints: Constraints | None,
+        rng: np.random.Generator,
+        apply: Apply,
+    ):
+        self.settings, self.objects, self.rng, self.apply = settings, sample.values, rng, apply
+        self.n = len(sample.values)
+        self.links = Links.of(constraints if settings.xi > 0 else None, self.n)
+        self.pairs = FittedPairs(settings, sample.values, sample.weights, self.links, rng)
+        everyone = len(self.pairs.fitted) == self.n
+        self.fitted_links = self.links if everyone else self.links.among(self.pairs.fitted)
+        coarse = self.pairs.sampling == "landmarks"
+        self.tol = max(settings.tol, _LANDMARK_TOLERANCE) if coarse else settings.tol
+        self.first_tol = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if coarse else _FIRST_TOLERANCE)
+
+    @property
+    def d0(self) -> float:
+        return self.pairs.d0
+
+    @property
+    def sampling(self) -> str:
+        """What "auto" stands for."""
+        return self.pairs.sampling
+
+    def assess(self, masses: np.ndarray, family: FocalSets) -> Assessment:
+        """How well the conflicts of all objects match their dissimilarities."""
+        return assess(masses, family, self.pairs.pairs_to_assess(), self.d0, self.rng)
+
+    # ---- starts ---------------------------------------------------------------------------------------------------
+
+    def given_start(self, family: FocalSets) -> EvclusStart | None:
+        init, labels = self.settings.init, self.settings.labels
+        if labels is not None:
+            return EvclusStart(masses_of_labels(labels[self.pairs.fitted], family), family, self.rng)
+        return None if isinstance(init, str) else EvclusStart(self._given_masses(init, family), family, self.rng)
+
+    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvclusStart], int]:
+        masses = self._drawn_masses(family)
+        seeds = self.rng.integers(0, 2**63, len(masses))
+        return [EvclusStart(m, family, np.random.default_rng(s)) for m, s in zip(masses, seeds, strict=True)], len(
+            seeds
+        )
+
+    def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
+        given = checked_masses_start(init, self.n, family)
+        if np.any(given.masses[:, family.find(given.focal_sets.membership) < 0] > 0):
+            raise ValueError("init has masses on sets that focal_sets lacks")
+        return np.asarray(given.on(family).masses[self.pairs.fitted], dtype=float)
+
+    def _drawn_masses(self, family: FocalSets) -> list[np.ndarray]:
+        s, m = self.settings, len(self.pairs.fitted)
+        if s.init == "random" or self.pairs.stored is not None:
+            return [random_masses(m, family, self.rng) for _ in range(s.n_init)]
+        problem = self.pairs.problem
+        if isinstance(problem, AllPairs):
+            sets = medoid_starts(problem.delta, s.n_clusters, s.n_init, self.rng)
+            labels = [problem.delta[medoids].argmin(axis=0) for medoids in sets]
         else:
-            self.fitted = np.arange(self.n)
-        self.references = self.fitted
-        if self.sampling == "random" and data.sampled is None and self.n > _MOST_REFERENCES:
-            self.references = choose_landmarks(self.n, _MOST_REFERENCES, rng)
-        self.problem = self._problem()
-        self.fitted_links = links if len(self.fitted) == self.n else links.among(self.fitted)
+            some = self.pairs.fitted[choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)]
+            delta = self.pairs.to_conflict(self.pairs.source.block(some, some))
+            sets = medoid_starts(delta, s.n_clusters, s.n_init, self.rng)
+            labels = [self._nearest(some[medoids]) for medoids in sets]
+        return [masses_of_labels(y, family) for y in labels]
 
-    # ---- pairs ----------------------------------------------------------------------------------------------------
+    def _nearest(self, medoids: np.ndarray) -> np.ndarray:
+        """Number of the nearest medoid, for every object that is fitted."""
+        fitted, source = self.pairs.fitted, self.pairs.source
+        blocks = row_blocks(len(fitted), most=None)
+        return np.concatenate([source.block(fitted[a:b], medoids).argmin(axis=1) for a, b in blocks])
 
-    def _chosen_sampling(self) -> str:
-        sampling = self.estimator.sampling
-        if self.data.sampled is not None:
-            if sampling not in ("auto", "random"):
-                raise ValueError(f"sampling={sampling!r} needs all dissimilarities, but X is a sparse matrix of some")
-            return "random"
-        if sampling != "auto":
-            return sampling
-        return "all" if self.n <= _ALL_PAIRS_UP_TO else "landmarks"
+    # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def _landmarks(self) -> np.ndarray:
-        """Constrained objects first, then others at random."""
-        c = self.estimator.n_clusters
-        asked = self.estimator.n_landmarks
-        p = max(_FEWEST_LANDMARKS, _LANDMARKS_PER_CLUSTER * c) if asked == "auto" else int(asked)
-        if p < c:
-            raise ValueError(f"n_landmarks={p} must be at least n_clusters={c}")
-        linked = settled_links(self.links, np.empty(0, dtype=int))
-        if len(linked) > _MOST_REFERENCES:
-            linked = np.sort(self.rng.choice(linked, _MOST_REFERENCES, replace=False))
-        others = np.setdiff1d(np.arange(self.n), linked) if len(linked) else np.arange(self.n)
-        more = others[choose_landmarks(len(others), max(p - len(linked), p // 2), self.rng)]
-        return np.sort(np.concatenate([linked, more]))
+    def compete(self, start: EvclusStart) -> Run[ObjectMasses]:
+        return self._swept(start, [], self.first_tol)
 
-    def _problem(self) -> ConflictProblem:
-        if self.data.sampled is not None:
-            pairs, count, d = self.data.sampled
-            self.d0 = self._scale(d)
-            problem: ConflictProblem = SomePairs(self.n, pairs, count, self.to_conflict(d))
-        elif self.sampling == "random":
-            pairs, count = random_pairs(self.n, self.estimator.n_pairs, self.rng)
-            d = self.data.source.pairs(pairs[:, 0], pairs[:, 1])  # type: ignore[union-attr]
-            self.d0 = self._scale(d)
-            problem = SomePairs(self.n, pairs, count, self.to_conflict(d))
-        else:
-            D = self.data.source.block(self.fitted, self.fitted).astype(float)  # type: ignore[union-attr]
-            np.fill_diagonal(D, 0)
-            D = (D + D.T) / 2  # to the last bit
-            self.d0 = self._scale(self._sample_of_dissimilarities(D))
-            problem = AllPairs(self.to_conflict(D))
-        if not problem.total > 0:
-            raise ValueError("all dissimilarities are zero: there is nothing to tell the objects apart")
-        return problem
+    def completed(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
+        return self._constrained(self._swept(self._going_on(best.model), best.history, self.tol))
 
-    def _sample_of_dissimilarities(self, D: np.ndarray) -> np.ndarray:
-        source = self.data.source
-        if len(D) < self.n and isinstance(source, AttributeSource) and source.metric == "euclidean":
-            i, j = self._random_pairs_of_all(_ASSESSED_PAIRS)
-            return source.pairs(i, j)
-        return D[np.triu_indices(len(D), 1)]
+    def descend(self, start: EvclusStart) -> Run[ObjectMasses]:
+        return self._constrained(self._swept(start, [], self.tol))
 
-    def _random_pairs_of_all(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        i = self.rng.integers(0, self.n, count)
-        j = self.rng.integers(0, self.n - 1, count)
-        return i, j + (j >= i)
+    def extended(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
+        padded = EvclusStart(np.asarray(self.partition(run).on(family).masses), family, self.rng)
+        return self._swept(padded, run.history, self.tol, (self._stages or [0.0])[-1])
 
-    def _scale(self, dissimilarities: np.ndarray) -> float:
-        e = self.estimator
-        if e.d0 is not None:
-            return float(e.d0)
-        q = default_quantile(e.n_clusters) if e.d0_quantile == "auto" else float(e.d0_quantile)
-        d0 = float(np.quantile(dissimilarities, q))
-        if not d0 > 0:
-            if np.any(dissimilarities > 0):
-                raise ValueError(
-                    f"the {q:g} quantile of the dissimilarities is 0, which cannot serve as d0: "
-                    "give d0, or a larger d0_quantile"
-                )
-            raise ValueError("all dissimilarities are zero: there is nothing to tell the objects apart")
-        return d0
-
-    def to_conflict(self, dissimilarities: np.ndarray) -> np.ndarray:
-        return to_conflict(dissimilarities, self.d0)
-
-    # ---- descents -------------------------------------------------------------------------------------------------
-
-    def solve(self, family: FocalSets, previous: Run | None) -> Run:
-        """Best run for a family, from several starts or from the run before."""
-        if previous is not None:
-            padded = CredalPartition.unchecked(previous.model.masses, previous.model.family).on(family)
-            xi = (self._stages or [0.0])[-1]
-            return self._descend(padded.masses, family, previous.history, self.tol, xi=xi)
-        init = self.estimator.init
-        if not isinstance(init, str):
-            return self._constrained(self._descend(self._given_masses(init, family), family, [], self.tol))
-        starts = self._starts(init, family)
-        seeds = self.rng.integers(0, 2**63, len(starts))
-        first = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if self.sampling == "landmarks" else _FIRST_TOLERANCE)
-        with self.estimator._progress(len(starts), "starts") as advance:
-
-            def run(start: np.ndarray, seed: int) -> Run:
-                result = self._descend(start, family, [], first, np.random.default_rng(seed))
-                advance(f"objective {result.objective:.6g}")
-                return result
-
-            runs = self.apply(run, list(zip(starts, seeds, strict=True)))
-        margin = max(self.estimator.tol, 1e-9)
-        best = runs[0]
-        for candidate in runs[1:]:
-            if candidate.objective < best.objective * (1 - margin):
-                best = candidate
-        return self._constrained(self._descend(best.model.masses, family, best.history, self.tol))
-
-    def _descend(self, masses, family: FocalSets, history: list[float], tol: float, rng=None, xi: float = 0.0) -> Run:
-        """Go on from masses; ``history`` is what has been before."""
-        rng = self.rng if rng is None else rng
-        left = self.estimator.max_iter - len(history)
-        if left <= 0:
-            return Run(State(family, masses), list(history), False)
-        order = rng.permutation(self.problem.n)
-        masses, trace, converged = self.problem.descend(masses, family, order, left, tol, self.fitted_links, xi)
-        return Run(State(family, masses), list(history) + trace.tolist(), converged)
-
-    def _constrained(self, run: Run) -> Run:
+    def _constrained(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """Let the constraints in, in two further stages (Li, Li and Denoeux, 2018, section 3.2)."""
         for xi in self._stages:
-            run = self._descend(run.model.masses, run.model.family, [], self.tol, xi=xi)
+            run = self._swept(self._going_on(run.model), [], self.tol, xi)
         return run
+
+    def _swept(self, start: EvclusStart, before: list[float], tol: float, xi: float = 0.0) -> Run[ObjectMasses]:
+        """Go on from a start; ``before`` is the history so far."""
+        left = self.settings.max_iter - len(before)
+        if left <= 0:
+            return Run(ObjectMasses(start.family, start.masses), list(before), False)
+        order = start.rng.permutation(len(start.masses))
+        problem = self.pairs.problem
+        masses, trace, converged = problem.descend(start.masses, start.family, order, left, tol, self.fitted_links, xi)
+        return Run(ObjectMasses(start.family, masses), list(before) + trace.tolist(), converged)
+
+    def _going_on(self, found: ObjectMasses) -> EvclusStart:
+        return EvclusStart(found.masses, found.family, self.rng)
 
     @property
     def _stages(self) -> list[float]:
         """Weights of the constraints in the stages after the first."""
         if len(self.fitted_links) == 0:
             return []
-        # landmarks stand for all objects: their constraints weigh against as many more pairs
-        share = self._factor * (self.n / len(self.fitted)) * len(self.fitted_links) / len(self.links)
-        xi = self.estimator.xi
+        share = self._link_share * len(self.fitted_links) / len(self.links)
+        xi = self.settings.xi
         return [share * _FIRST_XI, share * xi] if xi > _FIRST_XI else [share * xi]
 
     @property
-    def _factor(self) -> float:
-        """Times the weight of the published formula."""
-        return 4.0 if self.estimator.xi_convention == "program" else 1.0
+    def _link_share(self) -> float:
+        """Landmarks stand for all objects: their constraints weigh against as many more pairs."""
+        return self.settings.link_factor * (len(self.pairs.counted) / len(self.pairs.fitted))
 
-    # ---- starts ---------------------------------------------------------------------------------------------------
+    # ---- the end --------------------------------------------------------------------------------------------------
 
-    def _starts(self, init: str, family: FocalSets) -> list[np.ndarray]:
-        if init == "random" or self.data.sampled is not None:
-            return [
-                _medoid_starts.random_masses(self.problem.n, family, self.rng) for _ in range(self.estimator.n_init)
-            ]
-        c, n_init = self.estimator.n_clusters, self.estimator.n_init
-        if isinstance(self.problem, AllPairs):
-            sets = _medoid_starts.medoid_starts(self.problem.delta, c, n_init, self.rng)
-            labels = [self.problem.delta[medoids].argmin(axis=0) for medoids in sets]
+    def finished(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
+        """Landmarks are refined; objects that cannot be told apart get equal masses, unless there are constraints,
+        which may tell them apart. The objective is that of the masses then."""
+        if len(self.links):
+            return run
+        if self._are_landmarks:
+            return Run(self._refined(run.model), run.history, run.converged)
+        found = self._equalized(run.model)
+        if found.equalized is None or np.array_equal(found.equalized, found.masses):
+            return run
+        objective = self.pairs.problem.stress(found.equalized, found.family)
+        return Run(found, [*run.history[:-1], objective], run.converged)
+
+    @property
+    def _are_landmarks(self) -> bool:
+        """Whether the objects that are fitted stand for others."""
+        return len(self.pairs.fitted) < len(self.pairs.counted)
+
+    def _refined(self, found: ObjectMasses) -> ObjectMasses:
+        """Fit the landmarks once more, to a larger sample projected on them: it makes up for their small number."""
+        model = self._model(found)
+        sample, counts = self.pairs.drawn_objects(_REFINE_ON)
+        masses = model.projected(self._values(sample), self.apply).astype(float)
+        references = References.of(self.pairs.source, sample)
+        wider = replace(model, references=references, reference_masses=masses, counts=counts)
+        refined = wider.projected(self._values(self.pairs.fitted), self.apply, coincide=False)
+        return ObjectMasses(found.family, refined.astype(float))
+
+    def _equalized(self, found: ObjectMasses) -> ObjectMasses:
+        """As new objects get their masses: the first of objects with equal attributes sets an example for the others,
+        and one at dissimilarity zero from some gets the masses among theirs that suit it best."""
+        if isinstance(self.objects, SparseSource):
+            return found
+        fitted = self.pairs.fitted
+        if self.objects.objects is not None:
+            keys = self.objects.keys(self.objects.objects)
+            keys = keys if len(fitted) == self.n else [keys[i] for i in fitted]
+            twins = Twins(keys).find(keys)
         else:
-            some = choose_landmarks(self.n, _ALL_PAIRS_UP_TO, self.rng)
-            source = self.data.source
-            assert source is not None
-            sets = _medoid_starts.medoid_starts(self.to_conflict(source.block(some, some)), c, n_init, self.rng)
-            labels = [self._nearest(some[medoids]) for medoids in sets]
-        return [_medoid_starts.masses_of_labels(y, family) for y in labels]
-
-    def _nearest(self, medoids: np.ndarray) -> np.ndarray:
-        """Number of the nearest medoid, for every object."""
-        source = self.data.source
-        assert source is not None
-        blocks = [np.arange(s, min(s + 4096, self.n)) for s in range(0, self.n, 4096)]
-        return np.concatenate([source.block(rows, medoids).argmin(axis=1) for rows in blocks])
-
-    def _given_masses(self, init, family: FocalSets) -> np.ndarray:
-        if not isinstance(init, CredalPartition):
-            init = np.asarray(init, dtype=float)
-            if init.shape != (self.n, len(family)):
-                raise ValueError(f"init must hold masses of shape {(self.n, len(family))}, got {init.shape}")
-            init = CredalPartition(init, family)
-        if len(init) != self.n or init.n_clusters != self.estimator.n_clusters:
-            raise ValueError(
-                f"init must be a partition of {self.n} objects into {self.estimator.n_clusters} clusters, "
-                f"got {len(init)} objects and {init.n_clusters} clusters"
+            blocks = [fitted[a:b] for a, b in row_blocks(len(fitted), 1024, most=None)]
+            conflict = found.family.conflict
+            twins = np.concatenate(
+                [twins_at_zero(self.objects.block(rows, fitted), self.d0, found.masses, conflict) for rows in blocks]
             )
-        if np.any(init.masses[:, family.find(init.focal_sets.membership) < 0] > 0):
-            raise ValueError("init has masses on sets that focal_sets lacks")
-        return np.asarray(init.on(family).masses[self.fitted], dtype=float)
+        return replace(found, equalized=found.masses[twins])
 
-    # ---- everybody ------------------------------------------------------------------------------------------------
-
-    def partition_of(self, run: Run) -> CredalPartition:
+    def partition(self, run: Run[ObjectMasses]) -> CredalPartition:
         """The objects that are fitted (landmarks stand for all of them)."""
         return CredalPartition.unchecked(run.model.masses, run.model.family)
 
-    def masses_of_all(self, run: Run) -> np.ndarray:
-        """(n, f) masses of all objects; landmarks are refined first, and the run is left with what they are then."""
-        if len(self.fitted) == self.n:
-            masses = run.model.masses
-            if len(self.links) == 0:
-                masses = shared_masses(self.data, masses, run.model.family.conflict, self.d0)
-            if len(self.references) < self.n:
-                run.model = State(run.model.family, run.model.masses[self.references])
-            return masses.astype(self.data.dtype)
-        if len(self.links) == 0:
-            self._refine(run.model)
-        masses = self._projected(np.arange(self.n), self.fitted, run.model)
+    # ---- everybody ------------------------------------------------------------------------------------------------
+
+    def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel, np.ndarray]:
+        model = self._model(run.model)
+        masses = self._masses_of_all(model, run.model)
         if len(self.links):
-            masses[self.fitted] = run.model.masses  # constraints may tell apart what the attributes do not
-            self._settle(masses, run.model)
+            masses[self.pairs.fitted] = run.model.masses
+            self._settle(masses, model)
+        return model, masses
+
+    def _model(self, found: ObjectMasses) -> EvclusModel:
+        pairs = self.pairs
+        return EvclusModel(
+            family=found.family,
+            references=self._references,
+            reference_masses=found.masses[pairs.chosen],
+            counts=None if pairs.counts is None else pairs.counts[pairs.chosen],
+            d0=self.d0,
+            device=self.settings.device,
+            dtype=self.objects.dtype,
+        )
+
+    @cached_property
+    def _references(self) -> References:
+        positions = self.pairs.references
+        if isinstance(self.objects, SparseSource):
+            return References(positions, self.n, None)
+        return References.of(self.objects, positions)
+
+    def _masses_of_all(self, model: EvclusModel, found: ObjectMasses) -> np.ndarray:
+        """(n, f) masses: landmarks, and objects of weight zero, are compared with the references as new objects are."""
+        if self._are_landmarks:
+            return model.masses(self._values(np.arange(self.n)), self.apply)
+        masses = np.empty((self.n, len(found.family)), dtype=self.objects.dtype)
+        masses[self.pairs.fitted] = found.masses if found.equalized is None else found.equalized
+        others = np.setdiff1d(np.arange(self.n), self.pairs.fitted)
+        if len(others):
+            values = self._values(others)
+            stored = sparse.issparse(values)
+            masses[others] = model.masses_of_stored(values, others) if stored else model.masses(values, self.apply)
         return masses
 
-    def _refine(self, state: State) -> None:
-        """Fit the landmarks once more, to a larger sample projected on them: it makes up for their small number."""
-        sample = choose_landmarks(self.n, _REFINE_ON, self.rng)
-        masses = self._projected(sample, self.fitted, state)
-        wider = State(state.family, masses.astype(float))
-        state.masses = self._projected(self.fitted, sample, wider, coincide=False).astype(float)
+    def _values(self, which: np.ndarray) -> Any:
+        """Some of the objects as a model takes them."""
+        if isinstance(self.objects, SparseSource):
+            pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=self.settings.symmetrize)
+            i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
+            return sparse.csr_matrix((np.tile(d, 2), (i, j)), shape=(self.n, self.n))[which]
+        values = self.objects.matrix if self.objects.objects is None else self.objects.objects
+        assert values is not None
+        return values if len(which) == self.n else values[which]
 
-    def _projected(
-        self, rows: np.ndarray, references: np.ndarray, state: State, *, coincide: bool = True
-    ) -> np.ndarray:
-        conflicts = self._conflicts(rows, references, state)
-        if not coincide:
-            inner = conflicts
-
-            def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-                delta, same = inner(start, stop)
-                return delta, np.full(len(same), -1)
-
-        conflict = np.array(state.family.conflict)
-        source = self.data.source
-        if self.estimator.device != "cpu" and coincide and len(rows) == self.n:
-            from evidentia.dissimilarity.transform import decay
-            from evidentia.optimize.projection_torch import project_euclidean
-
-            if not (isinstance(source, AttributeSource) and source.metric == "euclidean"):
-                raise ValueError(f"device={self.estimator.device!r} works with metric='euclidean' only")
-            return project_euclidean(
-                source.X, source.X[references], state.masses, conflict, decay(self.d0), self.estimator.device
-            )
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1, user_api="blas"):
-            return project(conflicts, len(rows), state.masses, conflict, self.data.dtype, self.apply)
-
-    def _conflicts(self, rows: np.ndarray, references: np.ndarray, state: State) -> Callable:
-        source = self.data.source
-        assert source is not None
-        if isinstance(source, AttributeSource | GowerSource):
-            objects = source.objects if len(rows) == self.n else source.objects[rows]
-            return conflicts_with(objects, source.subset(references), self.d0)
-
-        def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            D = source.block(rows[start:stop], references)
-            return to_conflict(D, self.d0), twins_at_zero(D, self.d0, state.masses, state.family.conflict)
-
-        return conflicts
-
-    def _settle(self, masses: np.ndarray, state: State) -> None:
-        """Constraints of objects that are not landmarks (more of them than landmarks allowed)."""
-        outside = settled_links(self.links, self.fitted)
+    def _settle(self, masses: np.ndarray, model: EvclusModel) -> None:
+        """Constraints of objects that were not fitted: of weight zero, or more than there may be landmarks."""
+        outside = np.setdiff1d(self.links.objects, self.pairs.fitted)
         if len(outside) == 0:
             return
-        conflict = np.array(state.family.conflict)
-        H = projection_hessian(state.masses, conflict)
-        image = -2 * state.masses @ conflict
-        conflicts = self._conflicts(outside, self.fitted, state)
+        if isinstance(self.objects, SparseSource):
+            raise ValueError("constraints of objects of weight zero need all dissimilarities, but X is a sparse matrix")
+        conflict, known = np.array(model.family.conflict), model.reference_masses
+        H = projection_hessian(known, conflict, model.counts)
+        image = linear_image(known, conflict, model.counts)
+        conflicts = wanted_conflicts(self._values(outside), model.references, model.d0, known, conflict)
         linear = np.concatenate(
-            [conflicts(s, min(s + 1024, len(outside)))[0] @ image for s in range(0, len(outside), 1024)]
+            [conflicts(start, stop)[0] @ image for start, stop in row_blocks(len(outside), 1024, most=None)]
         )
-        weight = self.problem.total * (self.n / len(self.fitted)) * self.estimator.xi / (2 * len(self.links))
-        weight *= self._factor
+        weight = self.pairs.problem.total * self._link_share * self.settings.xi / (2 * len(self.links))
         everyone = masses.astype(float)
         settle_links(
             H, linear, outside, everyone, self.links.indptr, self.links.indices, weight * self.links.signs,
-            link_form(state.family), 50, 1e-6,
+            link_form(model.family), *_SETTLING,
         )  # fmt: skip
         masses[outside] = everyone[outside]
-
-    # ---- assessment -----------------------------------------------------------------------------------------------
-
-    def pairs_to_assess(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Pairs i, j with their dissimilarities and weights: all of them, or a random sample."""
-        if self.data.sampled is not None:
-            pairs, count, d = self.data.sampled
-            return pairs[:, 0], pairs[:, 1], d, count
-        source = self.data.source
-        assert source is not None
-        if self.n <= _ALL_PAIRS_UP_TO:
-            i, j = np.triu_indices(self.n, 1)
-            return i, j, source.block(np.arange(self.n), np.arange(self.n))[i, j], np.ones(len(i))
-        fast = not (isinstance(source, AttributeSource) and source.metric != "euclidean")
-        i, j = self._random_pairs_of_all(_ASSESSED_PAIRS if fast else 5000)
-        return i, j, source.pairs(i, j), np.ones(len(i))

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Self
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from scipy import sparse
 
 from evidentia import _parameters as rule
 from evidentia._random import generator
-from evidentia._tables import object_index
+from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, checked_constraints
-from evidentia.cluster.evclus._conflict_problems import Links
-from evidentia.cluster.evclus._data import Remembered, training_data
-from evidentia.cluster.evclus._method import Solver
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._search import Sample
+from evidentia.cluster.evclus._method import EvclusMethod
+from evidentia.cluster.evclus._model import EvclusModel
+from evidentia.cluster.evclus._settings import EvclusSettings, link_factor
+from evidentia.cluster.evclus.shepard import ShepardMixin
+from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.constraints import Constraints
-from evidentia.optimize.blocks import block_map
-from evidentia.optimize.conflict_fit import conflicts_of_pairs
+from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
+from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource
+from evidentia.dissimilarity.transform import default_quantile
 from evidentia.partition import CredalPartition
 
-__all__ = ["EVCLUS", "ShepardData"]
+__all__ = ["EVCLUS"]
 
 
-class ShepardData(NamedTuple):
-    """Pairs of objects: their dissimilarity, the conflict wanted (delta) and the conflict found."""
-
-    dissimilarity: np.ndarray
-    delta: np.ndarray
-    conflict: np.ndarray
-
-    def sample(self, n_pairs: int, random_state: Any) -> ShepardData:
-        """Some of the pairs, all if there are no more."""
-        if n_pairs >= len(self.delta):
-            return self
-        kept = generator(random_state).choice(len(self.delta), n_pairs, replace=False)
-        return ShepardData(*(values[kept] for values in self))
-
-
-class EVCLUS(EvidentialClusterer):
+class EVCLUS(ShepardMixin, EvidentialClusterer):
     """Evidential clustering of dissimilarities: the more two objects differ, the more their masses conflict.
 
     Finds masses m_1, ..., m_n over sets of clusters whose degrees of conflict kappa_ij (one minus the plausibility
@@ -46,62 +35,72 @@ class EVCLUS(EvidentialClusterer):
 
         minimise  sum_{i<j} (kappa_ij - delta_ij)^2 / sum_{i<j} delta_ij^2,   delta = 1 - exp(-gamma d^2),
 
-    with gamma such that delta = 0.95 at the dissimilarity ``d0``. No metric axioms are needed. Each mass function is
-    in turn set to its exact optimum given the others, so the objective never rises. With must-link and cannot-link
-    ``constraints`` a penalty is added (CEVCLUS).
+    with gamma such that delta = 0.95 at the dissimilarity ``d0``. No metric axioms are needed. With must-link and
+    cannot-link ``constraints`` a penalty is added (CEVCLUS).
 
-    Which pairs are looked at is up to ``sampling``: all of them (EVCLUS), ``n_pairs`` random partners per object
-    (k-EVCLUS), or all pairs of a few landmark objects on which all others are then projected, at a cost linear in the
+    Given the masses of the others, those of an object are a convex quadratic program, which is solved exactly for one
+    object after the other. From the fourth sweep on they move beyond their optimum, up to 1.75 times as far
+    (over-relaxation): less than twice as far, a convex quadratic is not above where it started, so the objective still
+    never rises. After every fourth sweep all masses are carried on along the last sweeps while the objective falls.
+
+    Which pairs are looked at is up to ``sampling``: all of them (EVCLUS), ``n_partners`` random partners of each object
+    (k-EVCLUS), or all pairs of a few landmark objects, to which all others are then compared, at a cost linear in the
     number of objects and with little memory.
+
+    In the end objects that nothing tells apart get equal masses: of objects with equal attributes those of the first;
+    an object at precomputed dissimilarity zero from others, the masses among theirs that suit it best. The same rule
+    gives new objects that are old ones the masses of these. Constraints may tell equal objects apart, so with them
+    every object keeps its own.
 
     Parameters
     ----------
     n_clusters : int, default=2
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added and
-        the descent goes on.
+        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
         categories and missing cells) or "precomputed": X is then a square matrix of dissimilarities, or a SciPy
         sparse matrix that holds sampled pairs only (stored zeros count as dissimilarities of zero).
+    symmetrize : bool, default=False
+        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
     d0 : float, optional
         Dissimilarity at which two objects are almost surely in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
         If ``d0`` is not given: quantile of the dissimilarities. "auto": 0.8 up to four clusters, 2.5 / c beyond.
         Smaller values give more mass on the empty set (more outliers), larger ones more on large sets (more
         ambiguous objects).
-    sampling : {"auto", "all", "random", "landmarks"}, default="auto"
-        "auto": all pairs up to 1,000 objects, landmarks beyond.
-    n_pairs : int, default=100
-        Random partners per object for ``sampling="random"``.
-    n_landmarks : int or "auto", default="auto"
-        "auto": 600, or 30 per cluster if that is more.
-    init : {"medoids", "random"}, CredalPartition or array of masses, default="medoids"
-        "medoids": from objects far from each other. A given partition is used once, whatever ``n_init``.
-    n_init : int, default=5
-        Starts, of which the one with the smallest objective is kept. Medoids that make the same partition but for a
-        few objects count as one start.
     xi : float >= 0, default=0.5
         Weight of the constraints. They enter in three stages, 0, 0.05 and ``xi``, each starting from the one before.
-    xi_convention : {"program", "paper"}, default="program"
+    convention : {"program", "paper"}, default="program"
         The published formula divides ``xi`` by twice the number of constraints; the published program, and with it
         the published results, gives the constraints four times that weight. "program" reproduces the results.
-    symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+    sampling : {"auto", "all", "random", "landmarks"}, default="auto"
+        "auto": all pairs up to 1,000 objects, landmarks beyond.
+    n_partners : int, default=100
+        Random partners of each object for ``sampling="random"``.
+    n_landmarks : int or "auto", default="auto"
+        "auto": 600, or 30 per cluster if that is more.
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses, default="medoids"
+        "medoids": from objects far from each other. "belief-peaks": from the clusters found by `BeliefPeaks`, which
+        knows no weights, or by one with parameters of its own. A start without chance is used once, whatever
+        ``n_init``.
+    n_init : int, default=5
+        Starts; the smallest objective is kept. Medoids that make the same partition but for a few objects count as
+        one start.
     max_iter : int, default=1000
         Sweeps over the objects.
     tol : float, default=1e-7
         The descent ends when e_t = (e_{t-1} + relative change of the objective) / 2 falls below it. The papers use
         1e-5; starts compete at that precision and the best one goes on to ``tol`` (with landmarks: 1e-3, then 1e-5).
-    n_neighbors : int, default=1
-        For ``focal_sets="selected"``.
+    n_neighbor_clusters : int, default=1
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+    device : str, default="cpu"
+        Where objects are compared with landmarks; "cuda" is a GPU (needs torch and ``metric="euclidean"``).
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
-    n_jobs : int or None
-        Threads; None and -1 use all processors.
-    device : str, default="cpu"
-        "cuda" projects objects on landmarks with a GPU (needs torch).
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -109,21 +108,25 @@ class EVCLUS(EvidentialClusterer):
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-    focal_sets_ : FocalSets
-    d0_ : float
-    objective_ : float
-        Stress plus penalty over the pairs that were fitted (of the landmarks, with landmarks).
-    history_ : ndarray
-        Objective after every sweep of the best start.
-    stress_, loss_ : float
-        Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
-        pairs; beyond 1,000 objects estimated from 50,000 random pairs.
-    landmarks_ : ndarray
+        Cluster of largest plausibility.
+    landmark_indices_ : ndarray
         Positions of the objects that new ones are compared with.
     sampling_ : str
         What "auto" chose.
+    d0_ : float
+    stress_, loss_ : float
+        Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
+        pairs; beyond 1,000 objects estimated from 50,000 random pairs.
+    focal_sets_ : FocalSets
+    objective_ : float
+        Stress plus penalty over the pairs that were fitted; with landmarks those of the landmarks, before they are
+        refined with the help of other objects.
+    history_ : ndarray
+        Objective after every sweep; with constraints, of their last stage. The last value is that of the final masses:
+        where objects that nothing tells apart have been given equal ones, it may be above the one before.
     n_iter_ : int
     converged_ : bool
+    n_clusters_ : int
     n_features_in_ : int
 
     References
@@ -146,135 +149,140 @@ class EVCLUS(EvidentialClusterer):
 
     _rules = {
         **COMMON_RULES,
-        "metric": rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v)),
+        "metric": METRIC_RULE,
+        "symmetrize": rule.flag,
         "d0": rule.choice(None) | rule.real(0, open_low=True),
         "d0_quantile": rule.choice("auto") | rule.real(0, 1, open_low=True),
-        "sampling": rule.choice("auto", "all", "random", "landmarks"),
-        "n_pairs": rule.integer(1),
-        "n_landmarks": rule.choice("auto") | rule.integer(2),
-        "init": rule.choice("medoids", "random") | rule.kind(CredalPartition) | rule.array,
         "xi": rule.real(0),
-        "xi_convention": rule.choice("program", "paper"),
-        "symmetrize": rule.flag,
+        "convention": rule.choice("program", "paper"),
+        "sampling": rule.choice("auto", "all", "random", "landmarks"),
+        "n_partners": rule.integer(1),
+        "n_landmarks": rule.choice("auto") | rule.integer(2),
+        "init": rule.choice("medoids", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
         "device": rule.kind(str, words="the name of a device"),
     }
+
+    _model: EvclusModel
 
     def __init__(
         self,
         n_clusters: int = 2,
         *,
         focal_sets: str | FocalSets = "auto",
-        metric: Any = "euclidean",
+        metric: Metric = "euclidean",
+        symmetrize: bool = False,
         d0: float | None = None,
         d0_quantile: float | str = "auto",
-        sampling: str = "auto",
-        n_pairs: int = 100,
-        n_landmarks: int | str = "auto",
-        init: Any = "medoids",
-        n_init: int = 5,
         xi: float = 0.5,
-        xi_convention: str = "program",
-        symmetrize: bool = False,
+        convention: str = "program",
+        sampling: str = "auto",
+        n_partners: int = 100,
+        n_landmarks: int | str = "auto",
+        init: str | BeliefPeaks | CredalPartition | ArrayLike = "medoids",
+        n_init: int = 5,
         max_iter: int = 1000,
         tol: float = 1e-7,
-        n_neighbors: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        n_neighbor_clusters: int = 1,
         device: str = "cpu",
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
         self.focal_sets = focal_sets
         self.metric = metric
+        self.symmetrize = symmetrize
         self.d0 = d0
         self.d0_quantile = d0_quantile
+        self.xi = xi
+        self.convention = convention
         self.sampling = sampling
-        self.n_pairs = n_pairs
+        self.n_partners = n_partners
         self.n_landmarks = n_landmarks
         self.init = init
         self.n_init = n_init
-        self.xi = xi
-        self.xi_convention = xi_convention
-        self.symmetrize = symmetrize
         self.max_iter = max_iter
         self.tol = tol
-        self.n_neighbors = n_neighbors
+        self.n_neighbor_clusters = n_neighbor_clusters
+        self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.device = device
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> EVCLUS:
+    def fit(
+        self,
+        X: TableLike,
+        y: None = None,
+        sample_weight: ArrayLike = None,
+        *,
+        constraints: Constraints | None = None,
+    ) -> Self:
         """Cluster the objects.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
+            float32 is kept. A pandas table keeps its index.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A pair of objects counts as much as the product of their weights; an object of weight zero is left out and
+            gets masses as new objects do. Landmarks are drawn in proportion to the weights. An object of weight 2
+            counts nearly as two: two copies of it would be one more pair, at dissimilarity zero, which asks of their
+            masses that they do not conflict with themselves.
         constraints : Constraints, optional
             Pairs of objects known to be in the same cluster, or in different ones.
         """
-        self._check_parameters()
-        data = training_data(self, X)
-        links = self._checked_links(constraints, len(data))
-        rng = generator(self.random_state)
-        with block_map(self.n_jobs) as apply:
-            solver = Solver(self, data, links, rng, apply)
-            run = self._one_or_two_steps(solver.solve, solver.partition_of)
-            masses = solver.masses_of_all(run)
-        self.d0_ = solver.d0
-        self.sampling_ = solver.sampling
-        self.landmarks_ = solver.references
-        self._remembered = Remembered.of(self, data, solver, run)
-        self._set_result(run, masses, run.model.family, object_index(X))
-        self._assess(solver, rng)
-        return self
+        return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
-    def _checked_links(self, constraints: Constraints | None, n: int) -> Links:
-        if constraints is None:
-            return Links.none(n)
-        from evidentia.constraints import links
+    def _read(self, X: TableLike, *, reset: bool) -> Any:
+        if reset:
+            self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize, sparse=True, fewest=2)
+            return self._input.training(self, X)
+        few = None if sparse.issparse(X) else len(self._model.references)
+        return self._input.new(self, X, or_width=few)
 
-        known = checked_constraints(constraints, n)
-        return Links(*links(known, n)) if self.xi > 0 else Links.none(n)
+    def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
+        self._check_device()
+        c = task.n_clusters
+        peaks = peaks_of_source(self.init, sample.values, c, self.random_state, self.n_jobs)
+        settings = EvclusSettings(
+            n_clusters=c,
+            d0=None if self.d0 is None else float(self.d0),
+            d0_quantile=default_quantile(c) if self.d0_quantile == "auto" else float(self.d0_quantile),
+            sampling=self.sampling,
+            n_partners=self.n_partners,
+            n_landmarks=None if self.n_landmarks == "auto" else int(self.n_landmarks),
+            symmetrize=bool(self.symmetrize),
+            xi=self.xi,
+            link_factor=link_factor(self.convention),
+            init=self.init,
+            labels=None if peaks is None else peaks.labels_,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            device=self.device,
+        )
+        return EvclusMethod(settings, sample, task.constraints, generator(self.random_state), task.apply)
 
-    def _assess(self, solver: Solver, rng: np.random.Generator) -> None:
-        """Stress and loss of the final partition, and the data of the Shepard diagram."""
-        i, j, d, weights = solver.pairs_to_assess(rng)
-        masses = self.credal_partition_.masses
-        kappa = conflicts_of_pairs(masses, np.array(self.focal_sets_.conflict), i, j)
-        delta = solver.to_conflict(d)
-        squares = float(np.sum(weights * (kappa - delta) ** 2))
-        self.stress_ = squares / float(np.sum(weights * delta**2))
-        self.loss_ = squares / float(np.sum(weights))
-        kept = slice(None) if len(i) <= 20_000 else rng.choice(len(i), 20_000, replace=False)
-        self._shepard = ShepardData(np.asarray(d, float)[kept], np.asarray(delta, float)[kept], kappa[kept])
+    def _check_device(self) -> None:
+        if self.device == "cpu":
+            return
+        from evidentia.optimize.projection_torch import torch_on
 
-    def shepard(self, n_pairs: int = 5000, random_state: Any = 0) -> ShepardData:
-        """Dissimilarity, delta and conflict of up to ``n_pairs`` pairs, for a Shepard diagram (at most 20,000)."""
-        check_is_fitted(self, "credal_partition_")
-        return self._shepard.sample(n_pairs, random_state)
+        if self.metric != "euclidean":
+            raise ValueError(f"device={self.device!r} works with metric='euclidean' only")
+        torch_on(self.device)
 
-    def predict_mass(self, X: Any) -> CredalPartition:
-        """Credal partition of new objects: each is compared with the remembered ones, which stay as they are.
+    def _attributes(self, method: EvclusMethod, model: EvclusModel) -> dict[str, Any]:
+        found = method.assess(self.credal_partition_.masses, model.family)
+        return {
+            "d0_": model.d0,
+            "sampling_": method.sampling,
+            "landmark_indices_": model.references.positions,
+            "stress_": found.stress,
+            "loss_": found.loss,
+            "_shepard": found.shepard,
+        }
 
-        Parameters
-        ----------
-        X : array-like
-            Attributes, or with ``metric="precomputed"`` the dissimilarities of each new object (a row) to all training
-            objects, or to those of `landmarks_` only; a sparse matrix holds some of them. An object with the attributes
-            of a remembered one (precomputed: at dissimilarity zero from it) gets the masses of that one.
-        """
-        check_is_fitted(self, "credal_partition_")
-        with block_map(self.n_jobs) as apply:
-            masses = self._remembered.masses_of(self, X, apply)
-        return CredalPartition.unchecked(masses, self.focal_sets_, object_index(X))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.sparse = self.metric == "precomputed"
-        tags.input_tags.positive_only = self.metric == "precomputed"
-        if self.metric == "gower":
-            tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
-        return tags
+    def __sklearn_tags__(self) -> Any:
+        return mark_tags(super().__sklearn_tags__(), self.metric, sparse=True)

@@ -2,29 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from evidentia import _parameters as rule
-from evidentia._tables import object_index
+from evidentia._random import generator
+from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer
-from evidentia.cluster.evclus.evclus import ShepardData
+from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._families import Families
+from evidentia.cluster._search import Method, Sample, Search, progress_bar
+from evidentia.cluster._starts import check_partition
+from evidentia.cluster.evclus._settings import link_factor
+from evidentia.cluster.evclus.evclus import EVCLUS
+from evidentia.cluster.evclus.network._targets import NetworkTargets, network_quantile, targets_of
+from evidentia.cluster.evclus.shepard import ShepardMixin
+from evidentia.cluster.evclus.training import Training
+from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.constraints import Constraints
+from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from evidentia.cluster.evclus.network._method import FirstMasses, NetworkMethod
+    from evidentia.cluster.evclus.network._model import NetworkModel
 
 __all__ = ["NNEVCLUS"]
 
 
-class NNEVCLUS(EvidentialClusterer):
+def _is_module(network: Any) -> bool:
+    """Whether it is a torch.nn.Module (torch may not be there to ask)."""
+    return callable(network) and hasattr(network, "state_dict")
+
+
+def _are_sizes(network: Any) -> bool:
+    sizes = network if isinstance(network, list | tuple | np.ndarray) else [network]
+    return all(isinstance(s, Integral) and not isinstance(s, bool) and int(s) >= 1 for s in sizes)
+
+
+class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     """Neural-network evidential clustering: EVCLUS whose masses are the outputs of a network.
 
     A network with a softmax over the focal sets is trained so that the conflicts kappa_ij of the masses of pairs match
     their dissimilarities delta_ij = 1 - exp(-gamma d_ij^2):
 
-        mean over pairs of (kappa_ij - delta_ij)^2  +  penalties for constraints, labels and large weights.
+        (1 - nu) mean over pairs of (kappa_ij - delta_ij)^2  +  nu mean over labelled objects of |pl_i - y_i|^2
+            +  penalties for constraints and large weights,
+
+    with pl_i the plausibilities of the clusters and y_i the indicator of the label (nu = 0 without labels).
 
     New objects get masses by a forward pass. With an ``outlier_detector`` a share of the mass that grows outside the
     region of the data goes to the empty set, so that the network recognises what it has never seen.
@@ -35,81 +71,97 @@ class NNEVCLUS(EvidentialClusterer):
     ----------
     n_clusters : int, default=2
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        As in `EVCLUS`.
-    hidden_layer_sizes : "auto", int or sequence of int, default="auto"
-        Rectified linear hidden layers. "auto": one of 3 units for each focal set (at least 20).
-    module : torch.nn.Module, optional
-        A network of your own instead, with one output for each focal set (before the softmax); X may then have any
-        shape (n_samples, ...), such as images.
+        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
+        the whole frame. "selected": single clusters, and the pairs of mutually nearest clusters of the partition that
+        the network starts from.
     metric : str, callable, or transformer, default="euclidean"
         Dissimilarities of the rows of X: a metric of scikit-learn, or a transformer (such as
         `evidentia.metric.PCCA`) that is fitted to ``constraints`` or ``y`` and in whose space distances are Euclidean.
-    d0 : float > 0, optional
-        As in `EVCLUS`.
+    d0 : float, optional
+        Dissimilarity at which two objects are almost surely in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
         If ``d0`` is not given: quantile of the dissimilarities. "auto": as in `EVCLUS`, but 0.62 for three or
         four clusters, as a network smooths the borders between clusters and leaves enough objects ambiguous.
-    n_pairs : int, optional
-        Pairs per object for training on whole batches; all by default.
-    outlier_detector : None, "one-class-svm" or an object with ``decision_function``, default=None
-        "one-class-svm": scikit-learn's, nu=0.2, Gaussian kernel with gamma=0.2 on standardised attributes. A detector
-        that is not fitted is fitted to the standardised attributes.
-    outlier_convention : {"program", "paper"}, default="program"
-        How the decision value becomes mass on the empty set; the two published versions differ. "program" leaves
-        objects inside the region alone.
-    xi : float >= 0, default=2
-        Weight of the constraints. It multiplies the formula of the paper (which takes 0.5); 2 gives them the weight
-        they have in `EVCLUS` by default.
+    xi : float >= 0, default=0.5
+        Weight of the constraints.
     nu : float in [0, 1], default=0.5
-        Weight of the labels.
-    alpha : float >= 0, default=0
+        Weight of the labels. The published program divides their term by the number of clusters c, so that its nu
+        corresponds to nu / (nu + c (1 - nu)) here, where the formula of the paper is followed.
+    regularization : float >= 0, default=0
         Weight of the squared network weights.
-    init : {"evclus", "belief-peaks", "random"}, default="evclus"
-        "evclus": the network first learns the masses of an `EVCLUS` fit. "belief-peaks": the peaks of `BeliefPeaks`
-        are labelled objects, with weight ``nu`` (the "-bp" variant of the paper).
-    solver : {"auto", "lbfgs", "adaptive-steps", "mini-batch"}, default="auto"
-        "auto": L-BFGS on all pairs up to 1,000 objects, mini-batches beyond. "adaptive-steps": the papers' method.
-    batch_size : int, default=512
-    learning_rate : float, default=0.005
+    convention : {"program", "paper"}, default="program"
+        What ``xi`` and the outlier detector mean. The paper's formula divides ``xi`` by twice the number of
+        constraints; "program" gives them four times that weight, the one they have in `EVCLUS`. How a decision value
+        becomes mass on the empty set differs between the two as well; "program" leaves objects inside the region of
+        the data alone.
+    network : "auto", int, sequence of int or torch.nn.Module, default="auto"
+        Sizes of rectified linear hidden layers; "auto": one of 3 units for each focal set (at least 20). Or a network
+        of your own, with one output for each focal set (before the softmax); X may then have any shape
+        (n_samples, ...), such as images.
+    outlier_detector : None, "one-class-svm" or an object with ``decision_function``, default=None
+        "one-class-svm": scikit-learn's, nu=0.2, Gaussian kernel with gamma=0.2 on standardised attributes. An
+        estimator of scikit-learn that is not fitted is fitted to the standardised attributes; anything else is used
+        as it is, on these.
+    n_partners : int, optional
+        Random partners of each object for training on whole batches; all pairs by default.
+    training : Training, optional
+        How the network is trained; see `Training` for what None stands for.
+    init : {"evclus", "belief-peaks", "random"}, BeliefPeaks or CredalPartition, default="evclus"
+        "evclus": the network first learns the masses of an `EVCLUS` fit. A `CredalPartition`: it first learns these
+        masses. "belief-peaks": the peaks found by `BeliefPeaks`, or by one with parameters of its own, are labelled
+        objects, with weight ``nu`` (the "-bp" variant of the paper).
+    n_init : int, default=1
+        Trainings from different weights; the smallest loss is kept (with held-out pairs, the smallest error on them).
     max_iter : int, default=1000
         Iterations of the whole-batch solvers; a tenth of it, epochs of mini-batches.
     tol : float, default=2e-4
         Relative gain of the loss, in ten iterations of L-BFGS or in the running mean of the adaptive steps, that ends
         the whole-batch solvers.
-    early_stopping : bool, default=False
-        Stop when held-out pairs get no better: a tenth of all pairs, which the training does not see. (Mini-batches
-        keep the best of their epochs on such pairs even if they are not stopped.)
-    patience : int, default=20
-        Epochs (or rounds) without improvement before stopping early.
-    n_init : int, default=1
-        Trainings from different weights; the smallest loss is kept.
-    device : str, default="cpu"
-        Where the network lives; the data stay in the memory of the host and are sent batch by batch.
+    n_neighbor_clusters : int, default=1
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     checkpoint : path, optional
         A file that is rewritten, atomically, after every round; a fit that was killed goes on from it, to the same
-        result.
-    n_neighbors, random_state, n_jobs, verbose
-        As in `EVCLUS`.
+        result. It is refused if data, parameters or the starting weights of a network of your own are others.
+    device : str, default="cpu"
+        Where the network lives; the data stay in the memory of the host and are sent batch by batch.
+    random_state : int, RandomState, Generator or None
+        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. The network has those
+        of torch.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
-    focal_sets_ : FocalSets
+        Cluster of largest plausibility.
     network_ : torch.nn.Module
-    loss_ : float
-        Mean squared difference of conflict and delta over all pairs (a sample of them for large data).
+    evclus_ : EVCLUS or None
+        The fit that the network started from, with ``init="evclus"``.
+    outlier_detector_ : object or None
+        The detector, fitted.
+    d0_ : float
+    stress_, loss_ : float
+        Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
+        pairs; beyond 1,000 objects estimated from 200,000 random pairs.
+    focal_sets_ : FocalSets
     objective_ : float
         Loss with all penalties that the training ended with.
     history_ : ndarray
-        Objective after every iteration, round or epoch.
+        Objective after every round: ten iterations of L-BFGS, one adaptive step, or one epoch of mini-batches (the mean
+        over its batches). Where pairs are held out, it ends with the round that was the best on them, whose weights
+        are kept.
     validation_history_ : ndarray
-        The same on held-out pairs, where there are any.
-    evclus_ : EVCLUS
-        The fit that the network started from, with ``init="evclus"``.
-    d0_ : float
-    outlier_detector_ : object
-    n_iter_, converged_, n_features_in_
+        Error on the held-out pairs after the same rounds, where there are any.
+    n_iter_ : int
+        Rounds.
+    converged_ : bool
+        Whether the loss settled, the held-out pairs got no better (with early stopping), or the rate of the
+        mini-batches fell to zero.
+    n_clusters_ : int
+    n_features_in_ : int
 
     References
     ----------
@@ -133,131 +185,194 @@ class NNEVCLUS(EvidentialClusterer):
         ),
         "d0": rule.choice(None) | rule.real(0, open_low=True),
         "d0_quantile": rule.choice("auto") | rule.real(0, 1, open_low=True),
-        "n_pairs": rule.choice(None) | rule.integer(1),
+        "xi": rule.real(0),
+        "nu": rule.real(0, 1),
+        "regularization": rule.real(0),
+        "convention": rule.choice("program", "paper"),
+        "network": rule.choice("auto")
+        | rule.Rule(
+            "an integer of at least 1, several of them or a torch.nn.Module", lambda v: _are_sizes(v) or _is_module(v)
+        ),
         "outlier_detector": rule.choice(None)
         | rule.choice("one-class-svm")
         | rule.Rule("an object with decision_function", lambda v: hasattr(v, "decision_function")),
-        "outlier_convention": rule.choice("program", "paper"),
-        "xi": rule.real(0),
-        "nu": rule.real(0, 1),
-        "alpha": rule.real(0),
-        "init": rule.choice("evclus", "belief-peaks", "random"),
-        "solver": rule.choice("auto", "lbfgs", "adaptive-steps", "mini-batch"),
-        "batch_size": rule.integer(2),
-        "learning_rate": rule.real(0, open_low=True),
-        "early_stopping": rule.flag,
-        "patience": rule.integer(1),
+        "n_partners": rule.choice(None) | rule.integer(1),
+        "training": rule.choice(None) | rule.kind(Training),
+        "init": rule.choice("evclus", "random") | PEAKS_RULE | rule.kind(CredalPartition),
+        "checkpoint": rule.choice(None) | rule.kind(str, Path, words="a path"),
         "device": rule.kind(str, words="the name of a device"),
     }
+    _fewest_objects = 2
+    _model: NetworkModel
 
     def __init__(
         self,
         n_clusters: int = 2,
         *,
         focal_sets: str | FocalSets = "auto",
-        hidden_layer_sizes: Any = "auto",
-        module: Any = None,
-        metric: Any = "euclidean",
+        metric: Metric | Any = "euclidean",
         d0: float | None = None,
         d0_quantile: float | str = "auto",
-        n_pairs: int | None = None,
-        outlier_detector: Any = None,
-        outlier_convention: str = "program",
-        xi: float = 2.0,
+        xi: float = 0.5,
         nu: float = 0.5,
-        alpha: float = 0.0,
-        init: str = "evclus",
-        solver: str = "auto",
-        batch_size: int = 512,
-        learning_rate: float = 5e-3,
+        regularization: float = 0.0,
+        convention: str = "program",
+        network: str | int | Sequence[int] | nn.Module = "auto",
+        outlier_detector: Any = None,
+        n_partners: int | None = None,
+        training: Training | None = None,
+        init: str | BeliefPeaks | CredalPartition = "evclus",
+        n_init: int = 1,
         max_iter: int = 1000,
         tol: float = 2e-4,
-        early_stopping: bool = False,
-        patience: int = 20,
-        n_init: int = 1,
-        n_neighbors: int = 1,
+        n_neighbor_clusters: int = 1,
+        checkpoint: str | Path | None = None,
         device: str = "cpu",
-        checkpoint: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
         self.focal_sets = focal_sets
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.module = module
         self.metric = metric
         self.d0 = d0
         self.d0_quantile = d0_quantile
-        self.n_pairs = n_pairs
-        self.outlier_detector = outlier_detector
-        self.outlier_convention = outlier_convention
         self.xi = xi
         self.nu = nu
-        self.alpha = alpha
+        self.regularization = regularization
+        self.convention = convention
+        self.network = network
+        self.outlier_detector = outlier_detector
+        self.n_partners = n_partners
+        self.training = training
         self.init = init
-        self.solver = solver
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.early_stopping = early_stopping
-        self.patience = patience
-        self.n_init = n_init
-        self.n_neighbors = n_neighbors
-        self.device = device
+        self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
+        self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: Any = None, *, constraints: Constraints | None = None, dissimilarities: Any = None
-    ) -> NNEVCLUS:
+        self,
+        X: TableLike,
+        y: ArrayLike = None,
+        *,
+        constraints: Constraints | None = None,
+        dissimilarities: ArrayLike = None,
+    ) -> Self:
         """Train the network.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or (n_samples, ...) with a module of your own
+        X : array-like of shape (n_samples, n_features), or (n_samples, ...) with a network of your own
+            float32 is kept. A pandas table keeps its index.
         y : array-like of shape (n_samples,), optional
             Clusters 0..n_clusters-1 of labelled objects, -1 for the others. A target without any -1 that is not made
             of these numbers is ignored, with a warning, as clusterers in pipelines do.
         constraints : Constraints, optional
+            Pairs of objects known to be in the same cluster, or in different ones.
         dissimilarities : array-like of shape (n_samples, n_samples), optional
             Dissimilarities to match instead of distances between the rows of X.
         """
-        self._check_parameters()
-        try:
-            from evidentia.cluster.evclus.network.fit import Fit
-        except ImportError as error:
-            raise ImportError("NNEVCLUS needs torch: pip install 'evidentia[nn]'") from error
-        if X is not None and self.module is None:
-            X_checked = validate_data(self, X, reset=True, dtype=[np.float64, np.float32])
-        else:
-            X_checked = validate_data(self, X, reset=True, dtype=[np.float64, np.float32], allow_nd=True)
-        if len(X_checked) < max(self.n_clusters, 2):
-            raise ValueError(f"n_samples={len(X_checked)} should be >= n_clusters={self.n_clusters}, and at least 2")
-        fit = Fit(self, X_checked, y, constraints, dissimilarities)
-        run, masses = fit.run()
-        self.network_, self._preparation = fit.network, fit.preparation
-        self.d0_ = fit.d0
-        self.evclus_ = fit.evclus
-        self.outlier_detector_ = fit.preparation.detector
-        self.loss_ = fit.loss
-        self.validation_history_ = np.asarray(fit.validation)
-        self._shepard = ShepardData(*fit.shepard)
-        self._set_result(run, masses, fit.family, object_index(X))
-        return self
+        return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
-    def predict_mass(self, X: Any) -> CredalPartition:
-        """Credal partition of new objects: a forward pass, with the outlier detector where there is one."""
-        check_is_fitted(self, "credal_partition_")
-        allow_nd = self.module is not None
-        data = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], allow_nd=allow_nd)
-        masses = self._preparation.masses(self.network_, data, self.device)
-        return CredalPartition.unchecked(masses, self.focal_sets_, object_index(X))
+    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
+        fewest = self._fewest_objects if reset else 1
+        own = _is_module(self.network)
+        floats = [np.float64, np.float32]
+        return validate_data(self, X, reset=reset, dtype=floats, allow_nd=own, ensure_min_samples=fewest)
 
-    def shepard(self, n_pairs: int = 5000, random_state: Any = 0) -> ShepardData:
-        """Dissimilarity, delta and conflict of up to ``n_pairs`` pairs, for a Shepard diagram."""
-        check_is_fitted(self, "credal_partition_")
-        return self._shepard.sample(n_pairs, random_state)
+    def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
+        """The family is that of the first masses; a training shows its rounds, so the starts are not counted."""
+        method = self._method(sample, task)
+        quiet = replace(search, progress=partial(progress_bar, type(self).__name__, shown=False))
+        return method, quiet.run(method, Families(method.family))
+
+    def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
+        if find_spec("torch") is None:
+            raise ImportError("NNEVCLUS needs torch: pip install 'evidentia[nn]'")
+        from evidentia.cluster.evclus.network._method import NetworkMethod, NetworkSettings
+        from evidentia.cluster.evclus.network._objective import Penalties
+
+        rng = generator(self.random_state)
+        targets = targets_of(
+            sample.values, self.metric, task.n_clusters, task.labels, task.constraints, task.dissimilarities
+        )
+        targets, first = self._start(targets, task, rng)
+        settings = NetworkSettings(
+            network=self.network,
+            penalties=Penalties(link_factor(self.convention) * self.xi, self.nu, self.regularization),
+            convention=self.convention,
+            n_partners=self.n_partners,
+            outlier_detector=self.outlier_detector,
+            training=self.training or Training(),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            device=self.device,
+            checkpoint=self.checkpoint,
+            seed=int(self.random_state) if isinstance(self.random_state, Integral) else None,
+        )
+        return NetworkMethod(settings, sample, targets, first, rng, self._progress, task.apply)
+
+    # ---- where a training starts ----------------------------------------------------------------------------------
+
+    def _start(
+        self, targets: NetworkTargets, task: Task, rng: np.random.Generator
+    ) -> tuple[NetworkTargets, FirstMasses]:
+        """What the network learns first, and what it is to match: belief peaks count as labelled objects."""
+        from evidentia.cluster.evclus.network._method import FirstMasses
+
+        c = task.n_clusters
+        quantile = network_quantile(c) if self.d0_quantile == "auto" else float(self.d0_quantile)
+        self._evclus = None
+        if isinstance(self.init, str) and self.init == "evclus":
+            self._evclus = model = self._fitted_evclus(targets, c, quantile, int(rng.integers(2**31)))
+            return targets, FirstMasses(model.focal_sets_, model.d0_, model.credal_partition_.masses)
+        families = self._families(c)
+        family, masses = families.first, None
+        if isinstance(self.init, CredalPartition):
+            check_partition(self.init, len(targets), c)
+            family = family if families.select is None else families.select(self.init)
+            masses = self.init.on(family).masses
+        elif families.select is not None:
+            raise ValueError("focal_sets='selected' takes its pairs from a partition: use init='evclus', or give one")
+        d0 = targets.scale(quantile, rng) if self.d0 is None else float(self.d0)
+        peaks = peaks_of_source(self.init, targets.source, c, self.random_state, self.n_jobs)
+        if peaks is not None:
+            labels = targets.labels.copy()
+            labels[peaks.peak_indices_] = np.arange(c)
+            targets = replace(targets, labels=labels)
+        return targets, FirstMasses(family, d0, masses, given=masses is not None)
+
+    def _fitted_evclus(self, targets: NetworkTargets, n_clusters: int, quantile: float, seed: int) -> EVCLUS:
+        source = targets.source
+        metric, table = (source.metric, source.objects) if source.matrix is None else ("precomputed", source.matrix)
+        return EVCLUS(
+            n_clusters,
+            focal_sets=self.focal_sets,
+            metric=metric,
+            d0=self.d0,
+            d0_quantile=quantile,
+            n_neighbor_clusters=self.n_neighbor_clusters,
+            device=self.device if source.is_euclidean else "cpu",
+            random_state=seed,
+            n_jobs=self.n_jobs,
+        ).fit(table, constraints=targets.constraints)
+
+    def _attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
+        found = method.assess(self.credal_partition_.masses)
+        return {
+            "network_": model.network,
+            "evclus_": self._evclus,
+            "outlier_detector_": model.preparation.detector,
+            "d0_": method.d0,
+            "stress_": found.stress,
+            "loss_": found.loss,
+            "validation_history_": np.asarray(model.validation),
+            "_shepard": found.shepard,
+        }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
+from torch import Tensor
 
 __all__ = ["all_pairs_loss", "conflicts_wanted", "pairs_loss", "links_loss", "labels_loss"]
 
 
-def all_pairs_loss(masses: Any, delta: Any, conflict: Any, squares: Any) -> Any:
+def all_pairs_loss(masses: Tensor, delta: Tensor, conflict: Tensor, squares: Tensor) -> Tensor:
     """Mean over all pairs of (conflict - delta)^2; delta is (n, n) with a zero diagonal, squares the sum of delta^2.
 
     The square is multiplied out: one product of delta with the masses remains, and no other (n, n) matrix, neither
@@ -22,22 +21,22 @@ def all_pairs_loss(masses: Any, delta: Any, conflict: Any, squares: Any) -> Any:
     return (conflicts - 2 * cross + squares) / (n * (n - 1))
 
 
-def conflicts_wanted(points: Any, gamma: float) -> Any:
+def conflicts_wanted(points: Tensor, gamma: float) -> Tensor:
     """delta = 1 - exp(-gamma d^2) of all pairs of points, from Euclidean distances, with a zero diagonal."""
-    centred = points - points.mean(dim=0)  # products of coordinates lose digits far from the origin
-    scaled = centred * (2 * gamma) ** 0.5
+    centered = points - points.mean(dim=0)  # products of coordinates lose digits far from the origin
+    scaled = centered * (2 * gamma) ** 0.5
     half = 0.5 * scaled.square().sum(dim=1)
     exponent = torch.addmm(-half[:, None] - half[None, :], scaled, scaled.T)
     return exponent.clamp_(max=0).expm1_().neg_().fill_diagonal_(0)
 
 
-def pairs_loss(masses: Any, i: Any, j: Any, delta: Any, conflict: Any) -> Any:
+def pairs_loss(masses: Tensor, i: Tensor, j: Tensor, delta: Tensor, conflict: Tensor) -> Tensor:
     """Mean over the given pairs of (conflict - delta)^2."""
     kappa = ((masses @ conflict)[i] * masses[j]).sum(dim=1)
     return ((kappa - delta) ** 2).mean()
 
 
-def links_loss(masses: Any, must: Any, cannot: Any, form: Any) -> Any:
+def links_loss(masses: Tensor, must: Tensor, cannot: Tensor, form: Tensor) -> Tensor:
     """Half the mean over the constraints of m_i' Z m_j (must-link) and 2 - m_i' Z m_j (cannot-link)."""
     total = masses.new_zeros(())
     image = masses @ form
@@ -48,7 +47,7 @@ def links_loss(masses: Any, must: Any, cannot: Any, form: Any) -> Any:
     return total / (2 * (len(must) + len(cannot)))
 
 
-def labels_loss(masses: Any, membership: Any, labels: Any) -> Any:
+def labels_loss(masses: Tensor, membership: Tensor, labels: Tensor) -> Tensor:
     """Mean over labelled objects of the squared distance of the plausibilities to the label."""
     plausible = masses @ membership
     wanted = torch.nn.functional.one_hot(labels, membership.shape[1]).to(masses.dtype)

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-__all__ = ["MassNetwork", "Preparation", "feed_forward", "weight_penalty"]
+from evidentia.belief import FocalSets
+from evidentia.cluster.evclus.network._preparation import Preparation
+from evidentia.optimize.blocks import Apply
+
+__all__ = ["MassNetwork", "NetworkModel", "feed_forward", "weight_penalty"]
 
 _ROWS_AT_ONCE = 65_536
 
@@ -58,17 +61,18 @@ class MassNetwork(nn.Module):
         start = [0.0, -1.0] if convention == "program" else [0.0, 1.0]
         self.coefficients = nn.Parameter(torch.tensor(start, dtype=dtype)) if detector else None
 
-    def forward(self, x: Any, h: Any = None) -> Any:
-        return self.with_outliers(torch.softmax(self.body(x), dim=1), h)
-
-    def with_outliers(self, m: Any, h: Any) -> Any:
+    def forward(self, x: Tensor, h: Tensor | None = None) -> Tensor:
+        """(n, f) masses of objects, from their inputs and the decision values of the detector."""
+        m = torch.softmax(self.body(x), dim=1)
         if self.coefficients is None:
             return m
+        if h is None:
+            raise ValueError("a network with an outlier unit needs the decision values of the detector")
         g = self.mass_to_empty(h)[:, None]
         unit = nn.functional.one_hot(torch.tensor(self.empty, device=m.device), m.shape[1]).to(m.dtype)
         return (1 - g) * m + g * unit
 
-    def mass_to_empty(self, h: Any) -> Any:
+    def mass_to_empty(self, h: Tensor) -> Tensor:
         """g, the share of mass that goes to the empty set."""
         assert self.coefficients is not None
         eta = nn.functional.softplus(self.coefficients[0] + self.coefficients[1] * h)
@@ -76,52 +80,48 @@ class MassNetwork(nn.Module):
         return share if self.convention == "program" else 1 - share
 
 
-def weight_penalty(body: nn.Module) -> Any:
+def weight_penalty(body: nn.Module) -> Tensor:
     """Half the sum over layers of the mean squared weights, biases included (Denoeux, 2021, eq. 10)."""
-    total: Any = 0.0
+    total = torch.zeros(())
     for layer in body.modules():
         own = list(layer.parameters(recurse=False))
         if own:
-            total = total + sum((p**2).sum() for p in own) / sum(p.numel() for p in own)
+            squares = torch.stack([(p**2).sum() for p in own]).sum()
+            total = total.to(squares) + squares / sum(p.numel() for p in own)
     return total / 2
 
 
-@dataclass
-class Preparation:
-    """What happens to an object before the network sees it: standardisation, and the value of the detector."""
+@dataclass(frozen=True)
+class NetworkModel:
+    """A trained network with everything needed to turn an object into masses.
 
-    mean: np.ndarray
-    scale: np.ndarray
-    detector: Any = None
-    detector_scale: float = 1.0
+    Attributes
+    ----------
+    family : FocalSets
+    network : MassNetwork
+    preparation : Preparation
+    validation : tuple of float
+        Errors on held-out pairs along the training, where there were any.
+    """
 
-    def inputs(self, X: np.ndarray) -> np.ndarray:
-        return (X - self.mean) / self.scale
+    family: FocalSets
+    network: MassNetwork
+    preparation: Preparation
+    validation: tuple[float, ...] = ()
 
-    def decision(self, inputs: np.ndarray) -> np.ndarray | None:
-        """Decision values over their standard deviation among the training objects; positive inside."""
-        if self.detector is None:
-            return None
-        flat = inputs.reshape(len(inputs), -1)
-        parts = [self.detector.decision_function(flat[s : s + 10_000]) for s in range(0, len(flat), 10_000)]
-        return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
-
-    def masses(self, network: MassNetwork, X: np.ndarray, device: str) -> np.ndarray:
-        """Masses of objects by a forward pass, in blocks; of the precision of X."""
-        parameter = next(network.parameters())
-        precision = torch.float32 if X.dtype == np.float32 else torch.float64
-        out: np.ndarray | None = None
-        network.eval()
+    def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
+        """(n, f) masses of objects by a forward pass, in blocks; of their precision. Torch has threads of its own."""
+        parameter = next(self.network.parameters())
+        precision = torch.float32 if values.dtype == np.float32 else torch.float64
+        out = np.empty((len(values), len(self.family)), dtype=values.dtype)
+        self.network.eval()
         with torch.no_grad():
-            for start in range(0, len(X), _ROWS_AT_ONCE):
+            for start in range(0, len(values), _ROWS_AT_ONCE):
                 rows = slice(start, start + _ROWS_AT_ONCE)
-                inputs = self.inputs(X[rows])
-                h = self.decision(inputs)
-                x = torch.as_tensor(inputs, dtype=parameter.dtype).to(device)
-                hx = None if h is None else torch.as_tensor(h, dtype=parameter.dtype).to(device)
-                m = network(x, hx).to(precision)
-                if out is None:
-                    out = np.empty((len(X), m.shape[1]), dtype=X.dtype)
+                inputs = self.preparation.inputs(values[rows])
+                h = self.preparation.decision(inputs)
+                x = torch.as_tensor(inputs, dtype=parameter.dtype).to(parameter.device)
+                hx = None if h is None else torch.as_tensor(h, dtype=parameter.dtype).to(parameter.device)
+                m = self.network(x, hx).to(precision)
                 torch.from_numpy(out[rows]).copy_(m.div_(m.sum(dim=1, keepdim=True)))
-        assert out is not None
         return out

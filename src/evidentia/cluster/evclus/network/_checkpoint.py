@@ -5,32 +5,36 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-__all__ = ["Checkpoint", "fingerprint"]
+from evidentia.cluster.evclus.network._trainers import TrainingProgress
+
+__all__ = ["Checkpoint", "TrainingRecord", "fingerprint"]
 
 _MAGIC = b"evidentia-checkpoint-1\n"
+_ROWS = 65_536  # of an array that is not contiguous, copied at once
 
 
-def fingerprint(settings: dict[str, Any], arrays: list[np.ndarray]) -> str:
-    """A digest of what a training depends on: it tells whether a checkpoint belongs to it."""
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=repr).encode())
+def fingerprint(settings: Mapping[str, str], arrays: Iterable[np.ndarray]) -> str:
+    """A digest of all that a training depends on: it tells whether a checkpoint belongs to it."""
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for array in arrays:
         digest.update(repr((array.shape, str(array.dtype))).encode())
-        # ends and a sprinkle in between: large data are not read twice
-        flat = np.ascontiguousarray(array).reshape(-1)
-        digest.update(flat[:: max(1, len(flat) // 100_000)].tobytes())
+        rows = array.reshape(1) if array.ndim == 0 else array
+        for start in range(0, len(rows), _ROWS):
+            digest.update(np.ascontiguousarray(rows[start : start + _ROWS]).view(np.uint8).data)
     return digest.hexdigest()
 
 
 class Checkpoint:
     """The file of one training."""
 
-    def __init__(self, path: Any, mark: str):
+    def __init__(self, path: str | Path, mark: str):
         self.path, self.mark = Path(path), mark
 
     def load(self) -> dict[str, Any] | None:
@@ -60,3 +64,30 @@ class Checkpoint:
         digest = hashlib.sha256(body).hexdigest()
         with atomic_write(self.path) as temporary:
             Path(temporary).write_bytes(_MAGIC + self.mark.encode() + digest.encode() + body)
+
+
+class TrainingRecord:
+    """The trainings of one fit, those that are over and the one that is going on; kept in a file if there is one."""
+
+    def __init__(self, checkpoint: Checkpoint | None):
+        self.checkpoint = checkpoint
+        saved = checkpoint.load() if checkpoint else None
+        self._done: list[dict[str, Any]] = saved["done"] if saved else []
+        self._current: dict[str, Any] | None = saved["current"] if saved else None
+
+    def state_of(self, number: int) -> dict[str, Any] | None:
+        """Where a training was when the file was written; None if it had not begun."""
+        if number < len(self._done):
+            return self._done[number]
+        return self._current if number == len(self._done) else None
+
+    def save(self, progress: TrainingProgress) -> None:
+        """Write down a training that is going on."""
+        if self.checkpoint:
+            self.checkpoint.save({"done": self._done, "current": progress.state()})
+
+    def close(self, number: int, progress: TrainingProgress) -> None:
+        """A training is over."""
+        if self.checkpoint and number == len(self._done):
+            self._done.append(progress.state())
+            self._current = None

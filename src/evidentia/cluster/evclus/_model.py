@@ -1,0 +1,103 @@
+"""What EVCLUS leaves behind: objects with masses, with which others are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from evidentia.belief import FocalSets
+from evidentia.cluster.evclus._wanted_conflicts import wanted_conflicts
+from evidentia.dissimilarity.references import References
+from evidentia.dissimilarity.transform import decay, to_conflict
+from evidentia.optimize import solve_simplex_qp
+from evidentia.optimize.blocks import Apply
+from evidentia.optimize.projection import project
+
+__all__ = ["EvclusModel"]
+
+
+@dataclass(frozen=True)
+class EvclusModel:
+    """References with their masses: an object gets the masses whose conflicts with theirs match best.
+
+    Attributes
+    ----------
+    family : FocalSets
+    references : References
+    reference_masses : (r, f) array
+    counts : (r,) array or None
+        How much each reference counts; None if all count alike.
+    d0 : float
+    device : str
+        Where many objects are compared; anything but "cpu" needs torch.
+    dtype : numpy.dtype
+        Of the masses of objects that come without a precision of their own.
+    """
+
+    family: FocalSets
+    references: References
+    reference_masses: np.ndarray
+    counts: np.ndarray | None
+    d0: float
+    device: str
+    dtype: np.dtype
+
+    def masses(self, values: Any, apply: Apply) -> np.ndarray:
+        """(n, f) masses of objects read by `DissimilarityInput.new`."""
+        if sparse.issparse(values):
+            return self.masses_of_stored(values, np.arange(values.shape[0]))
+        return self.projected(values, apply)
+
+    def projected(self, values: Any, apply: Apply, *, coincide: bool = True) -> np.ndarray:
+        """Every object compared with all references; ``coincide``: one that is a reference again gets its masses."""
+        dtype = values.dtype if isinstance(values, np.ndarray) else self.dtype
+        references = self.references.astype(dtype)
+        conflict = np.array(self.family.conflict)
+        if self.device != "cpu" and coincide:
+            return self._projected_on_device(values, references, conflict)
+        conflicts = wanted_conflicts(values, references, self.d0, self.reference_masses, conflict)
+
+        def conflicts_of_others(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+            delta, same = conflicts(start, stop)
+            return delta, np.full(len(same), -1)
+
+        from threadpoolctl import threadpool_limits
+
+        wanted = conflicts if coincide else conflicts_of_others
+        # threads go over blocks, so the matrix products inside must not start their own
+        with threadpool_limits(1, user_api="blas"):
+            return project(wanted, len(values), self.reference_masses, conflict, dtype, apply, self.counts)
+
+    def _projected_on_device(self, rows: np.ndarray, references: References, conflict: np.ndarray) -> np.ndarray:
+        from evidentia.optimize.projection_torch import project_euclidean
+
+        assert references.source is not None
+        points, gamma = references.source.objects, decay(self.d0)
+        return project_euclidean(rows, points, self.reference_masses, conflict, gamma, self.device, weights=self.counts)
+
+    def masses_of_stored(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
+        """Rows that hold some dissimilarities to the objects of the fit: a problem of its own each.
+
+        Row i is the object ``itself[i]`` of the fit again if it says so by a stored zero.
+        """
+        where = np.full(self.references.n_training, -1)
+        where[self.references.positions] = np.arange(len(self.references))
+        conflict = np.array(self.family.conflict)
+        out = np.empty((D.shape[0], len(self.family)), dtype=self.dtype)
+        for i in range(D.shape[0]):
+            columns, d = D.indices[D.indptr[i] : D.indptr[i + 1]], D.data[D.indptr[i] : D.indptr[i + 1]].astype(float)
+            columns, d = columns[where[columns] >= 0], d[where[columns] >= 0]
+            if len(d) == 0:
+                raise ValueError(f"row {i} of X holds no dissimilarity to any of landmark_indices_")
+            if np.any((columns == itself[i]) & (d == 0)):
+                out[i] = self.reference_masses[where[itself[i]]]
+                continue
+            image, delta = self.reference_masses[where[columns]] @ conflict, to_conflict(d, self.d0)
+            if self.counts is not None:
+                root = np.sqrt(self.counts[where[columns]])
+                image, delta = root[:, None] * image, root * delta
+            out[i] = solve_simplex_qp(2 * image.T @ image, -2 * image.T @ delta)
+        return out

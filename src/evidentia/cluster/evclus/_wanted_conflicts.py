@@ -1,0 +1,81 @@
+"""The conflicts that objects should have with references, in blocks, and which of them coincide with one.
+
+An object with the attributes of a reference is that reference again and gets its masses. Attributes are compared, not
+dissimilarities: a dissimilarity of zero would be too much to ask (rounding) or too little (missing cells). Precomputed
+dissimilarities leave no choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from evidentia.dissimilarity.references import References
+from evidentia.dissimilarity.sources import rounding
+from evidentia.dissimilarity.transform import decay, to_conflict
+
+__all__ = ["BlockOfConflicts", "wanted_conflicts", "twins_at_zero"]
+
+BlockOfConflicts = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+"""Gives, for the objects start..stop, the conflicts wanted with the references, and for each object the reference that
+it coincides with, -1 if there is none."""
+
+
+def wanted_conflicts(
+    values: Any, references: References, d0: float, masses: np.ndarray, conflict: np.ndarray
+) -> BlockOfConflicts:
+    """For objects read by `DissimilarityInput.new`, and references with these masses; computed as they are needed."""
+    if references.source is not None and references.source.is_euclidean:
+        return _euclidean_conflicts(values, references, decay(d0))
+
+    def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        D = references.dissimilarities(values, start, stop)
+        if references.source is None:
+            return to_conflict(D, d0), twins_at_zero(D, d0, masses, conflict)
+        return to_conflict(D, d0), references.equals(values, start, stop)
+
+    return conflicts
+
+
+def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float) -> BlockOfConflicts:
+    """Euclidean distances of a block take one matrix product."""
+    assert references.source is not None
+    points = references.source.objects
+    center = points.mean(axis=0)  # small numbers lose fewer digits
+    B = points - center
+    columns = np.ascontiguousarray(2 * B.T)
+    square = np.einsum("pd,pd->p", B, B)
+
+    def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        A = rows[start:stop] - center
+        S = A @ columns
+        S -= square
+        own = np.einsum("bd,bd->b", A, A)
+        S -= own[:, None]
+        np.minimum(S, 0, out=S)  # minus the squared distances
+        # few rows can be equal to a reference: those at a distance that may be rounding
+        close = np.flatnonzero(S.max(axis=1) >= -1000 * np.finfo(S.dtype).eps * own)
+        same = np.full(len(S), -1)
+        same[close] = references.equals(rows[start:stop][close])
+        S *= S.dtype.type(gamma)
+        np.exp(S, out=S)  # twice as fast as expm1, whose digits near zero are not needed here
+        np.subtract(1, S, out=S)
+        return S, same
+
+    return conflicts
+
+
+def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
+    """For each row a reference at dissimilarity zero (up to rounding), -1 if there is none.
+
+    Of several the one whose masses suit the row best: without metric axioms, zero does not make two objects the same.
+    """
+    zero = D / d0 <= rounding(D.dtype)
+    twins = np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
+    for i in np.flatnonzero(zero.sum(axis=1) > 1):
+        candidates = np.flatnonzero(zero[i])
+        gap = masses[candidates] @ conflict @ masses.T - to_conflict(D[i], d0)
+        twins[i] = candidates[np.square(gap).sum(axis=1).argmin()]
+    return twins
