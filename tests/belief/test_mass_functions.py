@@ -339,13 +339,13 @@ def test_normalisation(reference):
     case = reference("normalize_credpart")
     for name in ("pairs", "pairs_noomega", "full", "simple_noomega"):
         m = MassFunctions(case[f"{name}_mass"], FocalSets(case[f"{name}_F"]))
-        for method in ("dempster", "yager"):
-            theirs = MassFunctions(case[f"{name}_{method}_mass"], FocalSets(case[f"{name}_{method}_F"]))
-            ours = m.normalize(method)
+        for rule in ("dempster", "yager"):
+            theirs = MassFunctions(case[f"{name}_{rule}_mass"], FocalSets(case[f"{name}_{rule}_F"]))
+            ours = m.normalize(rule)
             assert ours.focal_sets.empty_index is None
             np.testing.assert_allclose(ours.to_dense(), theirs.to_dense(), atol=1e-12)
-            assert m.normalize(method).nonspecificity().mean() / np.log2(m.n_clusters) == pytest.approx(
-                float(case[f"{name}_{method}_N"]), abs=1e-10
+            assert m.normalize(rule).nonspecificity().mean() / np.log2(m.n_clusters) == pytest.approx(
+                float(case[f"{name}_{rule}_N"]), abs=1e-10
             )
 
 
@@ -415,7 +415,7 @@ def test_one_mass_function_combines_with_every_row():
         (lambda f: MassFunctions([[1, 0, 0, 0]], f, frame="aa"), "2 different names"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).combine(MassFunctions([[1, 0, 0, 0]], f), rule="x"), "rule must"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).discount(2), "rate must lie in"),
-        (lambda f: MassFunctions([[1, 0, 0, 0]], f).normalize("x"), "method must be"),
+        (lambda f: MassFunctions([[1, 0, 0, 0]], f).normalize("x"), "rule must be"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide("x"), "rule must be one of"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide(losses=[[1, 2]]), "losses must have 2 rows"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide("hurwicz", optimism=3), "optimism must lie"),

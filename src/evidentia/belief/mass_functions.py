@@ -245,14 +245,14 @@ class MassFunctions:
         """Sum of m(A) log2 |A|, the empty set counting as the whole frame: 0 (precise) to log2 c (knows nothing)."""
         return measures.nonspecificity(self._masses, self.focal_sets)
 
-    def distance(self, other: MassFunctions, kind: str = "jousselme") -> np.ndarray:
+    def distance(self, other: MassFunctions, rule: str = "jousselme") -> np.ndarray:
         """Distance to other mass functions, row by row: ``"jousselme"`` (a metric, at most 1) or ``"belief"``."""
-        if kind not in ("jousselme", "belief"):
-            raise ValueError(f"kind must be 'jousselme' or 'belief', got {kind!r}")
+        if rule not in ("jousselme", "belief"):
+            raise ValueError(f"rule must be 'jousselme' or 'belief', got {rule!r}")
         self._check_frame(other)
         family = self.focal_sets.union(other.focal_sets)
         difference = self.on(family).masses - _rows_of(other.on(family), self)
-        measure = measures.jousselme_distance if kind == "jousselme" else measures.belief_distance
+        measure = measures.jousselme_distance if rule == "jousselme" else measures.belief_distance
         return measure(difference, family)
 
     def to_dense(self) -> np.ndarray:
@@ -299,16 +299,16 @@ class MassFunctions:
         certain = MassFunctions.unchecked(np.ones((1, 1), dtype=self._masses.dtype), FocalSets(rows), None, self.frame)
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
-    def normalize(self, method: str = "dempster") -> MassFunctions:
+    def normalize(self, rule: str = "dempster") -> MassFunctions:
         """Remove the mass of the empty set: rescale the rest (``"dempster"``) or give it to the frame (``"yager"``).
 
         Under Dempster a row with all its mass on the empty set becomes vacuous, with a warning.
         """
-        if method not in ("dempster", "yager"):
-            raise ValueError(f"method must be 'dempster' or 'yager', got {method!r}")
+        if rule not in ("dempster", "yager"):
+            raise ValueError(f"rule must be 'dempster' or 'yager', got {rule!r}")
         if self.focal_sets.empty_index is None:
             return self
-        move = remove_empty if method == "dempster" else move_empty_to_omega
+        move = remove_empty if rule == "dempster" else move_empty_to_omega
         return self._like(*move(self._masses, self.focal_sets))
 
     def on(self, focal_sets: FocalSets) -> MassFunctions:

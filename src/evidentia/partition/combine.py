@@ -229,10 +229,10 @@ def _from_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray
     return hard + 0.1 / len(family)
 
 
-def _quietly_normalized(partition: CredalPartition, method: str):
+def _quietly_normalized(partition: CredalPartition, rule: str):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return partition.normalize(method)
+        return partition.normalize(rule)
 
 
 def _chosen_pairs(n: int, n_pairs: int | str, rng: np.random.Generator) -> np.ndarray:

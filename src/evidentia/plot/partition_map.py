@@ -68,7 +68,7 @@ class PartitionMapDisplay:
         partitions: Sequence[Any] | Mapping[str, Any],
         names: Sequence[str] | None = None,
         *,
-        method: str = "smacof",
+        rule: str = "smacof",
         distance: str = "jousselme",
         n_pairs: int | str | None = "auto",
         random_state: Any = 0,
@@ -83,7 +83,7 @@ class PartitionMapDisplay:
             Of the same objects.
         names : sequence of str, optional
             Names of the partitions of a sequence; their positions by default.
-        method, distance, n_pairs, random_state
+        rule, distance, n_pairs, random_state
             As in `evidentia.partition.map_of_partitions`.
         ax : Matplotlib axes, optional
             Where to draw; on a new figure by default.
@@ -99,7 +99,7 @@ class PartitionMapDisplay:
                 raise ValueError("names must be None when the partitions come with their names in a mapping")
             names, partitions = [str(name) for name in partitions], list(partitions.values())
         drawn = map_of_partitions(
-            partitions, names, method=method, distance=distance, n_pairs=n_pairs, random_state=random_state
+            partitions, names, rule=rule, distance=distance, n_pairs=n_pairs, random_state=random_state
         )
         return cls.from_map(drawn, ax=ax, **options)
 
