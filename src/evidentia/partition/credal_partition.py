@@ -196,7 +196,7 @@ class CredalPartition(MassFunctions):
         """Clusters, certain, ambiguous and outlying objects, as a table a person reads."""
         from evidentia.partition.summary import PartitionSummary
 
-        return PartitionSummary.of(self)
+        return PartitionSummary.of(self, self.best_set, self.nonspecificity_index())
 
     # ---- showing --------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia.belief import MassFunctions
-from evidentia.belief.decisions import SINGLE_RULES, expected_losses
+from evidentia.belief.decisions import SINGLE_RULES
 from evidentia.plot._canvas import GREY, axes_to_draw_on, quiet_frame
 from evidentia.plot._colors import cluster_colors
 
@@ -248,8 +248,7 @@ def _curve_of_masses(masses: MassFunctions, y: Any, rule: str, optimism: float) 
     if rule not in SINGLE_RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {rule!r}")
     truth = _checked_truth(y, len(masses))
-    known = masses._for_decision()
-    losses = expected_losses(known.masses, known.focal_sets, 1.0 - np.eye(known.n_clusters), rule, optimism)
+    losses = masses.expected_losses(rule, optimism=optimism)
     frame = np.empty(masses.n_clusters, dtype=object)
     frame[:] = masses.frame
     return RejectionCurve.from_losses(frame[losses.argmin(axis=1)] != truth, losses.min(axis=1))
