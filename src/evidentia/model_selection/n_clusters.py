@@ -70,11 +70,11 @@ class NClustersCurve:
         columns = {"nonspecificity": self.nonspecificity, "objective": self.objective, "converged": self.converged}
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the curve (see `evidentia.plot.NonspecificityDisplay`)."""
         from evidentia.plot import NonspecificityDisplay  # a view of this value, imported when looked at
 
-        return NonspecificityDisplay.from_curve(self, ax, **options)
+        return NonspecificityDisplay.from_curve(self, ax=ax, **options)
 
     def __len__(self) -> int:
         return len(self.n_clusters)

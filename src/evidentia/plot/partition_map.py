@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia.partition.map import PartitionMap, map_of_partitions
-from evidentia.plot._canvas import GREY, INK, axes_to_draw_on, quiet_frame
-from evidentia.plot._colors import cluster_colors
-from evidentia.plot._labels import place_labels
+from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
+from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.labels import place_labels
 
 __all__ = ["PartitionMapDisplay"]
 
@@ -112,12 +112,12 @@ class PartitionMapDisplay:
             stress=partition_map.stress,
             dissimilarity=partition_map.dissimilarity,
         )
-        return display.plot(ax, **options)
+        return display.plot(ax=ax, **options)
 
     def plot(
         self,
-        ax: Any = None,
         *,
+        ax: Any = None,
         colors: Sequence[Any] | None = None,
         marker_size: float = 55.0,
         labels: bool = True,
