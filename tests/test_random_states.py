@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 import evidentia
 from evidentia import CredalPartition, _random, classify, cluster, datasets, dissimilarity, metric, mixture, partition
 from evidentia.constraints import Constraints, suggest_pairs
-from evidentia.datasets.catalogue import Preparation
+from evidentia.datasets.records import Preparation
 from evidentia.datasets.sources import RawData, prepare
 from evidentia.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay
 
