@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 import evidentia
 from evidentia import CredalPartition, _random, classify, cluster, datasets, dissimilarity, metric, mixture, partition
 from evidentia.constraints import Constraints, suggest_pairs
-from evidentia.datasets.catalogue import Preparation
+from evidentia.datasets.records import Preparation
 from evidentia.datasets.sources import RawData, prepare
 from evidentia.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay
 
@@ -105,7 +105,7 @@ CASES = {
     "datasets.make_fourclass": lambda state: datasets.make_fourclass(9, random_state=state)[0],
     "datasets.make_gaussian_mixture": lambda state: datasets.make_gaussian_mixture(1, 9, random_state=state)[0],
     "partition.combine_partitions": lambda state: (
-        partition.combine_partitions([y, OTHER], n_pairs=5, max_iter=5, random_state=state).masses
+        partition.combine_partitions([y, OTHER], n_partners=5, max_iter=5, random_state=state).masses
     ),
     "partition.credal_rand_index": lambda state: partition.credal_rand_index(y, OTHER, n_pairs=50, random_state=state),
     "partition.map_of_partitions": lambda state: (

@@ -22,7 +22,9 @@ METHODS = ("evidential K-NN", "evidential network", "logistic regression, as evi
 def _classifier(name: str) -> Any:
     return {
         "evidential K-NN": EKNNClassifier(range(3, 16), n_jobs=1),
-        "evidential network": EvidentialNeuralNetworkClassifier(20, n_init=3, mu=1e-3, random_state=0, n_jobs=1),
+        "evidential network": EvidentialNeuralNetworkClassifier(
+            20, regularization=1e-3, n_init=3, random_state=0, n_jobs=1
+        ),
         "logistic regression, as evidence": EvidenceFromClassifier(LogisticRegression(max_iter=1000)),
         "voting K-NN": KNeighborsClassifier(9),
     }[name]

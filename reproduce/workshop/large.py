@@ -69,5 +69,5 @@ def _drawn(found: Any) -> Any:
         for i, clusters in enumerate(runs[0]["sets"]):
             members[i, clusters] = True
         title = f"q = {q}" if q else "single clusters and the frame"
-        CredalPartitionDisplay(points=X, assignment=members).plot(ax, title=title, legend=False)
+        CredalPartitionDisplay(points=X, assignment=members).plot(ax=ax, title=title, legend=False)
     return figure

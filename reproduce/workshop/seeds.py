@@ -95,5 +95,5 @@ def _drawn(result: dict[str, Any]) -> Any:
     for ax, (name, members) in zip(panels, result["shown"].items(), strict=True):
         axes = ("first component", "second component")
         display = CredalPartitionDisplay(points=points, assignment=np.array(members), axis_names=axes)
-        display.plot(ax, title=name, legend=name == "combined")
+        display.plot(ax=ax, title=name, legend=name == "combined")
     return figure

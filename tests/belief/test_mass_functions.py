@@ -79,19 +79,6 @@ def test_discounting_distance_and_decisions_agree_with_the_reference(reference, 
     assert m.decide("pignistic").tolist() == case["decision_betp"].tolist()
 
 
-@pytest.mark.parametrize("name", ["decision_two_classes", "decision_eknn_vehicles"])
-def test_decisions_with_losses_agree_with_the_reference(reference, name):
-    case = reference(name)
-    c = case["m"].shape[1] - 1
-    m = MassFunctions(case["m"], FocalSets.simple(c, empty=False))
-    rules = {"upper": "maximin", "lower": "maximax", "pignistic": "pignistic", "hurwicz": "hurwicz"}
-    for losses in ("01", "reject", "unknown", "random"):
-        for theirs, ours in rules.items():
-            act = m.decide(ours, losses=case[f"L_{losses}"], optimism=case.parameters["rho"])
-            clear = case[f"{losses}_{theirs}_tied"] == 0
-            assert act[clear].tolist() == case[f"{losses}_{theirs}"][clear].tolist(), (losses, theirs)
-
-
 def test_least_committed_masses_agree_with_the_reference(reference):
     case = reference("isopignistic")
     for n in (2, 3, 4, 5):
@@ -137,28 +124,6 @@ def test_conflict_of_nn_evclus_example_1():
     m3 = MassFunctions.from_dict({"1": 0.1, "2": 0.1, "3": 0.8}, frame="123")
     np.testing.assert_allclose(m1.conflict(m2), 0.18)
     np.testing.assert_allclose(m1.conflict(m3), 0.78)
-
-
-def test_decisions_with_an_unknown_class_and_rejection():
-    m = MassFunctions([[0.9, 0.1, 0], [0.4, 0.6, 0], [0.1, 0.1, 0.8]], FocalSets.simple(2, empty=False))
-    losses = [[0, 1, 0.2, 0.25], [1, 0, 0.2, 0.25], [1, 1, 0.2, 0]]
-    assert m.decide("maximin", losses=losses).tolist() == [0, 2, 2]
-    assert m.decide("maximax", losses=losses).tolist() == [0, 2, 3]
-    assert m.decide("maximin", reject=0.2).tolist() == [0, -1, -1]
-    assert m.decide("maximax", reject=0.2).tolist() == [0, -1, 0]
-    assert m.decide("interval_dominance").tolist() == [[True, False], [False, True], [True, True]]
-
-
-def test_worth_of_imprecise_decisions():
-    """First weights of the maximum-entropy operator for a tolerance of 0.8 and sets of 2 to 5 classes."""
-    from evidentia.belief.decisions import _best_weight
-
-    worth = [_best_weight(size, 0.8) for size in (1, 2, 3, 4, 5)]
-    np.testing.assert_allclose(worth, [1, 0.8, 0.6819, 0.5965, 0.5307], atol=5e-5)
-    torn = MassFunctions([[0.45, 0.45, 0.1], [0.9, 0.05, 0.05]], FocalSets.simple(3, empty=False, omega=False))
-    assert torn.decide_sets(0.8).tolist() == [[True, True, False], [True, False, False]]
-    assert torn.decide_sets(0.5).sum(axis=1).tolist() == [1, 1]
-    assert torn.decide_sets(1.0).all()
 
 
 # ---- properties ------------------------------------------------------------------------------------------------------
@@ -339,13 +304,13 @@ def test_normalisation(reference):
     case = reference("normalize_credpart")
     for name in ("pairs", "pairs_noomega", "full", "simple_noomega"):
         m = MassFunctions(case[f"{name}_mass"], FocalSets(case[f"{name}_F"]))
-        for method in ("dempster", "yager"):
-            theirs = MassFunctions(case[f"{name}_{method}_mass"], FocalSets(case[f"{name}_{method}_F"]))
-            ours = m.normalize(method)
+        for rule in ("dempster", "yager"):
+            theirs = MassFunctions(case[f"{name}_{rule}_mass"], FocalSets(case[f"{name}_{rule}_F"]))
+            ours = m.normalize(rule)
             assert ours.focal_sets.empty_index is None
             np.testing.assert_allclose(ours.to_dense(), theirs.to_dense(), atol=1e-12)
-            assert m.normalize(method).nonspecificity().mean() / np.log2(m.n_clusters) == pytest.approx(
-                float(case[f"{name}_{method}_N"]), abs=1e-10
+            assert m.normalize(rule).nonspecificity().mean() / np.log2(m.n_clusters) == pytest.approx(
+                float(case[f"{name}_{rule}_N"]), abs=1e-10
             )
 
 
@@ -415,7 +380,7 @@ def test_one_mass_function_combines_with_every_row():
         (lambda f: MassFunctions([[1, 0, 0, 0]], f, frame="aa"), "2 different names"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).combine(MassFunctions([[1, 0, 0, 0]], f), rule="x"), "rule must"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).discount(2), "rate must lie in"),
-        (lambda f: MassFunctions([[1, 0, 0, 0]], f).normalize("x"), "method must be"),
+        (lambda f: MassFunctions([[1, 0, 0, 0]], f).normalize("x"), "rule must be"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide("x"), "rule must be one of"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide(losses=[[1, 2]]), "losses must have 2 rows"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide("hurwicz", optimism=3), "optimism must lie"),

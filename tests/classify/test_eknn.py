@@ -40,7 +40,7 @@ def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     options = {
         "n_neighbors": case.parameters["K"],
-        "alpha": case.parameters["alpha"],
+        "reliability": case.parameters["alpha"],
         "mixing": case.parameters["lambda"],
         "init": "evclass",
     }
@@ -303,7 +303,7 @@ def test_pipelines_searches_and_cross_validation(iris):
     X, y = iris
     pipeline = make_pipeline(StandardScaler(), EKNNClassifier())
     assert cross_val_score(pipeline, X, y).mean() > 0.93
-    search = GridSearchCV(pipeline, {"eknnclassifier__n_neighbors": [1, 9], "eknnclassifier__alpha": [0.5, 0.95]})
+    search = GridSearchCV(pipeline, {"eknnclassifier__n_neighbors": [1, 9], "eknnclassifier__reliability": [0.5, 0.95]})
     assert search.fit(X, y).best_score_ > 0.93
 
 
@@ -330,7 +330,7 @@ def test_tables_keep_their_index_and_classes_their_names(iris):
         ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1"),
         ({"n_neighbors": []}, "n_neighbors"),
         ({"n_neighbors": [2.5]}, "n_neighbors must hold integers"),
-        ({"alpha": 1.0}, "alpha must be a number above 0 and below 1, got 1.0"),
+        ({"reliability": 1.0}, "reliability must be a number above 0 and below 1, got 1.0"),
         ({"gamma": [1.0]}, "gamma must hold 2 numbers"),
         ({"gamma": -1.0}, "gamma must be"),
         ({"mixing": 2}, "mixing must be"),

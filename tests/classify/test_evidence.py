@@ -326,18 +326,18 @@ def test_unsuitable_classifiers_are_refused(iris, model, error, message):
 @pytest.mark.parametrize(
     ("estimator", "found"),
     [
-        (np.eye(2), r"ndarray array\(\[\[1"),
-        ("LogisticRegression", "str 'LogisticRegression'$"),
-        (LogisticRegression, r"the class LogisticRegression \(an instance is wanted: LogisticRegression\(\)\)$"),
-        (0.5, "float 0.5$"),
-        (list(range(100)), r"list \[0, 1, .*\.\.\.$"),
-        (load_iris, "function <function load_iris"),
+        (np.eye(2), r"array\(\[\[1"),
+        ("LogisticRegression", "'LogisticRegression'$"),
+        (LogisticRegression, "<class .*LogisticRegression'>$"),
+        (0.5, "0.5$"),
+        (list(range(100)), r"\[0, 1, .*\.\.\.$"),
+        (load_iris, "<function load_iris"),
     ],
 )
 def test_what_is_no_estimator_is_refused(iris, estimator, found, prefit):
     model = EvidenceFromClassifier(estimator, prefit=prefit)
     assert model.get_params()["estimator"] is estimator  # the constructor stores it as it is
-    with pytest.raises(TypeError, match=f"^estimator must be a scikit-learn classifier, .* or None, got {found}"):
+    with pytest.raises(ValueError, match=f"^estimator must be a scikit-learn classifier .* or None, got {found}"):
         model.fit(*iris)
     assert not hasattr(model, "classes_")
 

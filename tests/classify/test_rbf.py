@@ -20,7 +20,7 @@ CASES = ["rbf_glass_p7", "rbf_ionosphere_p6", "rbf_iris_p5"]
 
 
 @parametrize_with_checks(
-    [EvidentialRBFClassifier(n_init=1), EvidentialRBFClassifier(6, penalty=[1e-3, 1e-1], cv=2, n_init=1)]
+    [EvidentialRBFClassifier(n_init=1), EvidentialRBFClassifier(6, regularization=[1e-3, 1e-1], cv=2, n_init=1)]
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
@@ -147,15 +147,15 @@ def test_unit_and_origin_do_not_matter(iris):
 # ---- regularisation, starts -----------------------------------------------------------------------------------------
 
 
-def test_penalty(iris):
+def test_regularization(iris):
     X, y = iris
-    norms = [np.square(quick(6, penalty=p).fit(X, y).weights_).sum() for p in (1e-5, 1e-3, 1e-1, 10.0)]
+    norms = [np.square(quick(6, regularization=p).fit(X, y).prototype_weights_).sum() for p in (1e-5, 1e-3, 1e-1, 10.0)]
     assert norms[0] > norms[1] > norms[2] > norms[3]
     grid = [1e-3, 10.0]
-    model = quick(6, penalty=grid, cv=3).fit(X, y)
-    assert model.penalty_ == 1e-3
+    model = quick(6, regularization=grid, cv=3).fit(X, y)
+    assert model.regularization_ == 1e-3
     assert model.cv_losses_[1e-3] < model.cv_losses_[10.0]
-    assert quick(6, penalty="cv").fit(X, y).score(X, y) > 0.93
+    assert quick(6, regularization="cv").fit(X, y).score(X, y) > 0.93
 
 
 def test_fixed_prototypes_stay(iris):
@@ -221,9 +221,9 @@ def test_names_pipelines_pandas_pickle(iris):
     assert list(model.predict_mass(frame[:2]).to_frame().index) == ["flower 0", "flower 1"]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(frame), model.predict(frame))
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), quick(5)), {"evidentialrbfclassifier__penalty": [1e-3, 1.0]}, cv=3
+        make_pipeline(StandardScaler(), quick(5)), {"evidentialrbfclassifier__regularization": [1e-3, 1.0]}, cv=3
     ).fit(frame, names)
-    assert search.best_params_["evidentialrbfclassifier__penalty"] == 1e-3
+    assert search.best_params_["evidentialrbfclassifier__regularization"] == 1e-3
     assert model.decide(frame[:1] + 1e4, reject=0.3, reject_label="?").tolist() == ["?"]
 
 
@@ -235,8 +235,8 @@ def test_names_pipelines_pandas_pickle(iris):
     [
         ({"n_prototypes": 0}, "n_prototypes must be 'auto' or an integer of at least 1, got 0"),
         ({"n_prototypes": 151}, "n_prototypes must be at most the number of different training objects"),
-        ({"penalty": -1}, "penalty must be"),
-        ({"penalty": [np.nan]}, "penalty must hold numbers of at least 0"),
+        ({"regularization": -1}, "regularization must be"),
+        ({"regularization": [np.nan]}, "regularization must hold numbers of at least 0"),
         ({"focal_sets": "pairs"}, "focal_sets must be 'auto' or 'full' or 'simple', got 'pairs'"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
     ],

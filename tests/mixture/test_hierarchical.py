@@ -9,13 +9,13 @@ from sklearn.metrics import adjusted_rand_score
 from evidentia.mixture.hierarchical import merge_tree
 
 
-@pytest.mark.parametrize("criterion", ["EII", "VII", "VVV"])
-def test_partitions_are_those_of_mclust(reference, criterion):
+@pytest.mark.parametrize("model", ["EII", "VII", "VVV"])
+def test_partitions_are_those_of_mclust(reference, model):
     case = reference("mclust_hc_iris")
-    tree = merge_tree(case["x"], criterion=criterion)
+    tree = merge_tree(case["x"], model=model)
     for column, g in enumerate(case.parameters["G"]):
-        assert adjusted_rand_score(case[f"{criterion}_SVD"][:, column], tree.labels(g)) == 1
-    if criterion == "VVV":
+        assert adjusted_rand_score(case[f"{model}_SVD"][:, column], tree.labels(g)) == 1
+    if model == "VVV":
         scores = [adjusted_rand_score(case["y"], tree.labels(g)) for g in range(2, 6)]
         case.assert_equal("ari_VVV_SVD", scores)
 
@@ -24,15 +24,15 @@ def test_plain_attributes_as_in_mclust(reference):
     """Without the transform the merges of EII are those of mclust; with the other criteria ties are broken otherwise,
     the last merges are the same."""
     case = reference("mclust_hc_iris")
-    for criterion, exact in (("EII", 9), ("VII", 3), ("VVV", 3)):
-        tree = merge_tree(case["x"], criterion=criterion, sphere=False)
+    for model, exact in (("EII", 9), ("VII", 3), ("VVV", 3)):
+        tree = merge_tree(case["x"], model=model, sphere=False)
         for g in range(2, exact + 1):
-            assert adjusted_rand_score(case[f"{criterion}_VARS"][:, g - 2], tree.labels(g)) == 1
+            assert adjusted_rand_score(case[f"{model}_VARS"][:, g - 2], tree.labels(g)) == 1
 
 
 def test_eii_is_the_method_of_ward():
     X = np.random.default_rng(0).normal(size=(80, 3))
-    tree = merge_tree(X, criterion="EII", sphere=False)
+    tree = merge_tree(X, model="EII", sphere=False)
     ward = linkage(X, "ward")
     for g in (1, 2, 5, 20, 79, 80):
         assert adjusted_rand_score(fcluster(ward, g, "maxclust"), tree.labels(g)) == 1
@@ -60,12 +60,12 @@ def naive_labels(X, n_clusters, spherical):
     return labels
 
 
-@pytest.mark.parametrize("criterion", ["VII", "VVV"])
+@pytest.mark.parametrize("model", ["VII", "VVV"])
 @pytest.mark.parametrize("n_clusters", [2, 4, 8])
-def test_kernel_does_what_the_formula_says(criterion, n_clusters):
+def test_kernel_does_what_the_formula_says(model, n_clusters):
     X = 5 * np.random.default_rng(1).normal(size=(24, 2))
-    expected = naive_labels(X, n_clusters, criterion == "VII")
-    found = merge_tree(X, criterion=criterion, sphere=False).labels(n_clusters)
+    expected = naive_labels(X, n_clusters, model == "VII")
+    found = merge_tree(X, model=model, sphere=False).labels(n_clusters)
     assert adjusted_rand_score(expected, found) == 1
 
 
@@ -91,7 +91,7 @@ def test_constant_and_collinear_attributes():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="criterion must be one of"):
-        merge_tree([[0.0], [1.0]], criterion="EEE")
+    with pytest.raises(ValueError, match="model must be one of"):
+        merge_tree([[0.0], [1.0]], model="EEE")
     with pytest.raises(ValueError, match="2 different objects, got 3"):
         merge_tree([[0.0], [1.0], [1.0]]).labels(3)

@@ -1,4 +1,4 @@
-"""The number of clusters: curves have their minimum where the data have their clusters, whatever the processes."""
+"""The number of clusters: curves have their minimum where the data have their clusters, whatever the threads."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def test_minimum_is_at_the_true_number(n_clusters):
     assert (np.diff(curve.objective) < 0).all()  # more clusters always fit better, which is why N* is needed
 
 
-def test_result_does_not_depend_on_the_processes():
+def test_result_does_not_depend_on_the_threads():
     X = pd.DataFrame(ring(3), index=[f"row {i}" for i in range(90)])
     model = ECM(n_init=2, random_state=7, n_jobs=2)
     alone = n_clusters_curve(model, X, [2, 3, 4], n_jobs=1, return_estimators=True)

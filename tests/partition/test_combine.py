@@ -139,10 +139,10 @@ def test_many_objects_use_sampled_pairs():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 3000)
     noisy = np.where(rng.random(3000) < 0.1, rng.integers(0, 3, 3000), truth)
-    combined = combine_partitions([truth, noisy], n_pairs=20, n_init=2, max_iter=10, random_state=0)
+    combined = combine_partitions([truth, noisy], n_partners=20, n_init=2, max_iter=10, random_state=0)
     assert combined.metadata["n_pairs"] <= 3000 * 20
     assert consistency_index(combined, truth) > 0.9
-    again = combine_partitions([truth, noisy], n_pairs=20, n_init=2, max_iter=10, random_state=0)
+    again = combine_partitions([truth, noisy], n_partners=20, n_init=2, max_iter=10, random_state=0)
     np.testing.assert_array_equal(again.masses, combined.masses)
 
 
@@ -158,7 +158,7 @@ def test_many_objects_use_sampled_pairs():
 def test_clear_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         combine_partitions(*arguments)
-    for keyword, value in (("normalization", "x"), ("n_init", 0), ("focal_sets", "x"), ("n_pairs", 0)):
+    for keyword, value in (("normalization", "x"), ("n_init", 0), ("focal_sets", "x"), ("n_partners", 0)):
         with pytest.raises(ValueError, match=keyword):
             combine_partitions([[0, 1, 1]], **{keyword: value})
     with pytest.raises(ValueError, match="family on 3 clusters, but n_clusters=2"):

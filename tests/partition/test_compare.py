@@ -172,7 +172,7 @@ def test_large_partitions_do_not_need_all_pairs():
         (lambda: credal_rand_index([0, 1], [0, 1], n_pairs=0), "n_pairs must be"),
         (lambda: nonspecificity_of_pairs([0]), "at least two objects"),
         (lambda: map_of_partitions([[0, 1]]), "at least two partitions"),
-        (lambda: map_of_partitions([[0, 1], [0, 1]], method="x"), "method must be"),
+        (lambda: map_of_partitions([[0, 1], [0, 1]], rule="x"), "rule must be"),
         (lambda: map_of_partitions([[0, 1], [0, 1]], names=["a"]), "2 names"),
     ],
 )
@@ -181,14 +181,14 @@ def test_clear_errors(call, message):
         call()
 
 
-@pytest.mark.parametrize("method", ["smacof", "classical"])
-def test_map_of_partitions_keeps_distances(method):
+@pytest.mark.parametrize("rule", ["smacof", "classical"])
+def test_map_of_partitions_keeps_distances(rule):
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 3, 60)
     noisy = truth.copy()
     noisy[:10] = rng.integers(0, 3, 10)
     far = rng.integers(0, 3, 60)
-    result = map_of_partitions([truth, (truth + 1) % 3, noisy, far], names=list("abcd"), method=method)
+    result = map_of_partitions([truth, (truth + 1) % 3, noisy, far], names=list("abcd"), rule=rule)
     shown = np.linalg.norm(result.coordinates[:, None] - result.coordinates[None], axis=2)
     assert result.dissimilarity[0, 1] == pytest.approx(0)  # renamed clusters
     assert shown[0, 1] == pytest.approx(0, abs=1e-3)

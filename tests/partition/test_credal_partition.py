@@ -131,7 +131,7 @@ def test_noise_labels_become_outliers():
         (lambda: CredalPartition.from_rough([[1, 1]], lower=[[1, 0]]), "object 0 is in a lower"),
         (lambda: CredalPartition.from_hard([0, 1]).lower(2), "cluster must be a number from 0 to 1"),
         (lambda: CredalPartition.from_hard([0, 1]).assignment("x"), "rule must be"),
-        (lambda: CredalPartition.from_hard([0, 1]).hard("x"), "criterion must be"),
+        (lambda: CredalPartition.from_hard([0, 1]).hard("x"), "rule must be"),
         (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 0)]), "two different objects"),
         (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 5)]), "from 0 to 1"),
     ],

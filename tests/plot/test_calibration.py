@@ -91,7 +91,7 @@ def test_many_pairs_are_counted_in_hexagons():
         assert isinstance(points, PolyCollection)
         assert points.get_array().sum() == 5001  # none is left out
     display.figure_.canvas.draw()
-    forced = CalibrationDisplay.from_arrays(*arrays(5001)[:4], kind="points")
+    forced = CalibrationDisplay.from_arrays(*arrays(5001)[:4], style="points")
     assert len(forced.points_[0].get_offsets()) == 5001
 
 
@@ -115,8 +115,8 @@ def test_calibration_errors():
         CalibrationDisplay.from_arrays(*good[:4], x="probability")
     with pytest.raises(ValueError, match="x must be 'interval' or 'probability', got 'truth'"):
         CalibrationDisplay.from_arrays(*good[:4], x="truth")
-    with pytest.raises(ValueError, match="kind must be"):
-        CalibrationDisplay.from_arrays(*good[:4], kind="dots")
+    with pytest.raises(ValueError, match="style must be"):
+        CalibrationDisplay.from_arrays(*good[:4], style="dots")
     with pytest.raises(ValueError, match="axes must hold 2 Matplotlib axes, got 1"):
         CalibrationDisplay.from_arrays(*good[:4], axes=[plt.figure().gca()])
 
@@ -165,7 +165,7 @@ def test_histograms_without_beliefs_and_on_given_axes():
     values = np.random.default_rng(0).random((4, 30))
     figure, axes = plt.subplots(2, 2)
     display = PairProbabilityDisplay(values=values, pairs=[(0, k) for k in range(1, 5)], intervals=[[0.1, 0.9]] * 4)
-    display.plot(axes)
+    display.plot(axes=axes)
     assert set(display.lines_[0]) == {"lower", "upper"}
     assert figure.axes == list(axes.ravel())
     new = display.plot(n_columns=3, title="pairs")

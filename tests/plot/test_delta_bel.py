@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from evidentia.cluster import BeliefPeaks
 from evidentia.plot import DeltaBelDisplay
-from evidentia.plot._colors import PALETTE
+from evidentia.plot._drawing.colors import PALETTE
 
 
 @pytest.fixture(autouse=True)
@@ -52,14 +52,14 @@ def test_automatic_peaks(X):
 def test_thresholds_by_hand_on_given_axes(X):
     figure, ax = plt.subplots()
     model = BeliefPeaks(min_belief=0.4, min_delta=1.0).fit(X)
-    display = DeltaBelDisplay.from_estimator(model, ax, title="peaks")
+    display = DeltaBelDisplay.from_estimator(model, ax=ax, title="peaks")
     assert display.ax_ is ax
     assert display.belief_line_.get_xdata()[0] == 0.4
     assert display.delta_line_.get_ydata()[0] == 1
     assert display.prominence_line_ is None
     assert ax.get_title() == "peaks"
     assert plt.get_fignums() == [figure.number]
-    bare = DeltaBelDisplay.from_estimator(model, plt.subplots()[1], thresholds=False, labels=False)
+    bare = DeltaBelDisplay.from_estimator(model, ax=plt.subplots()[1], thresholds=False, labels=False)
     assert bare.belief_line_ is bare.delta_line_ is None
     assert bare.labels_ == []
     assert len(bare.ax_.lines) == 0

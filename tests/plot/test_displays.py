@@ -18,9 +18,9 @@ from evidentia.cluster import ECM
 from evidentia.datasets import load_butterfly, load_iris, make_fourclass
 from evidentia.partition import map_of_partitions
 from evidentia.plot import ConvergenceDisplay, CredalPartitionDisplay, PartitionMapDisplay
-from evidentia.plot._colors import PALETTE, cluster_colors, mixed_colors
-from evidentia.plot._hulls import hull_vertices, rounded_outline
-from evidentia.plot._markers import sector_angles
+from evidentia.plot._drawing.colors import PALETTE, cluster_colors, mixed_colors
+from evidentia.plot._drawing.hulls import hull_vertices, rounded_outline
+from evidentia.plot._drawing.markers import sector_angles
 
 
 @pytest.fixture(autouse=True)

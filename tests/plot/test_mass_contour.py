@@ -71,17 +71,17 @@ def vertices(contours):
 # ---- data ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["mass", "plausibility", "belief"])
+@pytest.mark.parametrize("quantity", ["mass", "plausibility", "belief"])
 @pytest.mark.parametrize("method", [ECM, EVCLUS])
-def test_values_are_what_the_model_says_at_each_place(kind, method):
+def test_values_are_what_the_model_says_at_each_place(quantity, method):
     X, _ = make_fourclass(60, random_state=1)
     model = method(3, random_state=0).fit(X)
     sets = [(0,), (1, 2), (0, 1, 2)]
-    display = small(model, X, sets=sets, kind=kind)
+    display = small(model, X, sets=sets, quantity=quantity)
     assert display.values.shape == (3, 30, 30)
     assert list(display.sets) == sets
     there = model.predict_mass(np.column_stack([display.xx.ravel(), display.yy.ravel()]))
-    expected = getattr(there, kind)(sets)
+    expected = getattr(there, quantity)(sets)
     np.testing.assert_allclose(display.values.reshape(3, -1).T, expected, atol=1e-12)
     np.testing.assert_array_equal(display.labels.ravel(), there.labels)
     np.testing.assert_array_equal(display.points, X)
@@ -106,8 +106,8 @@ def test_panels_by_default_are_those_that_matter(fourclass):
     assert large
     assert set(display.sets) == {(), (0,), (1,), (2,), (3,), *large}
     assert display.sets == display.sets.sorted()
-    for kind in ("plausibility", "belief"):
-        assert list(small(model, X, kind=kind, layout="together").sets) == [(0,), (1,), (2,), (3,)]
+    for quantity in ("plausibility", "belief"):
+        assert list(small(model, X, quantity=quantity, layout="together").sets) == [(0,), (1,), (2,), (3,)]
 
 
 def test_no_more_than_twelve_panels_unless_single_clusters_need_them():
@@ -180,7 +180,7 @@ def test_classifiers_name_their_classes(classifier):
     assert [ax.get_title() for ax in display.axes_] == ["m(∅)", "m({a})", "m(Ω)"]
     np.testing.assert_allclose(display.values[0], 0.1)
     np.testing.assert_array_equal(display.point_labels, [1, 0, 0, 1])
-    named = small(classifier, SQUARE, sets="a", kind="plausibility", cluster_names=["left", "right"])
+    named = small(classifier, SQUARE, sets="a", quantity="plausibility", cluster_names=["left", "right"])
     assert named.ax_.get_title() == "pl({left})"
 
 
@@ -220,7 +220,7 @@ def test_outliers_are_crosses_and_the_network_gives_mass_to_nothing_far_away():
 
 def test_panels_of_a_new_figure_share_one_scale(fourclass):
     model, X = fourclass
-    display = small(model, X, kind="plausibility", title="all")
+    display = small(model, X, quantity="plausibility", title="all")
     assert [ax.get_title() for ax in display.axes_] == [f"pl({{{k}}})" for k in range(4)]
     assert display.colorbar_.ax.get_ylabel() == "plausibility"
     assert len(display.figure_.axes) == 5
@@ -236,7 +236,7 @@ def test_panels_of_a_new_figure_share_one_scale(fourclass):
 def test_axes_decide_the_layout(fourclass):
     model, X = fourclass
     figure, axes = plt.subplots(2, 2)
-    together = small(model, X, kind="plausibility", ax=axes[0, 0])
+    together = small(model, X, quantity="plausibility", ax=axes[0, 0])
     assert list(together.axes_) == [axes[0, 0]]
     assert len(together.fills_) == 4
     single = small(model, X, sets=(), ax=axes[0, 1])
@@ -337,7 +337,7 @@ def test_only_two_attributes_can_be_drawn(fourclass):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "commonality"}, "kind must be 'mass', 'plausibility' or 'belief', got 'commonality'"),
+        ({"quantity": "commonality"}, "quantity must be 'mass', 'plausibility' or 'belief', got 'commonality'"),
         ({"grid_resolution": 1}, "grid_resolution must be an integer of at least 2, got 1"),
         ({"margin": -1}, "margin must be a number of at least 0, got -1"),
         ({"sets": []}, "sets must hold at least one set"),

@@ -112,18 +112,18 @@ def test_bad_input_is_refused(iris):
 
 
 @pytest.mark.parametrize("model", [EKNNClassifier(9), EvidenceFromClassifier()], ids=["eknn", "evidence"])
-@pytest.mark.parametrize("kind", ["mass", "plausibility"])
-def test_classifiers_over_the_plane(iris, model, kind):
+@pytest.mark.parametrize("quantity", ["mass", "plausibility"])
+def test_classifiers_over_the_plane(iris, model, quantity):
     X, y, *_ = iris
     model.fit(X, y)
-    display = MassContourDisplay.from_estimator(model, X, kind=kind, grid_resolution=30)
+    display = MassContourDisplay.from_estimator(model, X, quantity=quantity, grid_resolution=30)
     assert display.set_names[:3] == ["{setosa}", "{versicolor}", "{virginica}"]
     places = np.column_stack([display.xx.ravel(), display.yy.ravel()])
     masses = model.predict_mass(places)
-    theirs = masses.singleton_belief if kind == "mass" else masses.contour
+    theirs = masses.singleton_belief if quantity == "mass" else masses.contour
     np.testing.assert_allclose(display.values[:3].reshape(3, -1).T, theirs)
     assert (model.classes_[display.labels.ravel()] == model.predict(places)).mean() > 0.99  # but for ties far away
     chosen = MassContourDisplay.from_estimator(
-        model, X, kind=kind, sets=[("setosa",), ("versicolor", "virginica")], grid_resolution=20
+        model, X, quantity=quantity, sets=[("setosa",), ("versicolor", "virginica")], grid_resolution=20
     )
     assert chosen.set_names == ["{setosa}", "{versicolor,virginica}"]

@@ -67,6 +67,14 @@ def test_shepard_of_an_estimator(form):
     display.figure_.canvas.draw()
 
 
+def test_all_pairs_that_an_estimator_has():
+    class Few(Model):
+        def shepard(self, n_pairs, random_state):
+            return super().shepard(min(n_pairs, 40), random_state)
+
+    assert len(ShepardDisplay.from_estimator(Few(), n_pairs=None).delta) == 40
+
+
 def test_shepard_over_the_measured_dissimilarities():
     dissimilarity, delta, conflict = pairs(1000)
     display = ShepardDisplay.from_arrays(delta, conflict, dissimilarity, x="dissimilarity")
@@ -95,12 +103,12 @@ def test_many_pairs_are_counted_in_hexagons(x):
 
 def test_kind_can_be_chosen():
     _, delta, conflict = pairs(6000)
-    points = ShepardDisplay.from_arrays(delta, conflict, kind="points")
+    points = ShepardDisplay.from_arrays(delta, conflict, style="points")
     assert len(points.points_.get_offsets()) == 6000
-    dense = ShepardDisplay.from_arrays([0.1, 0.9], [0.2, 0.8], kind="density")
+    dense = ShepardDisplay.from_arrays([0.1, 0.9], [0.2, 0.8], style="density")
     assert dense.points_.get_array().tolist() == [1, 1]
     dense.figure_.canvas.draw()
-    same = ShepardDisplay.from_arrays([0.5] * 9, [0.5] * 9, [0.0] * 9, kind="density", x="dissimilarity")
+    same = ShepardDisplay.from_arrays([0.5] * 9, [0.5] * 9, [0.0] * 9, style="density", x="dissimilarity")
     assert same.points_.get_array().sum() == 9
     same.figure_.canvas.draw()
 
@@ -108,7 +116,7 @@ def test_kind_can_be_chosen():
 def test_shepard_on_given_axes_leaves_the_figure_alone():
     _, delta, conflict = pairs(6000)
     figure, axes = plt.subplots(1, 2)
-    display = ShepardDisplay.from_estimator(Model(), axes[0], n_pairs=6000, title="fit")
+    display = ShepardDisplay.from_estimator(Model(), ax=axes[0], n_pairs=6000, title="fit")
     assert display.ax_ is axes[0]
     assert display.figure_ is figure
     assert figure.axes == list(axes)  # a colour bar would be a third
@@ -134,8 +142,8 @@ def test_shepard_errors():
         ShepardDisplay.from_arrays([0.5], [0.5], x="dissimilarity")
     with pytest.raises(ValueError, match="x must be 'delta' or 'dissimilarity', got 'd'"):
         ShepardDisplay.from_arrays([0.5], [0.5], x="d")
-    with pytest.raises(ValueError, match="kind must be"):
-        ShepardDisplay.from_arrays([0.5], [0.5], kind="hexagons")
+    with pytest.raises(ValueError, match="style must be"):
+        ShepardDisplay.from_arrays([0.5], [0.5], style="hexagons")
     assert plt.get_fignums() == []
 
 
@@ -175,7 +183,7 @@ def test_fits_that_did_not_converge_are_open():
 
 def test_curve_plots_itself_on_given_axes():
     figure, ax = plt.subplots()
-    first = curve([0.3, 0.1, 0.2]).plot(ax, label="simple")
+    first = curve([0.3, 0.1, 0.2]).plot(ax=ax, label="simple")
     second = curve([0.2, 0.1, 0.1]).plot(ax=ax, label="pairs", color="red", mark_best=False)
     assert first.ax_ is second.ax_ is ax
     assert second.best == 3  # the smaller number on ties

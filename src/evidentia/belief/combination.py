@@ -17,7 +17,7 @@ import numpy as np
 from evidentia.belief import transforms
 from evidentia.belief.focal_sets import FocalSets
 
-__all__ = ["RULES", "combine_masses", "remove_empty", "move_empty_to_omega"]
+__all__ = ["RULES", "combine_masses", "NORMALIZATIONS", "remove_empty", "move_empty_to_omega"]
 
 _BLOCK_ROWS = 8192  # rows worked on at once, so that the columns in use stay in the processor's cache
 _MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
@@ -148,13 +148,12 @@ def _yager(sources: Sequence[Source]) -> Source:
 
 
 def remove_empty(masses: np.ndarray, family: FocalSets) -> Source:
-    """Rescale what is not on the empty set; a row that has nothing else becomes vacuous, with a warning."""
+    """Rescale what is not on the empty set; a row that has nothing else becomes vacuous."""
     empty = family.empty_index
     if empty is None:
         return masses, family
     lost = masses[:, empty] >= 1
     if lost.any():
-        warnings.warn(f"{int(lost.sum())} mass functions had only the empty set and became vacuous", stacklevel=3)
         masses, family = _with_omega(masses, family)
     kept = np.arange(len(family)) != family.empty_index
     rest, family = masses[:, kept], FocalSets(family.membership[kept])
@@ -182,6 +181,9 @@ def move_empty_to_omega(masses: np.ndarray, family: FocalSets) -> Source:
     out[:, wider.omega_index] += out[:, wider.empty_index]
     kept = np.arange(len(wider)) != wider.empty_index
     return out[:, kept], FocalSets(wider.membership[kept])
+
+
+NORMALIZATIONS = {"dempster": remove_empty, "yager": move_empty_to_omega}
 
 
 def _dubois_prade(sources: Sequence[Source]) -> Source:

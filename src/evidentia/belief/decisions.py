@@ -21,6 +21,7 @@ __all__ = [
     "decide",
     "decide_sets",
     "expected_losses",
+    "checked_losses",
     "choose_acts",
     "interval_dominance",
     "maximality",
@@ -42,7 +43,7 @@ def decide(
         raise ValueError(f"optimism must lie in [0, 1], got {optimism}")
     if reject is not None and not reject >= 0:
         raise ValueError(f"reject is the loss of not deciding and must be at least 0, got {reject}")
-    table = _checked_losses(losses, family.n_clusters)
+    table = checked_losses(losses, family.n_clusters)
     if rule in SET_RULES:
         if reject is not None:
             raise ValueError(f"reject has no meaning for rule={rule!r}, which already keeps several acts")
@@ -65,7 +66,8 @@ def decide_sets(
     return cautious_sets(masses, family, tolerance, rule, optimism, candidates)
 
 
-def _checked_losses(losses: Any, c: int) -> np.ndarray:
+def checked_losses(losses: Any, c: int) -> np.ndarray:
+    """(c or c + 1, acts) losses; 0-1 if none are given."""
     table = 1.0 - np.eye(c) if losses is None else np.asarray(losses, dtype=float)
     if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
         raise ValueError(f"losses must have {c} rows (or one more), got shape {table.shape}")

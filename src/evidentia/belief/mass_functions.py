@@ -5,30 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from evidentia.belief import decisions, inverse, measures, rendering, transforms
-from evidentia.belief._arguments import (
-    SUM_TOLERANCE,
-    checked_frame,
-    checked_index,
-    checked_masses,
-    checked_probabilities,
-    membership_rows,
-    positions,
-)
-from evidentia.belief.combination import combine_masses, move_empty_to_omega, remove_empty
+from evidentia.belief._arguments import SUM_TOLERANCE, checked_probabilities, positions
+from evidentia.belief.combination import NORMALIZATIONS, combine_masses, remove_empty
 from evidentia.belief.focal_sets import FocalSets, inside
-
-if TYPE_CHECKING:
-    import pandas as pd
+from evidentia.belief.mass_table import MassTable
 
 __all__ = ["MassFunctions"]
 
 
-class MassFunctions:
+class MassFunctions(MassTable):
     """n mass functions on one frame, a row each.
 
     A mass function shares a unit of belief between *sets* of possible answers: mass on one answer is knowledge,
@@ -63,37 +53,6 @@ class MassFunctions:
     ----------
     G. Shafer (1976). A Mathematical Theory of Evidence. Princeton University Press.
     """
-
-    def __init__(
-        self,
-        masses: Any,
-        focal_sets: FocalSets | None = None,
-        index: Sequence[Hashable] | None = None,
-        *,
-        frame: Sequence[Hashable] | None = None,
-    ):
-        if isinstance(masses, MassFunctions):
-            focal_sets = masses.focal_sets if focal_sets is None else focal_sets
-            index = masses.index if index is None else index
-            frame = masses.frame if frame is None else frame
-            masses = masses.masses
-        if not isinstance(focal_sets, FocalSets):
-            raise TypeError(f"focal_sets must be a FocalSets, got {type(focal_sets).__name__}")
-        self._set(checked_masses(masses, len(focal_sets)), focal_sets, index, frame)
-
-    def _set(self, masses, focal_sets, index, frame) -> None:
-        self._masses = masses
-        self._masses.flags.writeable = False
-        self.focal_sets = focal_sets
-        self.index = checked_index(index, len(masses))
-        self.frame: tuple[Any, ...] = checked_frame(frame, focal_sets.n_clusters)
-
-    @classmethod
-    def unchecked(cls, masses: np.ndarray, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
-        """Without checks and copies, for masses that are known to be valid; the array must not be changed after."""
-        self = cls.__new__(cls)
-        self._set(masses, focal_sets, index, frame, **more)
-        return self
 
     def _like(self, masses: np.ndarray, focal_sets: FocalSets) -> MassFunctions:
         return MassFunctions.unchecked(masses, focal_sets, self.index, self.frame)
@@ -167,28 +126,6 @@ class MassFunctions:
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
-    @property
-    def masses(self) -> np.ndarray:
-        """(n, f) masses, read-only."""
-        return self._masses
-
-    @property
-    def n_clusters(self) -> int:
-        return self.focal_sets.n_clusters
-
-    @cached_property
-    def empty(self) -> np.ndarray:
-        """Mass of the empty set in each row (zeros if the family does not have it)."""
-        where = self.focal_sets.empty_index
-        return np.zeros(len(self), dtype=self._masses.dtype) if where is None else self._masses[:, where]
-
-    def mass(self, sets: Any = None) -> np.ndarray:
-        """Masses of the given sets (0 for sets outside the family); of the family when None."""
-        rows, single = self.membership_rows(sets)
-        where = self.focal_sets.find(rows)
-        values = np.where(where >= 0, self._masses[:, where], 0)
-        return values[:, 0] if single else values
-
     def belief(self, sets: Any = None, *, normalized: bool = False) -> np.ndarray:
         """bel(A) = sum of m(B) over nonempty B inside A: what supports "the answer is in A".
 
@@ -245,23 +182,15 @@ class MassFunctions:
         """Sum of m(A) log2 |A|, the empty set counting as the whole frame: 0 (precise) to log2 c (knows nothing)."""
         return measures.nonspecificity(self._masses, self.focal_sets)
 
-    def distance(self, other: MassFunctions, kind: str = "jousselme") -> np.ndarray:
+    def distance(self, other: MassFunctions, rule: str = "jousselme") -> np.ndarray:
         """Distance to other mass functions, row by row: ``"jousselme"`` (a metric, at most 1) or ``"belief"``."""
-        if kind not in ("jousselme", "belief"):
-            raise ValueError(f"kind must be 'jousselme' or 'belief', got {kind!r}")
+        if rule not in ("jousselme", "belief"):
+            raise ValueError(f"rule must be 'jousselme' or 'belief', got {rule!r}")
         self._check_frame(other)
         family = self.focal_sets.union(other.focal_sets)
         difference = self.on(family).masses - _rows_of(other.on(family), self)
-        measure = measures.jousselme_distance if kind == "jousselme" else measures.belief_distance
+        measure = measures.jousselme_distance if rule == "jousselme" else measures.belief_distance
         return measure(difference, family)
-
-    def to_dense(self) -> np.ndarray:
-        """(n, 2^c) masses of all sets in binary order (bit k of the position tells whether answer k is in the set)."""
-        if self.n_clusters > 20:
-            raise ValueError(f"the power set of {self.n_clusters} answers is too large for a dense array")
-        out = np.zeros((len(self), 1 << self.n_clusters), dtype=self._masses.dtype)
-        out[:, self.focal_sets.codes] = self._masses
-        return out
 
     # ---- operations -----------------------------------------------------------------------------------------------
 
@@ -299,17 +228,19 @@ class MassFunctions:
         certain = MassFunctions.unchecked(np.ones((1, 1), dtype=self._masses.dtype), FocalSets(rows), None, self.frame)
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
-    def normalize(self, method: str = "dempster") -> MassFunctions:
+    def normalize(self, rule: str = "dempster") -> MassFunctions:
         """Remove the mass of the empty set: rescale the rest (``"dempster"``) or give it to the frame (``"yager"``).
 
         Under Dempster a row with all its mass on the empty set becomes vacuous, with a warning.
         """
-        if method not in ("dempster", "yager"):
-            raise ValueError(f"method must be 'dempster' or 'yager', got {method!r}")
+        if rule not in NORMALIZATIONS:
+            raise ValueError(f"rule must be 'dempster' or 'yager', got {rule!r}")
         if self.focal_sets.empty_index is None:
             return self
-        move = remove_empty if method == "dempster" else move_empty_to_omega
-        return self._like(*move(self._masses, self.focal_sets))
+        lost = int((self.empty >= 1).sum()) if rule == "dempster" else 0
+        if lost:
+            warnings.warn(f"{lost} mass functions had only the empty set and became vacuous", stacklevel=2)
+        return self._like(*NORMALIZATIONS[rule](self._masses, self.focal_sets))
 
     def on(self, focal_sets: FocalSets) -> MassFunctions:
         """The same masses on another family, which must hold every set that carries mass."""
@@ -375,47 +306,23 @@ class MassFunctions:
         known = self._for_decision()
         return decisions.decide_sets(known.masses, known.focal_sets, tolerance, rule, optimism, max_size)
 
+    def expected_losses(self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5) -> np.ndarray:
+        """(n, acts) expected loss of each act, which `decide` minimises; arguments as there."""
+        known = self._for_decision()
+        return decisions.expected_losses(
+            known.masses, known.focal_sets, decisions.checked_losses(losses, self.n_clusters), rule, optimism
+        )
+
     def _for_decision(self) -> MassFunctions:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return self.normalize("dempster")
+        return self._like(*remove_empty(self._masses, self.focal_sets))
 
     # ---- showing --------------------------------------------------------------------------------------------------
-
-    def to_frame(self) -> pd.DataFrame:
-        """A pandas table with a column for each set, and the index of the rows."""
-        import pandas as pd
-
-        return pd.DataFrame(self._masses, index=self.index, columns=self.focal_sets.names(self.frame))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """The masses: what `numpy.asarray` makes of this."""
-        return np.array(self.masses, dtype=dtype, copy=copy)
-
-    def __len__(self) -> int:
-        return len(self._masses)
-
-    def __getitem__(self, rows: Any) -> Self:
-        """Some of the mass functions: a number, a slice, a Boolean mask or an array of positions."""
-        if isinstance(rows, int | np.integer):
-            if not -len(self) <= rows < len(self):
-                raise IndexError(f"row {rows} of {len(self)} mass functions")
-            rows = [int(rows)]
-        index = None if self.index is None else np.asarray(self.index, dtype=object)[rows]
-        return self._selected(np.array(self._masses[rows]), index)
-
-    def _selected(self, masses: np.ndarray, index: Any) -> Self:
-        return type(self).unchecked(masses, self.focal_sets, index, self.frame)
 
     def __repr__(self) -> str:
         return rendering.text(self)
 
     def _repr_html_(self) -> str:
         return rendering.html_table(self, repr(self).splitlines()[0])
-
-    def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
-        """(s, c) membership of sets given by their members or names, and whether it was a single set."""
-        return membership_rows(sets, self.focal_sets, self.frame)
 
     # ---- inside ---------------------------------------------------------------------------------------------------
 

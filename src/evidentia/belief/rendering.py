@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from evidentia.belief.mass_functions import MassFunctions
+from evidentia.belief.mass_table import MassTable
 
 __all__ = ["text", "html_table"]
 
@@ -18,7 +16,7 @@ _SHOWN_SETS = 6
 _NAMED_ANSWERS = 8
 
 
-def text(m: MassFunctions) -> str:
+def text(m: MassTable) -> str:
     """How many there are, and the largest masses of the first."""
     names = ",".join(map(str, m.frame)) if m.n_clusters <= _NAMED_ANSWERS else f"{m.n_clusters} answers"
     head = f"{type(m).__name__}({len(m)} mass function{'s' * (len(m) != 1)} on {{{names}}})"
@@ -28,7 +26,7 @@ def text(m: MassFunctions) -> str:
     return "\n".join([head, *lines])
 
 
-def _row_text(m: MassFunctions, i: int) -> str:
+def _row_text(m: MassTable, i: int) -> str:
     """The largest masses of a row, ``{a}: 0.6  {a,b}: 0.4``."""
     sets = m.focal_sets.names(m.frame)
     row = m.masses[i]
@@ -37,7 +35,7 @@ def _row_text(m: MassFunctions, i: int) -> str:
     return text if m.index is None else f"{m.index[i]}: {text}"
 
 
-def html_table(m: MassFunctions, title: str) -> str:
+def html_table(m: MassTable, title: str) -> str:
     """The first rows as HTML; names are escaped."""
     sets = m.focal_sets.names(m.frame)
     shown = min(len(m), _SHOWN_ROWS)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
 from evidentia.classify._base import EvidentialClassifier, Targets
 from evidentia.optimize.blocks import block_map
@@ -22,6 +23,7 @@ Cost = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 NETWORK_RULES: Mapping[str, rule.Rule] = {
     "n_prototypes": rule.choice("auto") | rule.integer(1),
+    "regularization": rule.real(0) | rule.choice("cv") | rule.array,
     "optimize_prototypes": rule.flag,
     "cv": rule.integer(2),
     "n_init": rule.integer(1),
@@ -53,12 +55,11 @@ class Problem:
 class PrototypeNetworkClassifier(EvidentialClassifier):
     """Base of the networks of prototypes. A method supplies starts, its cost, its fitted attributes and its masses.
 
-    Subclasses have the parameters of `NETWORK_RULES` and one more, named by ``_strength``: the strength of the
-    regularisation, a number, a sequence of numbers to choose from, or "cv".
+    Subclasses have the parameters of `NETWORK_RULES`. The strength of the regularisation is a number, a sequence of
+    numbers to choose from, or "cv".
     """
 
-    _strength: str
-    _strengths: tuple[float, ...]  # what "cv" tries
+    _strengths: tuple[float, ...]  # what regularization="cv" tries
 
     # ---- what a method supplies -----------------------------------------------------------------------------------
 
@@ -89,6 +90,11 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         -------
         self
         """
+        with draft_of(self) as draft:
+            draft._learn(X, y)
+        return self
+
+    def _learn(self, X: Any, y: Any) -> None:
         data, targets = self._checked_training(X, y)
         rng = as_random_state(self.random_state)
         problem = self._problem(data, targets)
@@ -98,16 +104,15 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         self._set_model(run.model, data.shape[1])
         self.objective_ = run.objective
         self.history_ = np.asarray(run.history)
-        self.n_iter_ = len(run.history) - 1
+        self.n_iter_ = len(run.history)
         self.converged_ = run.converged
         if not run.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; increase max_iter or "
                 "tol",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
     def _problem(self, data: np.ndarray, targets: Targets) -> Problem:
         """The distances of the model are Euclidean: one unit for all attributes leaves it as it is."""
@@ -155,17 +160,17 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
 
     def _chosen_strength(self, problem: Problem, targets: Targets, count: int, rng: Any) -> float:
         """The strength given, or that with the smallest cross-validated cost, the largest on ties."""
-        given = getattr(self, self._strength)
+        given = self.regularization
         if np.ndim(given) == 0 and not isinstance(given, str):
             strength = float(given)
         else:
             grid = np.array(self._strengths if isinstance(given, str) else given, dtype=float)
             if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
-                raise ValueError(f"{self._strength} must hold numbers of at least 0, got {given!r}")
+                raise ValueError(f"regularization must hold numbers of at least 0, got {given!r}")
             losses = self._validated(problem, targets, count, grid, rng)
             self.cv_losses_ = dict(zip(grid.tolist(), losses.tolist(), strict=True))
             strength = float(max(grid[losses == losses.min()]))
-        setattr(self, f"{self._strength}_", strength)
+        self.regularization_ = strength
         return strength
 
     def _validated(self, problem: Problem, targets: Targets, count: int, grid: np.ndarray, rng: Any) -> np.ndarray:
@@ -199,10 +204,10 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
 
 
 def minimised(cost: Cost, start: np.ndarray, held: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """L-BFGS; the history begins with the cost of the start."""
+    """L-BFGS; the history holds the cost after every iteration, or that of the start where nothing was to be gained."""
     from scipy.optimize import minimize
 
-    run = Run(start, [cost(start)[0]])
+    run: Run[np.ndarray] = Run(start, [])
     free = ~held
 
     def some(values: np.ndarray) -> tuple[float, np.ndarray]:
@@ -218,6 +223,7 @@ def minimised(cost: Cost, start: np.ndarray, held: np.ndarray, *, max_iter: int,
     found = minimize(some, start[free], jac=True, method="L-BFGS-B", callback=record, options=options)
     run.model = start.copy()
     run.model[free] = found.x
+    run.history = run.history or [float(found.fun)]
     run.converged = found.status != 1  # 1: stopped by max_iter
     return run
 

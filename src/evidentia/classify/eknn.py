@@ -11,13 +11,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia._tables import object_index
+from evidentia._types import ArrayLike, Metric
 from evidentia.belief import MassFunctions
 from evidentia.classify._adaptive_steps import adaptive_steps
 from evidentia.classify._base import EvidentialClassifier, Targets, singletons_and_frame
 from evidentia.classify._eknn_kernels import cost_and_gradient, neighbour_masses
 from evidentia.classify._eknn_soft import SoftLabels, best_scale
+from evidentia.dissimilarity.input import METRIC_RULE
 from evidentia.dissimilarity.neighbors import safe_jobs
+from evidentia.optimize.blocks import n_threads
 from evidentia.optimize.descent import Run
 
 __all__ = ["EKNNClassifier"]
@@ -43,9 +47,9 @@ class _Neighbours:
 class EKNNClassifier(EvidentialClassifier):
     """Evidential K nearest neighbour rule: each neighbour is a piece of evidence that fades with distance.
 
-    A neighbour of class k at distance d supports {k} with the mass ``alpha`` exp(-gamma_k^2 d^2) and leaves the rest
-    to the whole set of classes; Dempster's rule combines the neighbours. Far from all training objects nothing is left
-    but ignorance. The scales gamma_k are learnt: they minimise the squared error of the outputs of the training
+    A neighbour of class k at distance d supports {k} with the mass ``reliability`` exp(-gamma_k^2 d^2) and leaves the
+    rest to the whole set of classes; Dempster's rule combines the neighbours. Far from all training objects nothing is
+    left but ignorance. The scales gamma_k are learnt: they minimise the squared error of the outputs of the training
     objects, each classified by its neighbours among the others.
 
     Parameters
@@ -53,32 +57,34 @@ class EKNNClassifier(EvidentialClassifier):
     n_neighbors : int, "auto" or sequence of int, default=5
         K. "auto" or a sequence: the number (of 1 to 15, or of the sequence) with the smallest leave-one-out error, the
         smallest on ties.
-    alpha : float in (0, 1), default=0.95
+    metric : str or callable, default="euclidean"
+        Any metric of scikit-learn's `NearestNeighbors`, or "precomputed": X then holds distances to the training
+        objects (square in ``fit``).
+    metric_params : dict, optional
+        Parameters of the metric.
+    reliability : float in (0, 1), default=0.95
         Mass that a neighbour at distance 0 gives to its class.
     gamma : float, array of shape (n_classes,) or None, default=None
         Scales, if they are not to be learnt.
     mixing : float in [0, 1] or None, default=None
         Share of the mass of the whole frame in the outputs m_k + mixing m(frame) that are compared with the labels: 1
         compares plausibilities, 0 beliefs, None (1 / n_classes) pignistic probabilities.
-    init : {"mean-distance", "evclass"}, default="mean-distance"
-        First gamma of a class: one over the mean distance within it, or, as in the R package evclass, over the square
-        root of that (which depends on the units of the attributes).
     optimize : bool, default=True
         Whether to learn gamma or to stay with the first ones.
     solver : {"lbfgs", "adaptive-steps"}, default="lbfgs"
         "adaptive-steps": the method of the paper, slower, for the same minimum. L-BFGS keeps gamma at or above a
         quarter of one over the mean distance in the class: at 0, a class would be supported however far its objects
         are.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        How neighbours are searched for.
+    init : {"mean-distance", "evclass"}, default="mean-distance"
+        First gamma of a class: one over the mean distance within it, or, as in the R package evclass, over the square
+        root of that (which depends on the units of the attributes).
     max_iter : int, default=300
     tol : float, default=1e-6
         Gain in cost that ends the learning.
-    metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's `NearestNeighbors`, or "precomputed": X then holds distances to the training
-        objects (square in ``fit``).
-    metric_params : dict, optional
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-    n_jobs : int, optional
-        For the search of neighbours.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
     Attributes
     ----------
@@ -127,45 +133,49 @@ class EKNNClassifier(EvidentialClassifier):
 
     _rules: Mapping[str, rule.Rule] = {
         "n_neighbors": rule.integer(1) | rule.choice("auto") | rule.array,
-        "alpha": rule.real(0, 1, open_low=True, open_high=True),
+        "metric": METRIC_RULE,
+        "metric_params": rule.choice(None) | rule.kind(dict),
+        "reliability": rule.real(0, 1, open_low=True, open_high=True),
         "gamma": rule.choice(None) | rule.real(0) | rule.array,
         "mixing": rule.choice(None) | rule.real(0, 1),
-        "init": rule.choice("mean-distance", "evclass"),
         "optimize": rule.flag,
         "solver": rule.choice("lbfgs", "adaptive-steps"),
+        "algorithm": rule.choice("auto", "ball_tree", "kd_tree", "brute"),
+        "init": rule.choice("mean-distance", "evclass"),
         "max_iter": rule.integer(1),
         "tol": rule.real(0),
+        "n_jobs": rule.n_jobs,
     }
 
     def __init__(
         self,
-        n_neighbors: Any = 5,
+        n_neighbors: int | str | ArrayLike = 5,
         *,
-        alpha: float = 0.95,
-        gamma: Any = None,
+        metric: Metric = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        reliability: float = 0.95,
+        gamma: float | ArrayLike = None,
         mixing: float | None = None,
-        init: str = "mean-distance",
         optimize: bool = True,
         solver: str = "lbfgs",
+        algorithm: str = "auto",
+        init: str = "mean-distance",
         max_iter: int = 300,
         tol: float = 1e-6,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        algorithm: str = "auto",
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_neighbors = n_neighbors
-        self.alpha = alpha
-        self.gamma = gamma
-        self.mixing = mixing
-        self.init = init
-        self.optimize = optimize
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
         self.metric = metric
         self.metric_params = metric_params
+        self.reliability = reliability
+        self.gamma = gamma
+        self.mixing = mixing
+        self.optimize = optimize
+        self.solver = solver
         self.algorithm = algorithm
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self):
@@ -189,6 +199,11 @@ class EKNNClassifier(EvidentialClassifier):
         -------
         self
         """
+        with draft_of(self) as draft:
+            draft._learn(X, y)
+        return self
+
+    def _learn(self, X: Any, y: Any) -> None:
         from sklearn.neighbors import NearestNeighbors
 
         data, targets = self._checked_training(X, y, ensure_min_samples=2)
@@ -200,7 +215,7 @@ class EKNNClassifier(EvidentialClassifier):
             algorithm=self.algorithm,
             metric=self.metric,
             metric_params=self.metric_params,
-            n_jobs=safe_jobs(self.metric, self.n_jobs),
+            n_jobs=safe_jobs(self.metric, n_threads(self.n_jobs)),
         ).fit(data)
         self._codes = targets.codes
         self._soft = None if targets.soft is None else SoftLabels(targets.soft)
@@ -214,7 +229,6 @@ class EKNNClassifier(EvidentialClassifier):
         }
         self.n_neighbors_ = min(grid, key=lambda k: (self.leave_one_out_errors_[k], k))
         self._set_result(tried[self.n_neighbors_], others.first(self.n_neighbors_), X)
-        return self
 
     def _set_result(self, run: Run[np.ndarray], others: _Neighbours, X: Any) -> None:
         self.gamma_ = run.model
@@ -227,7 +241,7 @@ class EKNNClassifier(EvidentialClassifier):
                 f"{type(self).__name__} did not reach tol={self.tol:g} in max_iter={self.max_iter} evaluations; "
                 "increase max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.leave_one_out_error_ = self.leave_one_out_errors_[self.n_neighbors_]
         self.leave_one_out_masses_ = MassFunctions.unchecked(
@@ -291,7 +305,9 @@ class EKNNClassifier(EvidentialClassifier):
         mixing = 1 / len(start) if self.mixing is None else self.mixing
 
         def cost(gamma: np.ndarray) -> tuple[float, np.ndarray]:
-            return cost_and_gradient(gamma, others.squared, others.classes, targets.indicators, self.alpha, mixing)
+            return cost_and_gradient(
+                gamma, others.squared, others.classes, targets.indicators, self.reliability, mixing
+            )
 
         if self.gamma is not None or not self.optimize:
             return Run(start, [cost(start)[0]], converged=True)
@@ -332,8 +348,8 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _combined(self, neighbours: _Neighbours, gamma: np.ndarray) -> np.ndarray:
         if self._soft is None:
-            return neighbour_masses(neighbours.squared, neighbours.classes, gamma, self.alpha, len(gamma))
-        supports = self.alpha * np.exp(-(gamma[0] ** 2) * neighbours.squared)
+            return neighbour_masses(neighbours.squared, neighbours.classes, gamma, self.reliability, len(gamma))
+        supports = self.reliability * np.exp(-(gamma[0] ** 2) * neighbours.squared)
         return self._soft.masses(neighbours.positions, supports)
 
     def _masses(self, X: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia.classify._base import EvidentialClassifier, Targets, singletons_and_frame
 from evidentia.classify._linear_layer import is_network, last_layer
 from evidentia.classify._weights import WeightsOfEvidence, least_informative, subsets_of_classes
@@ -19,6 +20,12 @@ __all__ = ["EvidenceFromClassifier"]
 
 _MOST_CLASSES = 12  # whose sets are all listed
 _CLOSE = 1e-4
+
+
+def _is_estimator(given: Any) -> bool:
+    if isinstance(given, type):  # the class itself has the methods too
+        return False
+    return given is None or is_network(given) or (hasattr(given, "fit") and hasattr(given, "get_params"))
 
 
 class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
@@ -79,6 +86,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     """
 
     _rules: Mapping[str, rule.Rule] = {
+        "estimator": rule.Rule("a scikit-learn classifier (an instance), a torch network or None", _is_estimator),
         "prefit": rule.flag,
         "focal_sets": rule.choice("auto", "full", "simple"),
     }
@@ -109,7 +117,12 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         -------
         self
         """
-        self._check_estimator()
+        with draft_of(self) as draft:
+            draft._learn(X, y)
+        return self
+
+    def _learn(self, X: Any, y: Any) -> None:
+        rule.check_parameters(self, self._rules)
         if self.prefit:
             data = self._prepared(X, y)
         else:
@@ -133,25 +146,9 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             self._layer.coefficients, self._layer.intercepts, self.feature_means_
         )
         self._check_probabilities(data, features)
-        return self
-
-    def _check_estimator(self) -> None:
-        """Refuse what is no estimator before scikit-learn says something about cloning it."""
-        given = self.estimator
-        if given is None or is_network(given):
-            return
-        if isinstance(given, type):
-            found = f"the class {given.__name__} (an instance is wanted: {given.__name__}())"
-        elif not (hasattr(given, "fit") and hasattr(given, "get_params")):
-            shown = " ".join(repr(given).split())
-            found = f"{type(given).__name__} {shown if len(shown) <= 60 else f'{shown[:57]}...'}"
-        else:
-            return
-        raise TypeError(f"estimator must be a scikit-learn classifier, a torch network or None, got {found}")
 
     def _prepared(self, X: Any, y: Any) -> Any:
         """Objects and classes for an estimator that is fitted already."""
-        rule.check_parameters(self, self._rules)
         if self.estimator is None:
             raise ValueError("estimator must be a fitted classifier when prefit=True, got None")
         data = self._checked_objects(X, reset=True)

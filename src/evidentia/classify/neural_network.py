@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._types import ArrayLike, Seed
 from evidentia.classify._base import singletons_and_frame
 from evidentia.classify._neural_network_kernels import loss_and_gradient, write_masses
 from evidentia.classify._prototype_network import (
@@ -35,7 +36,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     classes. Dempster's rule combines the prototypes: far from all of them nothing is left but ignorance. Prototypes,
     reliabilities, scales and memberships are learnt together; they minimise
 
-        sum_n |o_n - t_n|^2 / (2 N)  +  mu sum_i alpha_i,    o_nk = m_n({k}) + mixing m_n(frame),
+        sum_n |o_n - t_n|^2 / (2 N)  +  regularization sum_i alpha_i,    o_nk = m_n({k}) + mixing m_n(frame),
 
     t_nk being 1 for the class of object n and 0 otherwise. The second term switches prototypes off.
 
@@ -45,20 +46,20 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     ----------
     n_prototypes : int or "auto", default="auto"
         In all. "auto": five for each class (or as many as there are different objects).
-    mu : float >= 0, sequence of float or "cv", default=0
+    regularization : float >= 0, sequence of float or "cv", default=0
         Strength of the regularisation. A sequence or "cv" (0 and 1e-5 to 1e-2): the one with the smallest
         cross-validated squared error.
     mixing : float in [0, 1] or None, default=1
         Share of the mass of the whole frame in the outputs: 1 compares plausibilities with the labels, 0 beliefs, None
         (1 / n_classes, as in the R package evclass) pignistic probabilities.
-    init : {"auto", "classes", "all"}, default="auto"
-        First prototypes: "classes", k-means within each class, as evenly as its objects allow; "all", k-means of all
-        objects, with the class proportions of each cluster as memberships. "auto": "classes" if there are two
-        prototypes or more for each class.
     optimize_prototypes : bool, default=True
         Whether the prototypes move, or stay where k-means put them.
     cv : int, default=5
         Parts of the cross-validation.
+    init : {"auto", "classes", "all"}, default="auto"
+        First prototypes: "classes", k-means within each class, as evenly as its objects allow; "all", k-means of all
+        objects, with the class proportions of each cluster as memberships. "auto": "classes" if there are two
+        prototypes or more for each class.
     n_init : int, default=10
         Starts, of which the one with the smallest cost is kept.
     max_iter : int, default=1000
@@ -66,8 +67,8 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     tol : float, default=1e-6
         Decrease of the cost that ends them.
     random_state : int, RandomState, Generator or None
-    n_jobs : int or None
-        Threads; None and -1 use all processors. The result does not depend on it.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
     Attributes
     ----------
@@ -77,13 +78,13 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     reliabilities_ : array of shape (n_prototypes,)
         alpha, below 0.99.
     gamma_ : array of shape (n_prototypes,)
-    mu_ : float
+    regularization_ : float
     cv_losses_ : dict of float to float
-        Cross-validated error for each mu that was tried.
+        Cross-validated error for each strength that was tried.
     focal_sets_ : FocalSets
         The single classes and the whole frame.
     objective_, history_, n_iter_, converged_
-        Cost at the end, at the start and after each iteration, their number, and whether ``tol`` was reached.
+        Cost at the end and after each iteration, their number, and whether ``tol`` was reached.
 
     Notes
     -----
@@ -110,34 +111,32 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
     _rules: Mapping[str, rule.Rule] = {
         **NETWORK_RULES,
-        "mu": rule.real(0) | rule.choice("cv") | rule.array,
         "mixing": rule.choice(None) | rule.real(0, 1),
         "init": rule.choice("auto", "classes", "all"),
     }
-    _strength = "mu"
     _strengths = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
 
     def __init__(
         self,
         n_prototypes: int | str = "auto",
         *,
-        mu: Any = 0.0,
+        regularization: float | ArrayLike | str = 0.0,
         mixing: float | None = 1.0,
-        init: str = "auto",
         optimize_prototypes: bool = True,
         cv: int = 5,
+        init: str = "auto",
         n_init: int = 10,
         max_iter: int = 1000,
         tol: float = 1e-6,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
     ):
         self.n_prototypes = n_prototypes
-        self.mu = mu
+        self.regularization = regularization
         self.mixing = mixing
-        self.init = init
         self.optimize_prototypes = optimize_prototypes
         self.cv = cv
+        self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -218,8 +217,8 @@ def network_cost(
     lower: np.ndarray,
     upper: np.ndarray,
     mixing: float,
-    mu: float,
-    n_jobs: int | None = None,
+    regularization: float,
+    n_jobs: int | None = -1,
 ) -> tuple[float, np.ndarray]:
     """Cost and its exact gradient with respect to prototypes, gamma, beta and xi, in one vector.
 
@@ -233,9 +232,9 @@ def network_cost(
     loss, d_prototypes, d_gamma, d_alpha, d_u = (sum(part[k] for part in parts) / len(X) for k in range(5))
     square = np.maximum((beta**2).sum(axis=1, keepdims=True), np.finfo(float).tiny)
     d_beta = 2 * beta / square * (d_u - (u * d_u).sum(axis=1, keepdims=True))
-    d_xi = (d_alpha + mu) * alpha * (1 - alpha / _MOST_RELIABLE)
+    d_xi = (d_alpha + regularization) * alpha * (1 - alpha / _MOST_RELIABLE)
     gradient = np.concatenate([d_prototypes.ravel(), d_gamma, d_beta.ravel(), d_xi])
-    return float(loss + mu * alpha.sum()), gradient
+    return float(loss + regularization * alpha.sum()), gradient
 
 
 def network_masses(
@@ -244,7 +243,7 @@ def network_masses(
     gamma: np.ndarray,
     alpha: np.ndarray,
     u: np.ndarray,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> np.ndarray:
     """(n, M + 1) masses of the classes and the frame."""
     out = np.empty((len(X), u.shape[1] + 1))

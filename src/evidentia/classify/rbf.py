@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._types import ArrayLike, Seed
 from evidentia.classify._base import singletons_and_frame
 from evidentia.classify._prototype_network import (
     NETWORK_RULES,
@@ -30,7 +31,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     Prototype i responds to an object at distance d with s_i = exp(-gamma_i^2 d^2 / 2). The scores of the classes are
     a_k = sum_i w_ik s_i, and their softmax gives the probabilities pi_k. Prototypes, scales and weights maximise
 
-        sum_n log pi_n,y(n) / N  -  penalty sum_ik w_ik^2.
+        sum_n log pi_n,y(n) / N  -  regularization sum_ik w_ik^2.
 
     The same network says more than probabilities: w_ik s_i, less its mean over the classes, is a weight of evidence,
     for class k where it is positive and against it where it is negative. Dempster's rule combines them into a mass
@@ -43,14 +44,14 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     n_prototypes : int or "auto", default="auto"
         First prototypes, found by k-means of all objects; those alone in their cluster are left out. "auto": five for
         each class (or as many as there are different objects).
-    penalty : float >= 0, sequence of float or "cv", default=1e-3
+    focal_sets : {"auto", "full", "simple"}, default="auto"
+        "full": all sets of classes. "simple": the single classes and the whole frame, which takes the mass of the
+        other sets. "auto": "full" up to twelve classes.
+    regularization : float >= 0, sequence of float or "cv", default=1e-3
         Strength of the regularisation. Without it the weights of separable classes grow without end. A sequence or
         "cv" (1e-5 to 1e-1): the one with the largest cross-validated likelihood.
     optimize_prototypes : bool, default=True
         Whether prototypes move, or stay where k-means put them.
-    focal_sets : {"auto", "full", "simple"}, default="auto"
-        "full": all sets of classes. "simple": the single classes and the whole frame, which takes the mass of the
-        other sets. "auto": "full" up to twelve classes.
     cv : int, default=5
         Parts of the cross-validation.
     n_init : int, default=5
@@ -60,22 +61,21 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     tol : float, default=1e-5
         Gain that ends them.
     random_state : int, RandomState, Generator or None
-    n_jobs : int or None
-        Threads for the starts; None and -1 use all processors. The result does not depend on it.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
     prototypes_ : array of shape (n_prototypes, n_features)
     gamma_ : array of shape (n_prototypes,)
-    weights_ : array of shape (n_prototypes, n_classes)
-    penalty_ : float
+    prototype_weights_ : array of shape (n_prototypes, n_classes)
+    regularization_ : float
     cv_losses_ : dict of float to float
-        Cross-validated minus log-likelihood for each penalty that was tried.
+        Cross-validated minus log-likelihood for each strength that was tried.
     focal_sets_ : FocalSets
     objective_, history_, n_iter_, converged_
-        Minus the objective above at the end, at the start and after each iteration, their number, and whether ``tol``
-        was reached.
+        Minus the objective above at the end and after each iteration, their number, and whether ``tol`` was reached.
 
     Notes
     -----
@@ -102,10 +102,8 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
     _rules: Mapping[str, rule.Rule] = {
         **NETWORK_RULES,
-        "penalty": rule.real(0) | rule.choice("cv") | rule.array,
         "focal_sets": rule.choice("auto", "full", "simple"),
     }
-    _strength = "penalty"
     _strengths = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
     _probability = "plausibility"
 
@@ -113,20 +111,20 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         self,
         n_prototypes: int | str = "auto",
         *,
-        penalty: Any = 1e-3,
-        optimize_prototypes: bool = True,
         focal_sets: str = "auto",
+        regularization: float | ArrayLike | str = 1e-3,
+        optimize_prototypes: bool = True,
         cv: int = 5,
         n_init: int = 5,
         max_iter: int = 1000,
         tol: float = 1e-5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
     ):
         self.n_prototypes = n_prototypes
-        self.penalty = penalty
-        self.optimize_prototypes = optimize_prototypes
         self.focal_sets = focal_sets
+        self.regularization = regularization
+        self.optimize_prototypes = optimize_prototypes
         self.cv = cv
         self.n_init = n_init
         self.max_iter = max_iter
@@ -163,7 +161,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
         n_classes = len(self.classes_)
-        prototypes, gamma, self.weights_ = unpacked(parameters, n_features, n_classes)
+        prototypes, gamma, self.prototype_weights_ = unpacked(parameters, n_features, n_classes)
         family = ("full" if n_classes <= _MOST_CLASSES else "simple") if self.focal_sets == "auto" else self.focal_sets
         if family == "full" and n_classes > _MOST_CLASSES:
             raise ValueError(f"focal_sets='full' is for at most {_MOST_CLASSES} classes, got {n_classes}")
@@ -174,7 +172,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
     def _evidence(self, X: np.ndarray) -> WeightsOfEvidence:
         prototypes, gamma = self._network
-        return evidence(self._in_unit(X), prototypes, gamma, self.weights_)
+        return evidence(self._in_unit(X), prototypes, gamma, self.prototype_weights_)
 
     def _masses(self, X: np.ndarray) -> np.ndarray:
         return self._evidence(X).masses(self.focal_sets_)
@@ -198,9 +196,9 @@ def unpacked(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[n
 
 
 def network_cost(
-    parameters: np.ndarray, X: np.ndarray, contour: np.ndarray, penalty: float
+    parameters: np.ndarray, X: np.ndarray, contour: np.ndarray, regularization: float
 ) -> tuple[float, np.ndarray]:
-    """Minus the mean log-likelihood, plus the penalty, and the gradient with respect to prototypes, gamma, weights.
+    """Minus the mean log-likelihood, regularised, and its gradient with respect to prototypes, gamma and weights.
 
     ``contour`` holds the (n, M) plausibilities of the classes: 1 for the class and 0 for the others where it is known.
     """
@@ -213,11 +211,11 @@ def network_cost(
     possible, log_likelihood = _softmax(np.where(contour > 0, scores, -np.inf), contour)
     delta = possible - total
     n = len(X)
-    d_weights = -s.T @ delta / n + 2 * penalty * weights
+    d_weights = -s.T @ delta / n + 2 * regularization * weights
     pull = (delta @ weights.T) * s / n
     d_gamma = gamma * (pull * squared).sum(axis=0)
     d_prototypes = -(gamma**2)[:, None] * (pull.T @ X - pull.sum(axis=0)[:, None] * prototypes)
-    cost = float((log_total - log_likelihood).mean() + penalty * (weights**2).sum())
+    cost = float((log_total - log_likelihood).mean() + regularization * (weights**2).sum())
     return cost, np.concatenate([d_prototypes.ravel(), d_gamma, d_weights.ravel()])
 
 

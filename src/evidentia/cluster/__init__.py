@@ -1,33 +1,22 @@
 """Evidential clustering: one algorithm a file."""
 
-from importlib import import_module
-
-_WHERE = {
-    "EVCLUS": "evidentia.cluster.evclus.evclus",
-    "NNEVCLUS": "evidentia.cluster.evclus.nnevclus",
-    "Training": "evidentia.cluster.evclus.training",
-    "BootClus": "evidentia.cluster.mixtures.bootclus",
-    "EGMM": "evidentia.cluster.mixtures.egmm",
-    "BeliefPeaks": "evidentia.cluster.neighbors.belief_peaks",
-    "EKNNClus": "evidentia.cluster.neighbors.eknnclus",
-    "BPEC": "evidentia.cluster.prototypes.bpec",
-    "CatECM": "evidentia.cluster.prototypes.catecm",
-    "CCM": "evidentia.cluster.prototypes.ccm",
-    "CECM": "evidentia.cluster.prototypes.cecm",
-    "ECM": "evidentia.cluster.prototypes.ecm",
-    "SECM": "evidentia.cluster.prototypes.secm",
-    "ECMdd": "evidentia.cluster.relational.ecmdd",
-    "MECM": "evidentia.cluster.relational.mecm",
-    "RECM": "evidentia.cluster.relational.recm",
-    "WECMdd": "evidentia.cluster.relational.wecmdd",
-}
-
-
-def __getattr__(name):
-    if name in _WHERE:
-        return getattr(import_module(_WHERE[name]), name)
-    raise AttributeError(name)
-
+from evidentia.cluster.evclus.evclus import EVCLUS
+from evidentia.cluster.evclus.nnevclus import NNEVCLUS
+from evidentia.cluster.evclus.training import Training
+from evidentia.cluster.mixtures.bootclus import BootClus
+from evidentia.cluster.mixtures.egmm import EGMM
+from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+from evidentia.cluster.neighbors.eknnclus import EKNNClus
+from evidentia.cluster.prototypes.bpec import BPEC
+from evidentia.cluster.prototypes.catecm import CatECM
+from evidentia.cluster.prototypes.ccm import CCM
+from evidentia.cluster.prototypes.cecm import CECM
+from evidentia.cluster.prototypes.ecm import ECM
+from evidentia.cluster.prototypes.secm import SECM
+from evidentia.cluster.relational.ecmdd import ECMdd
+from evidentia.cluster.relational.mecm import MECM
+from evidentia.cluster.relational.recm import RECM
+from evidentia.cluster.relational.wecmdd import WECMdd
 
 __all__ = [
     "BeliefPeaks",

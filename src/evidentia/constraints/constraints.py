@@ -18,6 +18,7 @@ from evidentia.constraints._pairs import (
 )
 from evidentia.constraints.closure import Contradiction, closed, find_contradictions
 from evidentia.constraints.violations import Violations
+from evidentia.partition.credal_partition import as_credal_partition
 
 __all__ = ["Constraints"]
 
@@ -223,7 +224,9 @@ class Constraints:
         >>> Constraints([(0, 1), (1, 2)], [(0, 3)]).violations([0, 0, 1, 1])
         Violations(1 of 2 must-links put apart, 0 of 1 cannot-links put together, mean degree 0.33)
         """
-        return Violations.of(self, partition)
+        credal = as_credal_partition(partition)
+        self.check(len(credal))
+        return Violations.of(self._must_link, self._cannot_link, credal)
 
     # ---- neighbours -----------------------------------------------------------------------------------------------
 

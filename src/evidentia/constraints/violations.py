@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia.partition.credal_partition import as_credal_partition
-
-if TYPE_CHECKING:
-    from evidentia.constraints.constraints import Constraints
+from evidentia.partition import CredalPartition
 
 __all__ = ["Violations"]
 
@@ -51,11 +47,10 @@ class Violations:
     degree: np.ndarray
 
     @classmethod
-    def of(cls, constraints: Constraints, partition: Any) -> Violations:
-        credal = as_credal_partition(partition)
-        constraints.check(len(credal))
-        pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
-        must = np.arange(len(pairs)) < len(constraints.must_link)
+    def of(cls, must_link: np.ndarray, cannot_link: np.ndarray, credal: CredalPartition) -> Violations:
+        """What a partition makes of (p, 2) pairs of both kinds."""
+        pairs = np.concatenate([must_link, cannot_link])
+        must = np.arange(len(pairs)) < len(must_link)
         somewhere = np.asarray(credal.contour.max(axis=1) > 0)
         i, j = pairs.T
         together = (credal.labels[i] == credal.labels[j]) & somewhere[i] & somewhere[j]

@@ -12,7 +12,8 @@ import os
 from typing import Any, Protocol
 
 from evidentia.datasets.bunch import to_bunch
-from evidentia.datasets.catalogue import CATALOGUE, DatasetRecord, find_record, size_in_words
+from evidentia.datasets.catalogue import CATALOGUE, find_record
+from evidentia.datasets.records import DatasetRecord, size_in_words
 from evidentia.datasets.sources import check_size, prepare, read_dataset
 
 DataHome = str | os.PathLike[str] | None

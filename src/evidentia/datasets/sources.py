@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._random import as_random_state
-from evidentia.datasets.catalogue import ClassGroup, DatasetRecord, Preparation, size_in_words
+from evidentia.datasets.records import ClassGroup, DatasetRecord, Preparation, size_in_words
 
 FOLDER_VARIABLE = "EVIDENTIA_SHARED"
 PER_OBJECT_EXTRAS = ("train", "speaker", "mouse")

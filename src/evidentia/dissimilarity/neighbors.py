@@ -51,7 +51,7 @@ class Finder(Protocol):
 
 
 def finder(
-    source: DissimilaritySource, neighbors: str = "auto", random_state: Seed = None, n_jobs: int | None = None
+    source: DissimilaritySource, neighbors: str = "auto", random_state: Seed = None, n_jobs: int | None = -1
 ) -> Finder:
     """How to find the neighbours of the objects of a source.
 
@@ -64,7 +64,7 @@ def finder(
         Euclidean and the extra is installed.
     random_state : int, RandomState, Generator or None
         For approximate neighbours; exact ones draw nothing from it.
-    n_jobs : int or None
+    n_jobs : int or None, default=-1
         Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
     Returns
@@ -108,7 +108,7 @@ class ExactFinder:
 
     kind = "exact"
 
-    def __init__(self, source: DissimilaritySource, n_jobs: int | None = None):
+    def __init__(self, source: DissimilaritySource, n_jobs: int | None = -1):
         self._table = source.matrix if isinstance(source, MatrixSource) else source.objects
         self._index = exact_index(source, n_jobs)
 
@@ -122,7 +122,7 @@ class ApproximateFinder:
 
     kind = "approximate"
 
-    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = None):
+    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = -1):
         try:
             from pynndescent import NNDescent
         except ImportError as error:
@@ -149,7 +149,7 @@ class ApproximateFinder:
         return ExactFinder(self._source, self._n_jobs)
 
 
-def exact_index(source: DissimilaritySource, n_jobs: int | None = None) -> Any:
+def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
     """scikit-learn's `NearestNeighbors`, fitted to the objects of a source: its ``kneighbors`` takes any objects."""
     from sklearn.neighbors import NearestNeighbors
 

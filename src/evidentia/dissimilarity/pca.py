@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
 from evidentia.dissimilarity.sources import check_square, check_values
 
@@ -81,7 +82,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.symmetrize = symmetrize
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> DissimilarityPCA:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Find the directions.
 
         Parameters
@@ -90,12 +91,15 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             Dissimilarities: symmetric, nonnegative, zero on the diagonal.
         y : ignored
         """
-        self._fitted_rows(X)
+        with draft_of(self) as draft:
+            draft._fitted_rows(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """The attributes of the objects, after `fit`."""
-        return self._project(self._fitted_rows(X))
+        with draft_of(self) as draft:
+            rows = draft._fitted_rows(X)
+        return self._project(rows)
 
     def transform(self, X: Any) -> np.ndarray:
         """Attributes of objects, new ones or those of `fit`.

@@ -45,7 +45,7 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
     """Write a credal partition, whole or not at all; `read_partition` gives it back.
 
     Parameters
-    --------
+    ----------
     partition : CredalPartition
         Clusters must be named by text or numbers.
     path : path
@@ -90,7 +90,7 @@ def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
     """Read a credal partition that `write_partition` wrote. Nothing in the file is ever run.
 
     Parameters
-    --------
+    ----------
     path : path
         ``.csv`` and ``.tsv`` (also ``.gz``), ``.parquet`` or ``.npz``. Further columns of a table are ignored.
 

@@ -84,7 +84,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"{type(self).__name__} did not reach tol={self.tol:g} (max_iter={self.max_iter}); "
                 "increase max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

@@ -144,4 +144,4 @@ def warn_one_kind(learner: str, pairs: Pairs) -> None:
         words = "cannot-links alone: the best map spreads all objects without limit"
     else:
         return
-    warnings.warn(f"{learner} was given {words}; give pairs of both kinds", UserWarning, stacklevel=3)
+    warnings.warn(f"{learner} was given {words}; give pairs of both kinds", UserWarning, stacklevel=4)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Self
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia._random import generator
+from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, Descent, LinearMetricLearner, checked_n_components, few_threads
 from evidentia.metric._full_metric import Problem, ascend, metric_root, normalised, projector, whitened
@@ -104,7 +106,7 @@ class DMLEig(LinearMetricLearner):
         max_pairs: int = 10_000,
         max_iter: int = 1000,
         tol: float = 1e-3,
-        random_state: Any = None,
+        random_state: Seed = None,
     ):
         self.n_components = n_components
         self.smoothing = smoothing
@@ -114,7 +116,7 @@ class DMLEig(LinearMetricLearner):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> DMLEig:
+    def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None) -> Self:
         """Learn the metric from pairs of both kinds.
 
         Parameters
@@ -126,6 +128,11 @@ class DMLEig(LinearMetricLearner):
         constraints : Constraints, optional
             Instead of ``y``: pairs of rows of X. Cannot-links of identical objects are left out, with a warning.
         """
+        with draft_of(self) as draft:
+            draft._learn(X, y, constraints)
+        return self
+
+    def _learn(self, X: TableLike, y: ArrayLike, constraints: Constraints | None) -> None:
         data = self._checked_objects(X, reset=True)
         q = checked_n_components(self.n_components, data.shape[1], f"n_features={data.shape[1]}")
         pairs = known_pairs("DMLEig", data, y, constraints, self.max_pairs, generator(self.random_state))
@@ -137,7 +144,7 @@ class DMLEig(LinearMetricLearner):
                 f"{(~different).sum()} cannot-links join identical objects, which no metric can separate; "
                 "they are left out",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
             U = U[different]
         self.smoothing_ = float(self.smoothing * np.vdot(U, U) / U.size)
@@ -146,7 +153,6 @@ class DMLEig(LinearMetricLearner):
         self.metric_matrix_ = coordinates.metric(normalised(run.unknowns))
         self.components_ = metric_root(self.metric_matrix_, q).astype(data.dtype)
         self._set_descent(run)
-        return self
 
     def _ascent(self, U: np.ndarray) -> Descent:
         """One ascent for each degree of smoothing, from strong to the last."""

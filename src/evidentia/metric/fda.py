@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
+from evidentia._types import ArrayLike, TableLike
 from evidentia.metric._base import LinearMetricLearner, checked_n_components, signed_rows
 from evidentia.metric._fisher import between_root, class_deviations, fisher_directions
 from evidentia.metric._supervision import known_classes
@@ -69,7 +71,7 @@ class FDA(LinearMetricLearner):
         self.n_components = n_components
         self.regularization = regularization
 
-    def fit(self, X: Any, y: Any = None, *, constraints: None = None) -> FDA:
+    def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: None = None) -> Self:
         """Learn the features from labels.
 
         Parameters
@@ -81,6 +83,11 @@ class FDA(LinearMetricLearner):
         constraints : None
             Refused: this method learns from labels.
         """
+        with draft_of(self) as draft:
+            draft._learn(X, y, constraints)
+        return self
+
+    def _learn(self, X: TableLike, y: ArrayLike, constraints: None) -> None:
         data = self._checked_objects(X, reset=True)
         classes = known_classes("FDA", data, y, constraints)
         n_classes, n_features = len(classes.names), data.shape[1]
@@ -96,4 +103,3 @@ class FDA(LinearMetricLearner):
         self.eigenvalues_ = eigenvalues
         self.objective_ = float(eigenvalues.sum())
         self.classes_ = classes.names
-        return self

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
+from evidentia._types import ArrayLike, TableLike
 from evidentia.metric._base import checked_n_components, signed_rows
 from evidentia.metric._fisher import between_root, class_deviations, fisher_directions
 from evidentia.metric._kernels import KERNEL_RULES, KernelMetricLearner
@@ -96,7 +98,7 @@ class KFDA(KernelMetricLearner):
         self.gamma = gamma
         self.regularization = regularization
 
-    def fit(self, X: Any, y: Any = None, *, constraints: None = None) -> KFDA:
+    def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: None = None) -> Self:
         """Learn the features from labels.
 
         Parameters
@@ -108,6 +110,11 @@ class KFDA(KernelMetricLearner):
         constraints : None
             Refused: this method learns from labels.
         """
+        with draft_of(self) as draft:
+            draft._learn(X, y, constraints)
+        return self
+
+    def _learn(self, X: TableLike, y: ArrayLike, constraints: None) -> None:
         data = self._checked_objects(X, reset=True)
         classes = known_classes("KFDA", data, y, constraints)
         n_classes = len(classes.names)
@@ -121,4 +128,3 @@ class KFDA(KernelMetricLearner):
         self.eigenvalues_ = eigenvalues
         self.objective_ = float(eigenvalues.sum())
         self.classes_ = classes.names
-        return self

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia._random import generator
+from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, checked_n_components, few_threads
 from evidentia.metric._kernels import KERNEL_RULES, KernelMetricLearner
@@ -119,7 +121,7 @@ class KPCCA(KernelMetricLearner):
         max_pairs: int = 10_000,
         max_iter: int = 1000,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: Seed = None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -133,7 +135,7 @@ class KPCCA(KernelMetricLearner):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> KPCCA:
+    def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None) -> Self:
         """Learn the features from pairs.
 
         Parameters
@@ -145,6 +147,11 @@ class KPCCA(KernelMetricLearner):
         constraints : Constraints, optional
             Instead of ``y``: pairs of rows of X.
         """
+        with draft_of(self) as draft:
+            draft._learn(X, y, constraints)
+        return self
+
+    def _learn(self, X: TableLike, y: ArrayLike, constraints: Constraints | None) -> None:
         data = self._checked_objects(X, reset=True)
         rng = generator(self.random_state)
         pairs = known_pairs("KPCCA", data, y, constraints, self.max_pairs, rng)
@@ -167,7 +174,6 @@ class KPCCA(KernelMetricLearner):
             run = best_descent(loss, starts, self.max_iter, self.tol)
         self._set_support(data, support, run.unknowns @ back)
         self._set_descent(run)
-        return self
 
 
 def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

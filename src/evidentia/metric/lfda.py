@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Self
 
 import numpy as np
 from scipy import linalg
 from sklearn.metrics.pairwise import euclidean_distances
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
+from evidentia._types import ArrayLike, TableLike
 from evidentia.metric._base import LinearMetricLearner, checked_n_components, signed_rows
 from evidentia.metric._fisher import ridged, unit_within
 from evidentia.metric._supervision import Classes, known_classes
@@ -88,7 +90,7 @@ class LFDA(LinearMetricLearner):
         self.embedding = embedding
         self.regularization = regularization
 
-    def fit(self, X: Any, y: Any = None, *, constraints: None = None) -> LFDA:
+    def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: None = None) -> Self:
         """Learn the features from labels.
 
         Parameters
@@ -100,6 +102,11 @@ class LFDA(LinearMetricLearner):
         constraints : None
             Refused: this method learns from labels.
         """
+        with draft_of(self) as draft:
+            draft._learn(X, y, constraints)
+        return self
+
+    def _learn(self, X: TableLike, y: ArrayLike, constraints: None) -> None:
         data = self._checked_objects(X, reset=True)
         classes = known_classes("LFDA", data, y, constraints)
         q = checked_n_components(self.n_components, data.shape[1], f"n_features={data.shape[1]}")
@@ -115,7 +122,6 @@ class LFDA(LinearMetricLearner):
         self.eigenvalues_ = eigenvalues
         self.objective_ = float(eigenvalues.sum())
         self.classes_ = classes.names
-        return self
 
     def _leading(self, within: np.ndarray, between: np.ndarray, q: int) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues and (q, d) eigenvectors of S_b v = lambda (S_w + ridge) v, those without separation left out."""
@@ -135,7 +141,7 @@ class LFDA(LinearMetricLearner):
             warnings.warn(
                 f"n_components={q} features were asked for, but the classes are separated in {kept.sum()} only",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return eigenvalues[kept], unit_within(vectors[kept], within, regular)
 

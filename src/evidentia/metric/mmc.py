@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia._random import generator
+from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, LinearMetricLearner, checked_n_components, few_threads
 from evidentia.metric._full_metric import Problem, ascend, metric_root, normalised, projector, whitened
@@ -95,7 +97,7 @@ class MMC(LinearMetricLearner):
         max_pairs: int = 10_000,
         max_iter: int = 1000,
         tol: float = 1e-3,
-        random_state: Any = None,
+        random_state: Seed = None,
     ):
         self.n_components = n_components
         self.diagonal = diagonal
@@ -105,7 +107,7 @@ class MMC(LinearMetricLearner):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> MMC:
+    def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None) -> Self:
         """Learn the metric from pairs of both kinds.
 
         Parameters
@@ -117,6 +119,11 @@ class MMC(LinearMetricLearner):
         constraints : Constraints, optional
             Instead of ``y``: pairs of rows of X.
         """
+        with draft_of(self) as draft:
+            draft._learn(X, y, constraints)
+        return self
+
+    def _learn(self, X: TableLike, y: ArrayLike, constraints: Constraints | None) -> None:
         data = self._checked_objects(X, reset=True)
         d = data.shape[1]
         q = checked_n_components(self.n_components, d, f"n_features={d}")
@@ -135,7 +142,6 @@ class MMC(LinearMetricLearner):
         self.metric_matrix_ = coordinates.metric(B)
         self.components_ = metric_root(self.metric_matrix_, q).astype(data.dtype)
         self._set_descent(run)
-        return self
 
 
 def _matrix_problem(U: np.ndarray) -> Problem:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia._random import generator
+from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, LinearMetricLearner, checked_n_components, few_threads
 from evidentia.metric._pair_loss import PairLoss, best_descent, given_map, starting_maps, warn_one_kind
@@ -95,7 +97,7 @@ class PCCA(LinearMetricLearner):
         max_pairs: int = 10_000,
         max_iter: int = 1000,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Seed = None,
     ):
         self.n_components = n_components
         self.beta = beta
@@ -107,7 +109,7 @@ class PCCA(LinearMetricLearner):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> PCCA:
+    def fit(self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None) -> Self:
         """Learn the features from pairs.
 
         Parameters
@@ -119,6 +121,11 @@ class PCCA(LinearMetricLearner):
         constraints : Constraints, optional
             Instead of ``y``: pairs of rows of X.
         """
+        with draft_of(self) as draft:
+            draft._learn(X, y, constraints)
+        return self
+
+    def _learn(self, X: TableLike, y: ArrayLike, constraints: Constraints | None) -> None:
         data = self._checked_objects(X, reset=True)
         q = checked_n_components(self.n_components, data.shape[1], f"n_features={data.shape[1]}")
         rng = generator(self.random_state)
@@ -134,4 +141,3 @@ class PCCA(LinearMetricLearner):
             run = best_descent(loss, starts, self.max_iter, self.tol)
         self.components_ = run.unknowns.astype(data.dtype)
         self._set_descent(run)
-        return self

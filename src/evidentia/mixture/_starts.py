@@ -14,7 +14,7 @@ from evidentia.mixture.hierarchical import MergeTree, merge_tree
 __all__ = ["Start", "Starts", "TREE_LIMIT"]
 
 TREE_LIMIT = 2000  # objects in a tree of merges, which is quadratic; beyond, a sample of that size
-_CRITERION = {"hierarchical": "VVV", "ward": "EII"}
+_TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,17 +61,17 @@ class Starts:
             return [Start(np.ones((len(self.data), 1)))]
         if self.init == "k-means":
             return [Start(one_hot(labels, n_components)) for labels in self._k_means(n_components)]
-        tree, sample = self._merge_tree(_CRITERION[self.init])
+        tree, sample = self._merge_tree(_TREE_MODEL[self.init])
         return [Start(one_hot(tree.labels(n_components), n_components), sample)]
 
-    def _merge_tree(self, criterion: str) -> tuple[MergeTree, np.ndarray | None]:
+    def _merge_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
         if self._tree is None:
             rows = self._sampled_rows()
             if rows is None:
-                self._tree = merge_tree(self.data, criterion=criterion, sample_weight=self.weights), None
+                self._tree = merge_tree(self.data, model=model, sample_weight=self.weights), None
             else:
                 sample = self.data[rows]
-                self._tree = merge_tree(sample, criterion=criterion), sample
+                self._tree = merge_tree(sample, model=model), sample
         return self._tree
 
     def _sampled_rows(self) -> np.ndarray | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
 from evidentia._tables import object_weights
 from evidentia.mixture._starts import Starts
@@ -68,8 +69,8 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         onto a point or a plane. With 0 the estimates are those of maximum likelihood, and a collapse is reported.
     random_state : int, RandomState, Generator or None
         For k-means and for samples.
-    n_jobs : int or None
-        Threads for several models; None and -1 use all processors. The result does not depend on it.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
     Attributes
     ----------
@@ -150,7 +151,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         max_iter: int = 1000,
         reg_covar: float = 0.0,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
     ):
         self.n_components = n_components
         self.model = model
@@ -164,7 +165,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
 
     # ---- fitting --------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ParsimoniousGaussianMixture:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate the mixture, and choose number of components and model where several are allowed.
 
         Parameters
@@ -175,6 +176,11 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
             An object of weight 2 counts as two, one of weight 0 not at all (a bootstrap sample is a vector of
             weights).
         """
+        with draft_of(self) as draft:
+            draft._estimate(X, sample_weight)
+        return self
+
+    def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
         data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         weights = object_weights(sample_weight, len(data))
@@ -189,7 +195,6 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         results = {c: results[c] for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
         self._choose(results, total, len(used))
-        return self
 
     def _candidates(self, given: int | None, used: np.ndarray) -> tuple[list[tuple[int, str]], int]:
         """All pairs of a number of components and a model, the simplest first; how many objects differ (at least)."""
@@ -270,7 +275,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; "
                 "increase max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     # ---- use ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from evidentia.mixture import _agglomeration as kernel
 
 __all__ = ["MergeTree", "merge_tree"]
 
-_CRITERIA = ("EII", "VII", "VVV")
+_MODELS = ("EII", "VII", "VVV")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class MergeTree:
         return of_points[self.point_of]
 
 
-def merge_tree(X: Any, *, criterion: str = "VVV", sample_weight: Any = None, sphere: bool = True) -> MergeTree:
+def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True) -> MergeTree:
     """Merge, again and again, the two clusters whose union lowers a Gaussian classification likelihood least.
 
     Time and memory are quadratic in the number of different objects: meant for a few thousand of them.
@@ -51,7 +51,7 @@ def merge_tree(X: Any, *, criterion: str = "VVV", sample_weight: Any = None, sph
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-    criterion : {"VVV", "VII", "EII"}, default="VVV"
+    model : {"VVV", "VII", "EII"}, default="VVV"
         Covariance model of the likelihood: free, spherical, or spherical with one volume (the method of Ward).
     sample_weight : array-like of shape (n_samples,), optional
         An object of weight 2 counts as two, one of weight 0 not at all.
@@ -75,8 +75,8 @@ def merge_tree(X: Any, *, criterion: str = "VVV", sample_weight: Any = None, sph
     >>> tree.labels(3)
     array([0, 0, 1, 1, 2])
     """
-    if criterion not in _CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(_CRITERIA)}, got {criterion!r}")
+    if model not in _MODELS:
+        raise ValueError(f"model must be one of {', '.join(_MODELS)}, got {model!r}")
     data = np.asarray(X, dtype=np.float64)
     weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     used = np.flatnonzero(weights > 0)
@@ -88,7 +88,7 @@ def merge_tree(X: Any, *, criterion: str = "VVV", sample_weight: Any = None, sph
         points = _sphered(points, sizes)
     gaps = points - np.average(points, axis=0, weights=sizes)
     alpha = float(sizes @ (gaps * gaps).sum(axis=1)) / (sizes.sum() * max(points.shape[1], 1))
-    code = {"EII": kernel.EII, "VII": kernel.VII, "VVV": kernel.VVV}[criterion]
+    code = {"EII": kernel.EII, "VII": kernel.VII, "VVV": kernel.VVV}[model]
     merges = kernel.agglomerate(np.ascontiguousarray(points), sizes, code, max(alpha, np.finfo(float).tiny))
     point_of = np.full(len(data), -1)
     point_of[used] = inverse

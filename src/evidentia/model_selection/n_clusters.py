@@ -8,13 +8,13 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from evidentia._random import seed_number
 from evidentia.belief import FocalSets
+from evidentia.optimize.blocks import n_threads
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ class NClustersCurve:
         columns = {"nonspecificity": self.nonspecificity, "objective": self.objective, "converged": self.converged}
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the curve (see `evidentia.plot.NonspecificityDisplay`)."""
         from evidentia.plot import NonspecificityDisplay  # a view of this value, imported when looked at
 
-        return NonspecificityDisplay.from_curve(self, ax, **options)
+        return NonspecificityDisplay.from_curve(self, ax=ax, **options)
 
     def __len__(self) -> int:
         return len(self.n_clusters)
@@ -89,7 +89,7 @@ def n_clusters_curve(
     X: Any,
     n_clusters: Iterable[int] = range(2, 11),
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     verbose: int = 0,
     return_estimators: bool = False,
     **fit_params: Any,
@@ -117,9 +117,9 @@ def n_clusters_curve(
         What ``estimator.fit`` takes.
     n_clusters : iterable of int, default=range(2, 11)
         Candidates, different, from 2 to the number of objects; in any order.
-    n_jobs : int or None
-        Candidates fitted at the same time, in processes; None means 1. With several, each estimator works with
-        ``n_jobs=1``. The result does not depend on it.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. They share
+        the candidates; each estimator then works with ``n_jobs=1``. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar.
     return_estimators : bool, default=False
@@ -156,11 +156,11 @@ def n_clusters_curve(
     """
     candidates = _checked_candidates(n_clusters, _num_samples(X))
     models = _models(estimator, candidates)
-    parallel = len(candidates) > 1 and effective_n_jobs(n_jobs) > 1
+    threads = n_threads(n_jobs) if len(candidates) > 1 else 1
     # nested pools of threads would compete for the same processors, and nested bars for the same line
-    inside = {"verbose": 0, **({"n_jobs": 1} if parallel else {})}
+    inside = {"verbose": 0, **({"n_jobs": 1} if threads > 1 else {})}
     jobs = (delayed(_fit)(model, inside, X, fit_params, return_estimators) for model in models)
-    results = Parallel(n_jobs=n_jobs if parallel else 1, return_as="generator")(jobs)
+    results = Parallel(n_jobs=threads, prefer="threads", return_as="generator")(jobs)
     fits = list(_with_progress(results, len(models), type(estimator).__name__) if verbose else results)
     partitions, objectives, converged, fitted = map(list, zip(*fits, strict=True))
     return NClustersCurve(

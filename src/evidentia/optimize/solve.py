@@ -68,7 +68,7 @@ def solve_simplex_qp(
 
 
 def solve_simplex_qp_batch(
-    H: ArrayLike, G: ArrayLike, X0: ArrayLike | None = None, *, n_jobs: int | None = None
+    H: ArrayLike, G: ArrayLike, X0: ArrayLike | None = None, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """Minimise 1/2 x'Hx + g'x over the probability simplex for every row g of G, with one Hessian for all.
 
@@ -80,8 +80,8 @@ def solve_simplex_qp_batch(
         One linear term a row.
     X0 : array-like of shape (n, f), optional
         Starting points on the simplex, one a row; by default each row starts from its best vertex.
-    n_jobs : int, optional
-        Threads to split the rows over, one a processor by default. The result does not depend on it.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
     Returns
     -------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from evidentia._random import generator
 from evidentia.belief import FocalSets
+from evidentia.belief.combination import NORMALIZATIONS
 from evidentia.partition.credal_partition import CredalPartition, as_credal_partition
 from evidentia.partition.relational import pair_forms, sample_pairs
 
@@ -35,7 +35,7 @@ def combine_partitions(
     n_init: int = 5,
     max_iter: int = 200,
     tol: float = 1e-6,
-    n_pairs: int | str = "auto",
+    n_partners: int | str = "auto",
     random_state: Any = None,
 ) -> CredalPartition:
     """Combine partitions of the same objects into one credal partition.
@@ -62,8 +62,8 @@ def combine_partitions(
         Sweeps over the objects.
     tol : float
         Relative gain of the index that ends the sweeps.
-    n_pairs : int or "auto"
-        Pairs per object that are looked at; "auto": all up to 500 objects, 200 beyond, so that the cost is linear.
+    n_partners : int or "auto"
+        Partners of each object; "auto": all up to 500 objects, 200 beyond, so that the cost is linear.
     random_state : int, RandomState, Generator or None
 
     Returns
@@ -84,10 +84,10 @@ def combine_partitions(
     sources = [as_credal_partition(p) for p in partitions]
     family = _checked(sources, rule, n_clusters, focal_sets, normalization, n_init)
     if rule != "conjunctive":
-        sources = [CredalPartition(_quietly_normalized(p, normalization)) for p in sources]
+        sources = [_normalized(p, normalization) for p in sources]
     rng = generator(random_state)
     n = len(sources[0])
-    pairs = _chosen_pairs(n, n_pairs, rng)
+    pairs = _chosen_pairs(n, n_partners, rng)
     relation = combine_relations([p.relational().of(pairs) for p in sources], rule)
     problem = _Recovery(pairs, relation, family, n)
     starts = [m for _, m in zip(range(n_init), _starts(sources, rule, family, n, rng), strict=False)]
@@ -229,16 +229,16 @@ def _from_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray
     return hard + 0.1 / len(family)
 
 
-def _quietly_normalized(partition: CredalPartition, method: str):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return partition.normalize(method)
+def _normalized(partition: CredalPartition, rule: str) -> CredalPartition:
+    """Without mass on the empty set; an object that has nothing else becomes vacuous, without a word."""
+    moved = NORMALIZATIONS[rule](partition.masses, partition.focal_sets)
+    return CredalPartition(*moved, partition.index, frame=partition.frame)
 
 
-def _chosen_pairs(n: int, n_pairs: int | str, rng: np.random.Generator) -> np.ndarray:
-    per_object = (n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT) if n_pairs == "auto" else n_pairs
+def _chosen_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
+    per_object = (n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT) if n_partners == "auto" else n_partners
     if isinstance(per_object, bool) or not isinstance(per_object, int | np.integer) or per_object < 1:
-        raise ValueError(f"n_pairs must be an integer of at least 1 or 'auto', got {n_pairs!r}")
+        raise ValueError(f"n_partners must be an integer of at least 1 or 'auto', got {n_partners!r}")
     if per_object >= (n - 1) / 2:
         return np.column_stack(np.triu_indices(n, 1))
     # a random cycle keeps the graph of pairs connected: parts of it would number their clusters as they like
@@ -256,7 +256,7 @@ def _checked(sources, rule, n_clusters, focal_sets, normalization, n_init) -> Fo
         raise ValueError("combining partitions needs at least two objects")
     if rule not in _RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, _RULES))}, got {rule!r}")
-    if normalization not in ("dempster", "yager"):
+    if normalization not in NORMALIZATIONS:
         raise ValueError(f"normalization must be 'dempster' or 'yager', got {normalization!r}")
     if n_init < 1:
         raise ValueError(f"n_init must be at least 1, got {n_init}")

@@ -102,15 +102,15 @@ class CredalPartition(MassFunctions):
         """Cluster of largest plausibility, 0..c-1; ties go to the lowest number."""
         return self.hard()
 
-    def hard(self, criterion: str = "plausibility") -> np.ndarray:
+    def hard(self, rule: str = "plausibility") -> np.ndarray:
         """Cluster of largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
-        if criterion == "plausibility":
+        if rule == "plausibility":
             return self.contour.argmax(axis=1)
-        if criterion == "belief":
+        if rule == "belief":
             return self.singleton_belief.argmax(axis=1)
-        if criterion == "pignistic":
+        if rule == "pignistic":
             return self.pignistic(normalized=False).argmax(axis=1)
-        raise ValueError(f"criterion must be 'plausibility', 'belief' or 'pignistic', got {criterion!r}")
+        raise ValueError(f"rule must be 'plausibility', 'belief' or 'pignistic', got {rule!r}")
 
     @cached_property
     def labels_with_outliers(self) -> np.ndarray:
@@ -119,13 +119,13 @@ class CredalPartition(MassFunctions):
         labels[self.outliers] = -1
         return labels
 
-    def fuzzy(self, method: str = "plausibility") -> np.ndarray:
-        """(n, c) memberships summing to one: normalised plausibilities, or ``method="pignistic"``."""
-        if method == "plausibility":
+    def fuzzy(self, rule: str = "plausibility") -> np.ndarray:
+        """(n, c) memberships summing to one: normalised plausibilities, or ``rule="pignistic"``."""
+        if rule == "plausibility":
             return self.plausibility_transform()
-        if method == "pignistic":
+        if rule == "pignistic":
             return self.pignistic()
-        raise ValueError(f"method must be 'plausibility' or 'pignistic', got {method!r}")
+        raise ValueError(f"rule must be 'plausibility' or 'pignistic', got {rule!r}")
 
     def possibilistic(self, *, normalized: bool = False) -> np.ndarray:
         """(n, c) plausibilities of the clusters; divided by 1 - m(empty set) if normalised."""
@@ -196,7 +196,7 @@ class CredalPartition(MassFunctions):
         """Clusters, certain, ambiguous and outlying objects, as a table a person reads."""
         from evidentia.partition.summary import PartitionSummary
 
-        return PartitionSummary.of(self)
+        return PartitionSummary.of(self, self.best_set, self.nonspecificity_index())
 
     # ---- showing --------------------------------------------------------------------------------------------------
 

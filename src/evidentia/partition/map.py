@@ -38,7 +38,7 @@ def map_of_partitions(
     partitions: Sequence[Any],
     names: Sequence[str] | None = None,
     *,
-    method: str = "smacof",
+    rule: str = "smacof",
     distance: str = "jousselme",
     n_pairs: int | str | None = "auto",
     random_state: Any = 0,
@@ -50,7 +50,7 @@ def map_of_partitions(
     partitions : sequence of CredalPartition or hard labels
         Of the same objects.
     names : sequence of str, optional
-    method : {"smacof", "classical"}
+    rule : {"smacof", "classical"}
         "smacof" starts from the classical solution and lowers its stress.
     distance, n_pairs, random_state
         As in `credal_rand_index`; the same sampled pairs serve all comparisons.
@@ -66,8 +66,8 @@ def map_of_partitions(
     """
     if len(partitions) < 2:
         raise ValueError(f"partitions must hold at least two partitions, got {len(partitions)}")
-    if method not in ("smacof", "classical"):
-        raise ValueError(f"method must be 'smacof' or 'classical', got {method!r}")
+    if rule not in ("smacof", "classical"):
+        raise ValueError(f"rule must be 'smacof' or 'classical', got {rule!r}")
     labels = [str(k) for k in (range(len(partitions)) if names is None else names)]
     if len(labels) != len(partitions):
         raise ValueError(f"names must hold {len(partitions)} names, got {len(labels)}")
@@ -80,7 +80,7 @@ def map_of_partitions(
             )
             d[i, j] = d[j, i] = max(0.0, 1 - index)
     xy = _classical_scaling(d)
-    if method == "smacof" and len(d) > 2 and d.any():
+    if rule == "smacof" and len(d) > 2 and d.any():
         from sklearn.manifold import smacof
 
         # metric scaling from the classical picture: one deterministic start

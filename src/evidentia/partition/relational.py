@@ -7,15 +7,12 @@ combines partitions goes through it (Denoeux, Li and Sriboonchitta, 2018).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from evidentia._random import generator
-from evidentia.belief import FocalSets
-
-if TYPE_CHECKING:
-    from evidentia.partition.credal_partition import CredalPartition
+from evidentia.belief import FocalSets, MassFunctions
 
 __all__ = ["RelationalPartition", "pair_forms", "sample_pairs", "checked_pairs"]
 
@@ -54,7 +51,7 @@ class RelationalPartition:
     array([[0.3 , 0.43, 0.13, 0.14]])
     """
 
-    def __init__(self, partition: CredalPartition, pairs: Any = None):
+    def __init__(self, partition: MassFunctions, pairs: Any = None):
         self.partition = partition
         self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
         self._pairs = None if pairs is None else checked_pairs(pairs, len(partition))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia.belief import MassFunctions
+
 if TYPE_CHECKING:
     import pandas as pd
-
-    from evidentia.partition.credal_partition import CredalPartition
 
 __all__ = ["PartitionSummary"]
 
@@ -47,10 +47,10 @@ class PartitionSummary:
     nonspecificity: float
 
     @classmethod
-    def of(cls, partition: CredalPartition) -> PartitionSummary:
-        """Summarise a partition by its sets of largest mass."""
+    def of(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
+        """Summarise a partition by its sets of largest mass, given by their positions in the family."""
         size = partition.focal_sets.cardinality
-        count = np.bincount(partition.best_set, minlength=len(size))
+        count = np.bincount(best_set, minlength=len(size))
         sets = list(partition.focal_sets)
         certain = np.zeros(partition.n_clusters, dtype=int)
         possible = np.zeros(partition.n_clusters, dtype=int)
@@ -73,8 +73,8 @@ class PartitionSummary:
             possible=possible,
             typical=typical,
             ambiguous=between,
-            outliers=[name(i) for i in partition.outliers],
-            nonspecificity=partition.nonspecificity_index(),
+            outliers=[name(i) for i in np.flatnonzero(size[best_set] == 0)],
+            nonspecificity=nonspecificity,
         )
 
     def to_frame(self) -> pd.DataFrame:

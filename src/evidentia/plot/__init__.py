@@ -4,12 +4,13 @@ Each display has class methods that compute (``from_partition``, ``from_estimato
 draws; what it drew is kept in public attributes, so that the same data can be drawn another way.
 """
 
-from evidentia.plot.calibration import CalibrationDisplay, PairProbabilityDisplay
+from evidentia.plot.calibration import CalibrationDisplay
 from evidentia.plot.convergence import ConvergenceDisplay
 from evidentia.plot.credal_partition import CredalPartitionDisplay
 from evidentia.plot.delta_bel import DeltaBelDisplay
 from evidentia.plot.mass_contour import MassContourDisplay
 from evidentia.plot.nonspecificity import NonspecificityDisplay
+from evidentia.plot.pair_probability import PairProbabilityDisplay
 from evidentia.plot.partition_map import PartitionMapDisplay
 from evidentia.plot.rejection import RejectionCurve, RejectionCurveDisplay
 from evidentia.plot.shepard import ShepardDisplay

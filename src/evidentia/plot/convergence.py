@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from evidentia.plot._canvas import GREY, axes_to_draw_on, quiet_frame
-from evidentia.plot._colors import cluster_colors
+from evidentia.plot._drawing.arguments import named_estimators
+from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
+from evidentia.plot._drawing.colors import cluster_colors
 
 __all__ = ["ConvergenceDisplay"]
 
@@ -91,13 +92,7 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        if isinstance(estimator, Mapping):
-            if names is not None:
-                raise ValueError("names must be None when the estimators come with their names in a mapping")
-            named = {str(name): one for name, one in estimator.items()}
-        else:
-            several = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-            named = dict(zip(names_of_estimators(several, names), several, strict=True))
+        named = named_estimators(estimator, names)
         histories = {name: _history(one) for name, one in named.items()}
         converged = {name: getattr(one, "converged_", True) for name, one in named.items()}
         validation = {name: getattr(one, "validation_history_", ()) for name, one in named.items()}
@@ -109,12 +104,12 @@ class ConvergenceDisplay:
             if start is not None
         }
         display = cls(histories=histories, converged=converged, validation=validation, references=references)
-        return display.plot(ax, **options)
+        return display.plot(ax=ax, **options)
 
     def plot(
         self,
-        ax: Any = None,
         *,
+        ax: Any = None,
         quantity: str = "objective",
         scale: str = "auto",
         colors: Sequence[Any] | None = None,
@@ -234,15 +229,3 @@ def _history(estimator: Any) -> Any:
     if not hasattr(estimator, "history_"):
         raise TypeError(f"estimator must have the attribute history_, got {type(estimator).__name__}")
     return estimator.history_
-
-
-def names_of_estimators(estimators: Sequence[Any], names: Sequence[str] | None) -> list[str]:
-    """The names given, or the names of the classes, numbered where they repeat."""
-    if names is not None:
-        if len(names) != len(estimators) or len(set(names)) != len(names):
-            raise ValueError(f"names must hold {len(estimators)} different names, got {list(names)}")
-        return [str(name) for name in names]
-    classes = [type(one).__name__ for one in estimators]
-    return [
-        name if classes.count(name) == 1 else f"{name} {classes[:i].count(name) + 1}" for i, name in enumerate(classes)
-    ]

@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from evidentia.plot._canvas import GREY, INK, axes_to_draw_on, quiet_frame
-from evidentia.plot._colors import cluster_colors
-from evidentia.plot._labels import place_labels
+from evidentia.plot._drawing.arguments import finite_numbers
+from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
+from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.labels import place_labels
 
 __all__ = ["DeltaBelDisplay"]
 
@@ -70,8 +71,8 @@ class DeltaBelDisplay:
         min_delta: float | None = None,
         min_prominence: float | None = None,
     ):
-        self.belief = _numbers(belief, "belief")
-        self.delta = _numbers(delta, "delta")
+        self.belief = finite_numbers(belief, "belief")
+        self.delta = finite_numbers(delta, "delta")
         if len(self.delta) != len(self.belief):
             raise ValueError(f"delta must hold {len(self.belief)} numbers, one for each belief, got {len(self.delta)}")
         self.peaks = np.asarray(peaks, dtype=np.intp).reshape(-1)
@@ -83,7 +84,7 @@ class DeltaBelDisplay:
         self.min_belief, self.min_delta, self.min_prominence = min_belief, min_delta, min_prominence
 
     @classmethod
-    def from_estimator(cls, estimator: Any, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
         """Draw what an estimator found.
 
         Parameters
@@ -113,12 +114,12 @@ class DeltaBelDisplay:
             min_delta=getattr(estimator, "min_delta_", None) or None,  # 0 is no threshold
             min_prominence=getattr(estimator, "min_prominence_", None) or None,
         )
-        return display.plot(ax, **options)
+        return display.plot(ax=ax, **options)
 
     def plot(
         self,
-        ax: Any = None,
         *,
+        ax: Any = None,
         colors: Any = None,
         marker_size: float = 14.0,
         labels: bool | str = "auto",
@@ -211,10 +212,3 @@ class DeltaBelDisplay:
         self.ax_.set_ylabel("δ: distance to the nearest object of higher belief")
         if title is not None:
             self.ax_.set_title(title)
-
-
-def _numbers(values: Any, name: str) -> np.ndarray:
-    array = np.asarray(values, dtype=float)
-    if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
-    return array

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from evidentia.plot._canvas import GREY, INK, axes_to_draw_on, quiet_frame
-from evidentia.plot._colors import PALETTE
+from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
+from evidentia.plot._drawing.colors import PALETTE
 
 __all__ = ["NonspecificityDisplay"]
 
@@ -69,7 +69,7 @@ class NonspecificityDisplay:
         self.best = int(self.n_clusters[self.nonspecificity.argmin()])
 
     @classmethod
-    def from_curve(cls, curve: Any, ax: Any = None, **options: Any) -> Self:
+    def from_curve(cls, curve: Any, *, ax: Any = None, **options: Any) -> Self:
         """Draw what `evidentia.model_selection.n_clusters_curve` found.
 
         Parameters
@@ -91,12 +91,12 @@ class NonspecificityDisplay:
             nonspecificity=curve.nonspecificity,
             converged=getattr(curve, "converged", None),
         )
-        return display.plot(ax, **options)
+        return display.plot(ax=ax, **options)
 
     def plot(
         self,
-        ax: Any = None,
         *,
+        ax: Any = None,
         color: Any = PALETTE[0],
         mark_best: bool = True,
         label: str | None = None,

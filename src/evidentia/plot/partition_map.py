@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia.partition.map import PartitionMap, map_of_partitions
-from evidentia.plot._canvas import GREY, INK, axes_to_draw_on, quiet_frame
-from evidentia.plot._colors import cluster_colors
-from evidentia.plot._labels import place_labels
+from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
+from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.labels import place_labels
 
 __all__ = ["PartitionMapDisplay"]
 
@@ -68,7 +68,7 @@ class PartitionMapDisplay:
         partitions: Sequence[Any] | Mapping[str, Any],
         names: Sequence[str] | None = None,
         *,
-        method: str = "smacof",
+        rule: str = "smacof",
         distance: str = "jousselme",
         n_pairs: int | str | None = "auto",
         random_state: Any = 0,
@@ -83,7 +83,7 @@ class PartitionMapDisplay:
             Of the same objects.
         names : sequence of str, optional
             Names of the partitions of a sequence; their positions by default.
-        method, distance, n_pairs, random_state
+        rule, distance, n_pairs, random_state
             As in `evidentia.partition.map_of_partitions`.
         ax : Matplotlib axes, optional
             Where to draw; on a new figure by default.
@@ -99,7 +99,7 @@ class PartitionMapDisplay:
                 raise ValueError("names must be None when the partitions come with their names in a mapping")
             names, partitions = [str(name) for name in partitions], list(partitions.values())
         drawn = map_of_partitions(
-            partitions, names, method=method, distance=distance, n_pairs=n_pairs, random_state=random_state
+            partitions, names, rule=rule, distance=distance, n_pairs=n_pairs, random_state=random_state
         )
         return cls.from_map(drawn, ax=ax, **options)
 
@@ -112,12 +112,12 @@ class PartitionMapDisplay:
             stress=partition_map.stress,
             dissimilarity=partition_map.dissimilarity,
         )
-        return display.plot(ax, **options)
+        return display.plot(ax=ax, **options)
 
     def plot(
         self,
-        ax: Any = None,
         *,
+        ax: Any = None,
         colors: Sequence[Any] | None = None,
         marker_size: float = 55.0,
         labels: bool = True,

@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia.belief import MassFunctions
-from evidentia.belief.decisions import SINGLE_RULES, expected_losses
-from evidentia.plot._canvas import GREY, axes_to_draw_on, quiet_frame
-from evidentia.plot._colors import cluster_colors
+from evidentia.belief.decisions import SINGLE_RULES
+from evidentia.plot._drawing.arguments import named_estimators
+from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
+from evidentia.plot._drawing.colors import cluster_colors
 
 __all__ = ["RejectionCurveDisplay", "RejectionCurve"]
 
@@ -143,17 +144,9 @@ class RejectionCurveDisplay:
         -------
         RejectionCurveDisplay
         """
-        from evidentia.plot.convergence import names_of_estimators
-
-        if isinstance(estimator, Mapping):
-            if names is not None:
-                raise ValueError("names must be None when the estimators come with their names in a mapping")
-            named = dict(estimator)
-        else:
-            several = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-            named = dict(zip(names_of_estimators(several, names), several, strict=True))
-        curves = {str(name): _curve_of(one, X, y, rule, optimism) for name, one in named.items()}
-        return cls(curves=curves).plot(ax, **options)
+        named = named_estimators(estimator, names)
+        curves = {name: _curve_of(one, X, y, rule, optimism) for name, one in named.items()}
+        return cls(curves=curves).plot(ax=ax, **options)
 
     @classmethod
     def from_masses(
@@ -182,12 +175,12 @@ class RejectionCurveDisplay:
         """
         named = masses if isinstance(masses, Mapping) else {"masses": masses}
         curves = {str(name): _curve_of_masses(one, y, rule, optimism) for name, one in named.items()}
-        return cls(curves=curves).plot(ax, **options)
+        return cls(curves=curves).plot(ax=ax, **options)
 
     def plot(
         self,
-        ax: Any = None,
         *,
+        ax: Any = None,
         colors: Sequence[Any] | None = None,
         legend: bool | str = "auto",
         title: str | None = None,
@@ -248,8 +241,7 @@ def _curve_of_masses(masses: MassFunctions, y: Any, rule: str, optimism: float) 
     if rule not in SINGLE_RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {rule!r}")
     truth = _checked_truth(y, len(masses))
-    known = masses._for_decision()
-    losses = expected_losses(known.masses, known.focal_sets, 1.0 - np.eye(known.n_clusters), rule, optimism)
+    losses = masses.expected_losses(rule, optimism=optimism)
     frame = np.empty(masses.n_clusters, dtype=object)
     frame[:] = masses.frame
     return RejectionCurve.from_losses(frame[losses.argmin(axis=1)] != truth, losses.min(axis=1))

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Self
 
 import numpy as np
 
-from evidentia.plot._canvas import GREY, INK, axes_to_draw_on, quiet_frame
-from evidentia.plot._colors import PALETTE
+from evidentia._types import Seed
+from evidentia.plot._drawing.arguments import finite_numbers
+from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
+from evidentia.plot._drawing.colors import PALETTE
+from evidentia.plot._drawing.pairs import (
+    N_PAIRS,
+    checked_style,
+    draw_density,
+    draw_points,
+    draw_reference,
+)
 
 __all__ = ["ShepardDisplay"]
 
-_MOST_POINTS = 5_000  # pairs, beyond which points would cover each other
-_N_PAIRS = 20_000
 _HEXAGONS = 45  # along the horizontal axis
 _REFERENCE_POINTS = 400
 _SHADES = ("#CFE3F0", PALETTE[0], "#00263D")  # a single pair can still be seen
@@ -65,10 +73,10 @@ class ShepardDisplay:
     """
 
     def __init__(self, *, delta: Any, conflict: Any, dissimilarity: Any = None):
-        self.delta = _numbers(delta, "delta")
-        self.conflict = _numbers(conflict, "conflict", len(self.delta))
+        self.delta = finite_numbers(delta, "delta")
+        self.conflict = finite_numbers(conflict, "conflict", len(self.delta))
         self.dissimilarity = (
-            None if dissimilarity is None else _numbers(dissimilarity, "dissimilarity", len(self.delta))
+            None if dissimilarity is None else finite_numbers(dissimilarity, "dissimilarity", len(self.delta))
         )
         self.root_mean_square = float(np.sqrt(np.mean((self.conflict - self.delta) ** 2)))
 
@@ -76,10 +84,10 @@ class ShepardDisplay:
     def from_estimator(
         cls,
         estimator: Any,
-        ax: Any = None,
         *,
-        n_pairs: int | None = _N_PAIRS,
-        random_state: Any = 0,
+        n_pairs: int | None = N_PAIRS,
+        random_state: Seed = 0,
+        ax: Any = None,
         **options: Any,
     ) -> Self:
         """Draw pairs of the objects that an estimator was fitted to.
@@ -89,12 +97,12 @@ class ShepardDisplay:
         estimator : fitted estimator
             With the method ``shepard(n_pairs, random_state)``, which gives the dissimilarity, delta and conflict of
             sampled pairs.
-        ax : Matplotlib axes, optional
-            Where to draw; on a new figure by default.
         n_pairs : int or None, default=20000
-            Pairs to sample, passed to ``shepard``.
+            Pairs to sample, passed to ``shepard``; None: all that it has.
         random_state : int, RandomState, Generator or None, default=0
             Which pairs.
+        ax : Matplotlib axes, optional
+            Where to draw; on a new figure by default.
         **options
             Passed to `plot`.
 
@@ -104,26 +112,26 @@ class ShepardDisplay:
         """
         if not callable(getattr(estimator, "shepard", None)):
             raise TypeError(f"estimator must have the method shepard, got {type(estimator).__name__}")
-        pairs = estimator.shepard(n_pairs=n_pairs, random_state=random_state)
+        pairs = estimator.shepard(n_pairs=sys.maxsize if n_pairs is None else n_pairs, random_state=random_state)
         if all(hasattr(pairs, name) for name in ("dissimilarity", "delta", "conflict")):
             dissimilarity, delta, conflict = pairs.dissimilarity, pairs.delta, pairs.conflict
         else:
             dissimilarity, delta, conflict = pairs
-        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(ax, **options)
+        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(ax=ax, **options)
 
     @classmethod
     def from_arrays(
         cls, delta: Any, conflict: Any, dissimilarity: Any = None, *, ax: Any = None, **options: Any
     ) -> Self:
         """Draw given pairs; ``options`` are those of `plot`."""
-        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(ax, **options)
+        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(ax=ax, **options)
 
     def plot(
         self,
-        ax: Any = None,
         *,
+        ax: Any = None,
         x: str = "delta",
-        kind: str = "auto",
+        style: str = "auto",
         marker_size: float = 12.0,
         color: Any = PALETTE[0],
         colorbar: bool | str = "auto",
@@ -137,7 +145,7 @@ class ShepardDisplay:
             On a new figure by default.
         x : {"delta", "dissimilarity"}, default="delta"
             Horizontal axis. "dissimilarity": as measured; the line of a perfect fit is then the curve delta = phi(d).
-        kind : {"auto", "points", "density"}, default="auto"
+        style : {"auto", "points", "density"}, default="auto"
             "density": hexagons, darker for more pairs (logarithmic). "auto": points up to 5,000 pairs.
         marker_size : float, default=12
             Area of the points in square points.
@@ -152,14 +160,13 @@ class ShepardDisplay:
         ShepardDisplay
         """
         across = self._across(x)
-        if kind not in ("auto", "points", "density"):
-            raise ValueError(f"kind must be 'auto', 'points' or 'density', got {kind!r}")
-        dense = kind == "density" or (kind == "auto" and len(self.delta) > _MOST_POINTS)
+        drawn_as = checked_style(style, len(self.delta))
+        dense = drawn_as == "density"
         new_figure = ax is None
         self.ax_ = axes_to_draw_on(ax, (5.6, 5) if dense else (5, 5))
         self.figure_ = self.ax_.figure
-        self.points_ = self._draw_density(across) if dense else self._draw_points(across, marker_size, color)
-        self.reference_ = self._draw_reference(x)
+        self.points_ = self._draw_pairs(across, drawn_as, marker_size, color)
+        self.reference_ = draw_reference(self.ax_, *self._reference(x))
         self.colorbar_ = None
         if dense and (new_figure if colorbar == "auto" else colorbar):
             self.colorbar_ = self.figure_.colorbar(self.points_, ax=self.ax_, label="pairs", shrink=0.8)
@@ -175,29 +182,12 @@ class ShepardDisplay:
             raise ValueError("x='dissimilarity' needs the dissimilarities, which were not given")
         return self.dissimilarity
 
-    def _draw_points(self, across: np.ndarray, size: float, color: Any) -> Any:
-        alpha = float(np.clip(20 / np.sqrt(len(across)), 0.25, 0.9))  # overlapping points show how dense they are
-        raster = len(across) > _MOST_POINTS
-        return self.ax_.scatter(
-            across, self.conflict, s=size, color=[color], alpha=alpha, linewidths=0, zorder=2, rasterized=raster
-        )
-
-    def _draw_density(self, across: np.ndarray) -> Any:
-        from matplotlib.colors import LinearSegmentedColormap, LogNorm
-
-        shades = LinearSegmentedColormap.from_list("pairs", _SHADES)
+    def _draw_pairs(self, across: np.ndarray, drawn_as: str, size: float, color: Any) -> Any:
+        if drawn_as == "points":
+            return draw_points(self.ax_, across, self.conflict, size=size, color=color)
         high = max(float(across.max()), 1.0 if across is self.delta else np.finfo(float).tiny)
-        return self.ax_.hexbin(
-            across,
-            self.conflict,
-            gridsize=_HEXAGONS,
-            extent=(min(float(across.min()), 0.0), high, 0.0, 1.0),
-            mincnt=1,
-            norm=LogNorm(vmin=1),
-            cmap=shades,
-            linewidths=0.1,
-            zorder=2,
-        )
+        extent = (min(float(across.min()), 0.0), high, 0.0, 1.0)
+        return draw_density(self.ax_, across, self.conflict, shades=_SHADES, n_hexagons=_HEXAGONS, extent=extent)
 
     def _reference(self, x: str) -> tuple[np.ndarray, np.ndarray]:
         """The diagonal; over the measured dissimilarities, delta along them."""
@@ -207,13 +197,6 @@ class ShepardDisplay:
         order = np.argsort(self.dissimilarity, kind="stable")
         kept = order[np.unique(np.linspace(0, len(order) - 1, _REFERENCE_POINTS).round().astype(int))]
         return self.dissimilarity[kept], self.delta[kept]
-
-    def _draw_reference(self, x: str) -> Any:
-        from matplotlib.patheffects import withStroke
-
-        (line,) = self.ax_.plot(*self._reference(x), color=INK, linewidth=1.1, zorder=3)
-        line.set_path_effects([withStroke(linewidth=3, foreground="white")])  # seen on dark hexagons too
-        return line
 
     def _finish(self, x: str, title: str | None) -> None:
         quiet_frame(self.ax_)
@@ -229,12 +212,3 @@ class ShepardDisplay:
         )
         if title is not None:
             self.ax_.set_title(title)
-
-
-def _numbers(values: Any, name: str, length: int | None = None) -> np.ndarray:
-    array = np.asarray(values, dtype=float)
-    if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
-    if length is not None and len(array) != length:
-        raise ValueError(f"{name} must hold {length} numbers, one for each pair, got {len(array)}")
-    return array

@@ -33,7 +33,7 @@ def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: fl
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D, IdentityTransform
 
-    from evidentia.plot._canvas import INK
+    from evidentia.plot._drawing.canvas import INK
 
     m = len(colors)
     half = 180 / m

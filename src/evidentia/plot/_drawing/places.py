@@ -49,7 +49,7 @@ def like(X: Any, places: np.ndarray) -> Any:
     return type(X)({name: places[:, k] for k, name in enumerate(columns)})
 
 
-def chosen_sets(masses: MassFunctions, sets: Any, kind: str) -> FocalSets:
+def chosen_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
     """The sets asked for, or those worth a panel: single clusters, the empty set, larger sets that hold mass."""
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
@@ -57,7 +57,7 @@ def chosen_sets(masses: MassFunctions, sets: Any, kind: str) -> FocalSets:
             raise ValueError(f"sets must hold at least one set, each only once, got {sets!r}")
         return FocalSets(rows)
     singletons = FocalSets.simple(masses.n_clusters, empty=False, omega=False)
-    if kind != "mass":
+    if quantity != "mass":
         return singletons
     family = masses.focal_sets
     largest = masses.masses.max(axis=0)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["axes_to_draw_on", "quiet_frame", "INK", "GREY"]
+import numpy as np
+
+__all__ = ["axes_to_draw_on", "panels_to_draw_on", "quiet_frame", "INK", "GREY"]
 
 INK = "#222222"
 GREY = "#8A8A8A"
@@ -20,6 +22,24 @@ def axes_to_draw_on(ax: Any, figsize: tuple[float, float]) -> Any:
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=figsize, layout="constrained")[1]
+
+
+def panels_to_draw_on(axes: Any, number: int, columns: int, size: tuple[float, float]) -> list[Any]:
+    """The axes given, as many as asked for, or those of a new figure; ``size`` is that of a panel."""
+    if axes is not None:
+        given = list(np.ravel(np.asarray(axes, dtype=object)))
+        if len(given) != number:
+            raise ValueError(f"axes must hold {number} Matplotlib axes, got {len(given)}")
+        return given
+    import matplotlib.pyplot as plt
+
+    rows = -(-number // columns)
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(size[0] * columns, size[1] * rows), layout="constrained", squeeze=False
+    )
+    for spare in grid.ravel()[number:]:
+        figure.delaxes(spare)
+    return list(grid.ravel()[:number])
 
 
 def quiet_frame(ax: Any) -> None:

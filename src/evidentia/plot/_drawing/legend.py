@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from evidentia.plot._canvas import GREY, INK
-
-if TYPE_CHECKING:
-    from evidentia.plot.credal_partition import CredalPartitionDisplay
+from evidentia.plot._drawing.canvas import GREY, INK
+from evidentia.plot._drawing.rough_picture import RoughPicture
 
 __all__ = ["MOST_LISTED", "MOST_SECTORS", "MOST_SPLIT", "legend_handles"]
 
@@ -19,8 +17,18 @@ MOST_SECTORS = 4  # colours that can be told apart inside one marker
 MOST_SPLIT = 2_000  # ambiguous objects, beyond which sectors would be too small to see
 
 
-def legend_handles(display: CredalPartitionDisplay, *, explained: bool) -> list[Any]:
-    """Entries with a word on what they mean where there is room for it."""
+def legend_handles(
+    picture: RoughPicture,
+    cluster_names: Sequence[str],
+    colors: np.ndarray,
+    *,
+    lower: bool,
+    upper: bool,
+    centers: bool,
+    explained: bool,
+) -> list[Any]:
+    """Entries for the clusters, the hulls and centres that are drawn, and the objects; ``explained``: with a word on
+    what they mean, where there is room for it."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -28,43 +36,45 @@ def legend_handles(display: CredalPartitionDisplay, *, explained: bool) -> list[
         return Line2D([], [], linestyle="none", label=label, **style)
 
     handles: list[Any] = []
-    if display.n_clusters <= MOST_LISTED:
-        for name, color in zip(display.cluster_names, display.colors_, strict=True):
+    if picture.n_clusters <= MOST_LISTED:
+        for name, color in zip(cluster_names, colors, strict=True):
             handles.append(marker(f"cluster {name}" if name.isdigit() else name, marker="o", markersize=6, color=color))
-    if display.lower_patches_:
+    if lower:
         handles.append(
             Patch(facecolor="#DDDDDD", edgecolor="#AAAAAA", label=f"certain{': lower approximation' * explained}")
         )
-    if display.upper_patches_:
+    if upper:
         style: Any = {"fill": False, "edgecolor": "#666666", "linestyle": (0, (3, 2))}
         handles.append(Patch(**style, label=f"possible{': upper approximation' * explained}"))
-    handles.extend(_ambiguous_handles(display, marker, explained))
-    if len(display.outliers):
+    handles.extend(_ambiguous_handles(picture, colors, marker, explained))
+    if len(picture.outliers):
         handles.append(
             marker(
-                f"outliers{', in no cluster' * explained} ({len(display.outliers):,})",
+                f"outliers{', in no cluster' * explained} ({len(picture.outliers):,})",
                 marker="x",
                 color="black",
                 markersize=6,
             )
         )
-    if display.center_artist_ is not None:
+    if centers:
         handles.append(marker("centres", marker="D", markersize=7, color=GREY, markeredgecolor="white"))
     return handles
 
 
-def _ambiguous_handles(display: CredalPartitionDisplay, marker: Callable[..., Any], explained: bool) -> list[Any]:
-    cardinality = display.assignment[display.ambiguous].sum(axis=1)
+def _ambiguous_handles(
+    picture: RoughPicture, colors: np.ndarray, marker: Callable[..., Any], explained: bool
+) -> list[Any]:
+    cardinality = picture.cardinality[picture.ambiguous]
     few, many = np.count_nonzero(cardinality <= MOST_SECTORS), np.count_nonzero(cardinality > MOST_SECTORS)
     rim = {"marker": "o", "markersize": 8, "markeredgecolor": INK, "markeredgewidth": 0.7}
     handles = []
     if few:
-        example = display.ambiguous[cardinality.argmin()]
-        first, second = display.colors_[np.flatnonzero(display.assignment[example])[:2]]
-        colors = {"markerfacecolor": first, "markerfacecoloralt": second, "fillstyle": "left"}
-        if len(display.ambiguous) > MOST_SPLIT:
-            colors = {"markerfacecolor": (first + second) / 2}
-        handles.append(marker(f"ambiguous{', in one of several' * explained} ({few:,})", **rim, **colors))
+        example = picture.ambiguous[cardinality.argmin()]
+        first, second = colors[np.flatnonzero(picture.assignment[example])[:2]]
+        filled = {"markerfacecolor": first, "markerfacecoloralt": second, "fillstyle": "left"}
+        if len(picture.ambiguous) > MOST_SPLIT:
+            filled = {"markerfacecolor": (first + second) / 2}
+        handles.append(marker(f"ambiguous{', in one of several' * explained} ({few:,})", **rim, **filled))
     if many:
         text = f"ambiguous{', in one of many' * explained} ({many:,})"
         handles.append(marker(text, **rim, markerfacecolor="0.5"))

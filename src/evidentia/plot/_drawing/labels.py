@@ -70,7 +70,7 @@ def _outside(boxes: np.ndarray, frame: np.ndarray) -> np.ndarray:
 
 
 def _tie(ax: Any, text: Any, zorder: float) -> None:
-    from evidentia.plot._canvas import GREY
+    from evidentia.plot._drawing.canvas import GREY
 
     line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
     ax.annotate(

@@ -18,7 +18,7 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from evidentia.plot._hulls import hull_vertices
+    >>> from evidentia.plot._drawing.hulls import hull_vertices
     >>> hull_vertices(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])).tolist()
     [0, 2]
     """

@@ -1,0 +1,111 @@
+"""Rows of masses on one family of sets, with names: what `MassFunctions` keeps, before any calculus."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from evidentia.belief._arguments import checked_frame, checked_index, checked_masses, membership_rows
+from evidentia.belief.focal_sets import FocalSets
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MassTable"]
+
+
+class MassTable:
+    """n rows of masses; the base of `MassFunctions`, which says what the parameters are."""
+
+    def __init__(
+        self,
+        masses: Any,
+        focal_sets: FocalSets | None = None,
+        index: Sequence[Hashable] | None = None,
+        *,
+        frame: Sequence[Hashable] | None = None,
+    ):
+        if isinstance(masses, MassTable):
+            focal_sets = masses.focal_sets if focal_sets is None else focal_sets
+            index = masses.index if index is None else index
+            frame = masses.frame if frame is None else frame
+            masses = masses.masses
+        if not isinstance(focal_sets, FocalSets):
+            raise TypeError(f"focal_sets must be a FocalSets, got {type(focal_sets).__name__}")
+        self._set(checked_masses(masses, len(focal_sets)), focal_sets, index, frame)
+
+    def _set(self, masses, focal_sets, index, frame) -> None:
+        self._masses = masses
+        self._masses.flags.writeable = False
+        self.focal_sets = focal_sets
+        self.index = checked_index(index, len(masses))
+        self.frame: tuple[Any, ...] = checked_frame(frame, focal_sets.n_clusters)
+
+    @classmethod
+    def unchecked(cls, masses: np.ndarray, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
+        """Without checks and copies, for masses that are known to be valid; the array must not be changed after."""
+        self = cls.__new__(cls)
+        self._set(masses, focal_sets, index, frame, **more)
+        return self
+
+    @property
+    def masses(self) -> np.ndarray:
+        """(n, f) masses, read-only."""
+        return self._masses
+
+    @property
+    def n_clusters(self) -> int:
+        return self.focal_sets.n_clusters
+
+    @cached_property
+    def empty(self) -> np.ndarray:
+        """Mass of the empty set in each row (zeros if the family does not have it)."""
+        where = self.focal_sets.empty_index
+        return np.zeros(len(self), dtype=self._masses.dtype) if where is None else self._masses[:, where]
+
+    def mass(self, sets: Any = None) -> np.ndarray:
+        """Masses of the given sets (0 for sets outside the family); of the family when None."""
+        rows, single = self.membership_rows(sets)
+        where = self.focal_sets.find(rows)
+        values = np.where(where >= 0, self._masses[:, where], 0)
+        return values[:, 0] if single else values
+
+    def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
+        """(s, c) membership of sets given by their members or names, and whether it was a single set."""
+        return membership_rows(sets, self.focal_sets, self.frame)
+
+    def to_dense(self) -> np.ndarray:
+        """(n, 2^c) masses of all sets in binary order (bit k of the position tells whether answer k is in the set)."""
+        if self.n_clusters > 20:
+            raise ValueError(f"the power set of {self.n_clusters} answers is too large for a dense array")
+        out = np.zeros((len(self), 1 << self.n_clusters), dtype=self._masses.dtype)
+        out[:, self.focal_sets.codes] = self._masses
+        return out
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas table with a column for each set, and the index of the rows."""
+        import pandas as pd
+
+        return pd.DataFrame(self._masses, index=self.index, columns=self.focal_sets.names(self.frame))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The masses: what `numpy.asarray` makes of this."""
+        return np.array(self.masses, dtype=dtype, copy=copy)
+
+    def __len__(self) -> int:
+        return len(self._masses)
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Some of the mass functions: a number, a slice, a Boolean mask or an array of positions."""
+        if isinstance(rows, int | np.integer):
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"row {rows} of {len(self)} mass functions")
+            rows = [int(rows)]
+        index = None if self.index is None else np.asarray(self.index, dtype=object)[rows]
+        return self._selected(np.array(self._masses[rows]), index)
+
+    def _selected(self, masses: np.ndarray, index: Any) -> Self:
+        return type(self).unchecked(masses, self.focal_sets, index, self.frame)
