@@ -65,7 +65,8 @@ def _cecm(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) 
         "n_jobs": 1,
     }
     free = ECM(SETTINGS[name].n_clusters, n_init=1, **shared).fit(X)
-    return CECM(SETTINGS[name].n_clusters, init=free.credal_partition_, **shared).fit(X, constraints=known)
+    start = {"init": free.credal_partition_, "convention": "paper"}
+    return CECM(SETTINGS[name].n_clusters, **start, **shared).fit(X, constraints=known)
 
 
 @experiment(PAPER, "Figures 3 and 4", "three methods against the number of constraints")

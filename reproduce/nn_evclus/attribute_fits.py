@@ -64,7 +64,7 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
         return ECMdd(c, focal_sets="pairs", alpha=2, beta=2, eta=1, gamma=1, **five)
     if method == "wECMdd":
         candidates = 500 if data in ("S2", "S4", "D31") else "auto"  # all would take a minute and more
-        return WECMdd(c, focal_sets="pairs", alpha=2, beta=2, xi=5, psi=2, n_candidates=candidates, **five)
+        return WECMdd(c, focal_sets="pairs", alpha=2, beta=2, psi=2, concentration=5, n_candidates=candidates, **five)
     slow = data in (*LARGE, "Leaves5p1")
     return BootClus(c, n_bootstraps=100 if slow else 500, confidence=0.9, **common)
 

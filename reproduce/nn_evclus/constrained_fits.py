@@ -40,7 +40,7 @@ def constrained(
         model.fit(features, constraints=pairs)
     else:
         family = FocalSets.pairs(c, omega=False) if c <= 3 else "selected"
-        model = CECM(c, focal_sets=family, xi=0.5, xi_convention=convention, delta=5, n_init=5, random_state=seed,
+        model = CECM(c, focal_sets=family, xi=0.5, convention=convention, delta=5, n_init=5, random_state=seed,
                      n_jobs=1).fit(features, constraints=pairs)  # fmt: skip
     return {
         "ari": float(adjusted_rand_score(y, model.labels_)),

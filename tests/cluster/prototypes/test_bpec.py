@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from evidentia import FocalSets
 from evidentia.cluster import BPEC, ECM, BeliefPeaks
-from evidentia.cluster.prototypes._model import Model
 from evidentia.plot import DeltaBelDisplay
+from tests.cluster.prototypes.models import one_thread, prototypes
 
 
 def fitted(case, **changes):
@@ -41,8 +40,8 @@ def test_reference_with_another_exponent(reference):
     criterion: with its metrics our masses are its masses, with our metrics the criterion is lower."""
     case = reference("bpec_iris_simple_noomega_maha")
     p = case.parameters
-    theirs = Model(FocalSets(case["F"]), case["g"], p["alpha"], p["beta"], p["delta"], 0.0, case["S"])
-    case.assert_equal("mass", theirs.masses(case["x"], lambda f, blocks: [f(*b) for b in blocks]))
+    theirs = prototypes(FocalSets(case["F"]), case["g"], p["alpha"], p["beta"], p["delta"], case["S"])
+    case.assert_equal("mass", theirs.masses(case["x"], one_thread))
     model = fitted(case)
     assert model.objective_ < float(case["crit"])
     assert model.history_[0] == pytest.approx(case["crit_trace"][0], rel=1e-9)  # before any metric is learnt
@@ -54,7 +53,6 @@ def test_no_other_metric_is_better(reference):
     case = reference("bpec_iris_simple_noomega_maha")
     model = fitted(case)
     rng = np.random.default_rng(0)
-    one_thread = lambda f, blocks: [f(*b) for b in blocks]  # noqa: E731
     for _ in range(20):
         changed = model.metric_matrices_ @ (np.eye(4) + 1e-2 * rng.normal(size=(3, 4, 4)))
         changed = changed @ changed.transpose(0, 2, 1)
@@ -62,21 +60,19 @@ def test_no_other_metric_is_better(reference):
         values, vectors = np.linalg.eigh(np.einsum("kde,kfe->kdf", changed, changed))
         nearby = np.einsum("kde,ke,kfe->kdf", vectors, np.sqrt(values), vectors)
         nearby /= np.linalg.det(nearby)[:, None, None] ** 0.25
-        other = Model(
-            model.focal_sets_, model.cluster_centers_, model.alpha, model.beta, model.delta_, 0.0, nearby
-        ).statistics(case["x"], np.empty(0), one_thread)
-        assert other.objective >= model.objective_ - 1e-9
+        other = prototypes(model.focal_sets_, model.cluster_centers_, model.alpha, model.beta, model.delta_, nearby)
+        assert other.statistics(case["x"], np.empty(0), one_thread).objective >= model.objective_ - 1e-9
 
 
 def test_published_peaks_of_fourclass(shared_data):
     X, y = shared_data("fourclass")
     model = BPEC(init=BeliefPeaks(n_neighbors=50)).fit(X)
     assert model.n_clusters_ == 4
-    assert (model.belief_peaks_.peaks_ + 1).tolist() == [132, 386, 252, 57]
-    np.testing.assert_array_equal(model.cluster_centers_, X[model.belief_peaks_.peaks_])
+    assert (model.belief_peaks_.peak_indices_ + 1).tolist() == [132, 386, 252, 57]
+    np.testing.assert_array_equal(model.cluster_centers_, X[model.belief_peaks_.peak_indices_])
     assert adjusted_rand_score(y, model.labels_) > 0.7
     display = DeltaBelDisplay.from_estimator(model.belief_peaks_)
-    assert display.peaks.tolist() == model.belief_peaks_.peaks_.tolist()
+    assert display.peaks.tolist() == model.belief_peaks_.peak_indices_.tolist()
 
 
 @pytest.mark.parametrize(("name", "printed"), [("s2", 0.93), ("s4", 0.65), ("d31", 0.94)])
@@ -122,7 +118,7 @@ def test_predicting_the_training_objects_gives_their_masses(blobs, metric):
     X, _ = blobs
     model = BPEC(metric=metric).fit(X)
     np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
-    certain = model.credal_partition_[model.belief_peaks_.peaks_]
+    certain = model.credal_partition_[model.belief_peaks_.peak_indices_]
     np.testing.assert_array_equal(certain.labels, np.arange(5))
     np.testing.assert_allclose(certain.masses.max(axis=1), 1)
     assert model.predict_mass(X.mean(axis=0) + 1e4 * np.eye(2)).outliers.tolist() == [0, 1]
@@ -156,14 +152,6 @@ def test_elongated_clusters():
     np.testing.assert_allclose(np.linalg.det(adaptive.metric_matrices_), 1, rtol=1e-6)
 
 
-def test_same_result_whatever_the_threads_and_float32():
-    X, _ = make_blobs(9_000, 3, centers=4, random_state=0)
-    a, b = (BPEC(4, metric="adaptive", n_jobs=jobs).fit(X) for jobs in (1, 2))
-    np.testing.assert_array_equal(a.credal_partition_.masses, b.credal_partition_.masses)
-    single = BPEC(4).fit(X[:1000].astype(np.float32))
-    assert single.credal_partition_.masses.dtype == single.cluster_centers_.dtype == np.float32
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -191,10 +179,26 @@ def test_bad_data():
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
     with pytest.raises(ValueError, match="minimum of 2"):
         BPEC().fit(X[:1])
-    with pytest.raises(NotFittedError):
-        BPEC().predict(X)
-    with pytest.raises(ValueError, match="3 features"):
-        BPEC().fit(X).predict(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
+def test_weights_count_as_repetitions_around_given_centres(blobs, metric):
+    X, _ = blobs
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
+    a, b = (BPEC(init=X[:3], metric=metric, tol=1e-12) for _ in range(2))
+    a.fit(X, sample_weight=weights)
+    b.fit(np.repeat(X, weights, axis=0))
+    assert a.delta_ == pytest.approx(b.delta_)
+    assert a.objective_ == pytest.approx(b.objective_)
+    np.testing.assert_allclose(a.predict_mass(X).masses, b.predict_mass(X).masses, atol=1e-6)
+
+
+def test_a_refit_with_given_centres_forgets_the_peaks(blobs):
+    X, _ = blobs
+    model = BPEC().fit(X)
+    assert model.belief_peaks_.n_clusters_ == 5
+    model.set_params(init=X[:2]).fit(X)
+    assert not hasattr(model, "belief_peaks_")
 
 
 def test_one_object_with_given_centre():

@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,10 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import CECM, ECM
-from evidentia.cluster.prototypes._links import LinkedObjects, LinkTerms
-from evidentia.cluster.prototypes._model import Model, Statistics, squared_distances
+from evidentia.cluster import CECM, ECM, BeliefPeaks
+from evidentia.cluster.prototypes._kernels import squared_distances
+from evidentia.cluster.prototypes._links import LinkCosts, LinkedObjects
+from evidentia.cluster.prototypes._model import Statistics
 from evidentia.constraints import Constraints
+from tests.cluster.prototypes.models import one_thread, prototypes
 
 CASES = ["cecm_bananas_full_euclid", "cecm_bananas_full_maha", "cecm_iris_full_euclid", "cecm_iris_simple_maha"]
 
@@ -31,7 +34,7 @@ def test_agrees_with_the_reference(reference, name):
     p = case.parameters
     model = CECM(
         p["c"], focal_sets=FocalSets(case["F"]), metric="adaptive" if p["distance"] else "euclidean",
-        alpha=p["alpha"], delta=p["delta"], xi=p["xi"], xi_convention="program", init=case["g0"],
+        alpha=p["alpha"], delta=p["delta"], xi=p["xi"], init=case["g0"],
         tol=1e-12, max_iter=5000,
     ).fit(case["x"], constraints=known_pairs(case))  # fmt: skip
     case.assert_equal("mass", model.credal_partition_.masses)
@@ -53,16 +56,16 @@ def test_one_step_agrees_with_the_reference(reference, name):
     case = reference(name)
     p = case.parameters
     X, family = case["x"], FocalSets(case["F"])
-    model = Model(family, case["g0"], p["alpha"], 2.0, p["delta"], 0.0)
+    model = prototypes(family, case["g0"], p["alpha"], 2.0, p["delta"])
     statistics = statistics_of(X, case["mass"][:, 1:])
     if p["distance"]:
-        model = Model(*list(vars(model).values())[:6], metrics=np.stack([np.eye(X.shape[1])] * p["c"]))
-        model = Model(*list(vars(model).values())[:6], metrics=model._best_metrics(statistics))
-        sets = model.sets
+        start = replace(model, metrics=np.stack([np.eye(X.shape[1])] * p["c"]))
+        model = start.updated(statistics, move_centers=False)
+        sets = model.step.sets
         case.assert_equal("step_S", np.einsum("jk,kde->jde", sets / sets.sum(axis=1, keepdims=True), model.metrics))
     barycentres, metrics, *_ = model.kernel_arguments(np.dtype(float))
     case.assert_equal("step_D", squared_distances(X, barycentres, metrics))
-    case.assert_equal("step_g", model._best_centers(statistics))
+    case.assert_equal("step_g", model.updated(statistics).centers)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -75,33 +78,34 @@ def test_the_mass_step_agrees_with_the_reference(reference, name):
     size = family.cardinality[1:]
     costs = np.column_stack([np.full(n, p["delta"] ** 2), size ** p["alpha"] * case["qp_D"]]) * (1 - p["xi"]) / (n * f)
     linked = LinkedObjects(X, known)
-    terms = LinkTerms.of_program(family, p["xi"], len(known.must_link), len(known.cannot_link), 0.0)
+    link_costs = LinkCosts.of_program(family, known, p["xi"], 0.0)
     weights = 1 / costs
     masses = weights / weights.sum(axis=1, keepdims=True)  # right for those without constraints
     at = np.full((len(linked), f), 1 / f)
     for _ in range(100):
-        at = linked.improved(costs[linked.places], family, terms, at)
+        at = linked.improved_masses(at, costs[linked.places], link_costs)
     masses[linked.places] = at
     case.assert_equal("qp_mass", masses)
-    objective = np.sum(costs * masses**2) / 2 + (linked.pair_terms(family, terms, at) - p["xi"]) / 2
+    objective = np.sum(costs * masses**2) / 2 + (linked.cost_of_links(at, link_costs) - p["xi"]) / 2
     assert objective <= case["qp_objective"] + 1e-5 * abs(case["qp_objective"])
     case.assert_equal("qp_objective", objective)
 
 
-def naive_objective(model, X, known, xi, delta):
-    """The published criterion, by loops."""
+def naive_objective(model, X, known, xi, delta, weights=None):
+    """The published criterion, by loops; weights of objects count in that of ECM."""
     cp, family = model.credal_partition_, list(model.focal_sets_)
     matrices = getattr(model, "metric_matrices_", None)
+    weights = np.ones(len(X)) if weights is None else weights
     total = 0.0
     for i, x in enumerate(X):
         for clusters, mass in zip(family, cp.masses[i], strict=True):
             if not clusters:
-                total += delta**2 * mass**2
+                total += weights[i] * delta**2 * mass**2
                 continue
             gap = x - model.cluster_centers_[list(clusters)].mean(axis=0)
             metric = np.eye(len(x)) if matrices is None else matrices[list(clusters)].mean(axis=0)
-            total += len(clusters) ** model.alpha * mass**2 * (gap @ metric @ gap)
-    total *= (1 - xi) / (len(X) * len(family))
+            total += weights[i] * len(clusters) ** model.alpha * mass**2 * (gap @ metric @ gap)
+    total *= (1 - xi) / (weights.sum() * len(family))
     pairs = 0.0
     for kind, links in (("must", known.must_link), ("cannot", known.cannot_link)):
         for i, j in links:
@@ -121,24 +125,34 @@ def naive_objective(model, X, known, xi, delta):
 def test_the_objective_is_the_published_one(metric, family):
     X, y = blobs()
     known = Constraints.from_labels(y, 25, random_state=0)
-    model = CECM(3, focal_sets=family, metric=metric, xi=0.3, delta=3, random_state=0).fit(X, constraints=known)
+    paper = {"convention": "paper", "xi": 0.3, "delta": 3, "random_state": 0}
+    model = CECM(3, focal_sets=family, metric=metric, **paper).fit(X, constraints=known)
     assert model.objective_ == pytest.approx(naive_objective(model, X, known, 0.3, 3), rel=1e-9)
 
 
-def test_no_small_move_improves_the_result():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_no_small_move_improves_the_result(weighted):
     X, y = blobs()
     known = Constraints.from_labels(y, 25, random_state=0)
-    model = CECM(3, xi=0.4, tol=1e-14, max_iter=5000, random_state=0).fit(X, constraints=known)
-    best = naive_objective(model, X, known, 0.4, model.delta_)
     rng = np.random.default_rng(0)
-    masses = model.credal_partition_.masses
+    weights = rng.uniform(0.1, 3, len(X)) if weighted else np.ones(len(X))
+    exactly = {"tol": 1e-14, "max_iter": 5000, "random_state": 0}
+    model = CECM(3, xi=0.4, convention="paper", **exactly)
+    model.fit(X, sample_weight=weights if weighted else None, constraints=known)
+    best = naive_objective(model, X, known, 0.4, model.delta_, weights)
+    assert model.objective_ == pytest.approx(best, rel=1e-9)
+    masses, centers = model.credal_partition_.masses, model.cluster_centers_
+    for _ in range(20):
+        model.cluster_centers_ = centers + 1e-3 * rng.normal(size=centers.shape)
+        assert naive_objective(model, X, known, 0.4, model.delta_, weights) >= best - 1e-10
+    model.cluster_centers_ = centers
     for _ in range(30):
         i = rng.integers(len(X))  # one object at a time: jointly the objective is not convex
         moved = masses.copy()
         moved[i] = np.clip(moved[i] + 1e-3 * rng.normal(size=moved.shape[1]), 0, None)
         moved[i] /= moved[i].sum()
         model.credal_partition_ = CredalPartition(moved, model.focal_sets_)
-        assert naive_objective(model, X, known, 0.4, model.delta_) >= best - 1e-10
+        assert naive_objective(model, X, known, 0.4, model.delta_, weights) >= best - 1e-10
 
 
 @settings(deadline=None, max_examples=25)
@@ -157,7 +171,7 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, metric, xi, c
     wrong = np.where(rng.random(40) < 0.2, rng.integers(0, 3, 40), y)
     known = Constraints.from_labels(wrong, int(rng.integers(0, 200)), random_state=seed)
     model = CECM(
-        3, focal_sets=family, metric=metric, xi=xi, xi_convention=convention, empty_penalty=penalty, n_init=1,
+        3, focal_sets=family, metric=metric, xi=xi, convention=convention, empty_penalty=penalty, n_init=1,
         max_iter=30, tol=0, random_state=seed,
     )  # fmt: skip
     with warnings.catch_warnings():
@@ -178,6 +192,37 @@ def test_without_constraints_it_is_ecm(metric):
         cecm = CECM(3, metric=metric, xi=xi, random_state=0).fit(X, constraints=known)
         np.testing.assert_allclose(cecm.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-10)
         assert cecm.objective_ == pytest.approx((1 - xi) * ecm.objective_ / (60 * len(cecm.focal_sets_)))
+
+
+@pytest.mark.parametrize("convention", ["program", "paper"])
+def test_weights_of_objects(convention):
+    """Objects without constraints count as often as their weight says, those of weight zero not at all."""
+    X, y = blobs()
+    known = Constraints.from_labels(y, 15, random_state=0)
+    linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
+    weights = np.random.default_rng(0).integers(1, 4, len(X))
+    weights[linked] = 1
+    exactly = {"convention": convention, "delta": 3, "init": X[[0, 1, 5]], "tol": 1e-13, "max_iter": 5000}
+    a = CECM(3, **exactly).fit(X, sample_weight=weights, constraints=known)
+    twins = np.repeat(X, weights - 1, axis=0)
+    known = Constraints(known.must_link, known.cannot_link)
+    b = CECM(3, **exactly).fit(np.concatenate([X, twins]), constraints=known)
+    assert a.objective_ == pytest.approx(b.objective_)
+    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses[:60], atol=1e-5)
+    kept = np.arange(60) != linked[0]
+    c = CECM(3, **exactly).fit(X, sample_weight=kept, constraints=known)
+    pairs = [links[(links != linked[0]).all(axis=1)] for links in (known.must_link, known.cannot_link)]
+    moved = [links - (links > linked[0]) for links in pairs]
+    d = CECM(3, **exactly).fit(X[kept], constraints=Constraints(*moved))
+    assert c.objective_ == pytest.approx(d.objective_)
+    np.testing.assert_allclose(c.credal_partition_.masses[kept], d.credal_partition_.masses, atol=1e-5)
+
+
+def test_belief_peaks_as_a_start():
+    X, y = make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10]], random_state=1)
+    known = Constraints.from_labels(y, 20, random_state=0)
+    for init in ("belief-peaks", BeliefPeaks(n_neighbors=40)):
+        assert adjusted_rand_score(y, CECM(3, init=init).fit(X, constraints=known).labels_) > 0.9
 
 
 def test_constraints_help():
@@ -204,10 +249,8 @@ def test_the_empty_set_as_a_way_out():
     known = Constraints.from_labels(y, 80, random_state=0)
     linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     empty = {}
-    for name, keywords in {
-        "paper": {}, "penalty": {"empty_penalty": 1.0}, "program": {"xi_convention": "program"}
-    }.items():  # fmt: skip
-        model = CECM(3, xi=0.5, random_state=0, **keywords).fit(X, constraints=known)
+    for name, convention, penalty in (("paper", "paper", 0.0), ("penalty", "paper", 1.0), ("program", "program", 0.0)):
+        model = CECM(3, convention=convention, empty_penalty=penalty, random_state=0).fit(X, constraints=known)
         empty[name] = model.credal_partition_.empty[linked].mean()
     assert empty["penalty"] < 1e-6
     assert empty["program"] < empty["paper"]
@@ -222,12 +265,13 @@ def test_predicting():
         np.testing.assert_array_equal(model.predict(X), model.labels_)
         # new objects have no constraints
         new = X + 1e-9
-        plain = Model(
-            model.focal_sets_, model.cluster_centers_, model.alpha, 2.0, model.delta_, 0.0,
-            getattr(model, "metric_matrices_", None),
-        )  # fmt: skip
-        expected = plain.masses(new, lambda kernel, blocks: [kernel(*block) for block in blocks])
-        np.testing.assert_allclose(model.predict_mass(new).masses, expected, atol=1e-6)
+        matrices = getattr(model, "metric_matrices_", None)
+        plain = prototypes(model.focal_sets_, model.cluster_centers_, model.alpha, 2.0, model.delta_, matrices)
+        np.testing.assert_allclose(model.predict_mass(new).masses, plain.masses(new, one_thread), atol=1e-6)
+    # linked objects are known again in another precision
+    linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
+    single = model.predict_mass(X.astype(np.float32)).masses
+    np.testing.assert_allclose(single[linked], model.credal_partition_.masses[linked], atol=1e-6)
     assert model.predict_mass(X.mean(axis=0) + 1e4 * np.eye(2)).outliers.tolist() == [0, 1]
 
 
@@ -241,23 +285,6 @@ def test_permuting_the_objects_permutes_the_result():
         a = CECM(3, metric=metric, random_state=0).fit(X, constraints=known).credal_partition_
         b = CECM(3, metric=metric, random_state=0).fit(X[order], constraints=moved).credal_partition_
         np.testing.assert_allclose(b.masses, a.masses[order], atol=1e-6)
-
-
-def test_same_seed_same_bits_whatever_the_threads():
-    X, y = make_blobs(25_000, 3, centers=3, random_state=0)
-    known = Constraints.from_labels(y, 200, random_state=0)
-    fits = [CECM(3, n_init=2, random_state=3, n_jobs=jobs).fit(X, constraints=known) for jobs in (1, 2)]
-    np.testing.assert_array_equal(fits[0].credal_partition_.masses, fits[1].credal_partition_.masses)
-    assert adjusted_rand_score(y, fits[0].labels_) > 0.9
-
-
-def test_float32_stays_float32_and_agrees():
-    X, y = blobs(100)
-    known = Constraints.from_labels(y, 60, random_state=0)
-    double = CECM(3, random_state=0).fit(X, constraints=known)
-    single = CECM(3, random_state=0).fit(X.astype(np.float32), constraints=known)
-    assert single.credal_partition_.masses.dtype == single.cluster_centers_.dtype == np.float32
-    np.testing.assert_allclose(single.credal_partition_.masses, double.credal_partition_.masses, atol=2e-3)
 
 
 @pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, empty=False)])
@@ -289,7 +316,7 @@ def test_constraints_that_make_no_sense():
     [
         ({"xi": -0.1}, "xi must be a number of at least 0 and below 1"),
         ({"xi": 1}, "xi must be"),
-        ({"xi_convention": "mine"}, "xi_convention must be"),
+        ({"convention": "mine"}, "convention must be"),
         ({"empty_penalty": -1}, "empty_penalty must be"),
         ({"metric": "cosine"}, "metric must be"),
         ({"delta": -1}, "delta must be"),

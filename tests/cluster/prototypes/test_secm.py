@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from evidentia import CredalPartition, FocalSets
@@ -152,8 +152,6 @@ def test_predicting():
     np.testing.assert_array_equal(part[:19, :29], model.labels_[:19, :29])  # the last pixels have other neighbours
     with pytest.raises(ValueError, match="2 axes and 1 channels, as in fit; got 2 axes and 3 channels"):
         model.predict(np.zeros((5, 5, 3)))
-    with pytest.raises(NotFittedError):
-        SECM().predict(image)
 
 
 def test_turning_the_image_turns_the_labels():
@@ -201,6 +199,41 @@ def test_starts():
         assert SECM(4, init=method, random_state=0).fit(image).converged_
 
 
+def test_weights_of_pixels():
+    image = noisy(phantom((24, 30)), 0.3)
+    weights = np.random.default_rng(0).integers(0, 4, image.shape).astype(float)
+    fixed = {"n_clusters": 4, "delta": 2, "init": [[0.0], [1], [2], [3]], "tol": 1e-14, "max_iter": 5000}
+    model = SECM(**fixed).fit(image, sample_weight=weights)
+    flat = SECM(**fixed).fit(image, sample_weight=weights.ravel())
+    np.testing.assert_array_equal(model.credal_partition_.masses, flat.credal_partition_.masses)
+    family, masses = list(model.focal_sets_), model.credal_partition_.masses
+    size = np.array([len(s) for s in family if s])
+
+    def objective(centers):
+        costs = naive_costs(image[..., None], centers, family, 0.5, 1, "uniform")
+        each = (size * masses[:, 1:] ** 2 * costs).sum(axis=1) + 4 * masses[:, 0] ** 2
+        return each @ weights.ravel()
+
+    assert model.objective_ == pytest.approx(objective(model.cluster_centers_), rel=1e-9)
+    for k in range(4):
+        for move in (-1e-3, 1e-3):
+            moved = model.cluster_centers_.copy()
+            moved[k] += move
+            assert objective(moved) > model.objective_
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(24, 30\) or \(720,\), got \(30, 24\)"):
+        SECM(**fixed).fit(image, sample_weight=weights.T)
+
+
+def test_an_image_may_be_a_table():
+    pandas = pytest.importorskip("pandas")
+    image = noisy(phantom((10, 12)), 0.2)
+    table = pandas.DataFrame(image, index=list("abcdefghij"))
+    model = SECM(2, random_state=0).fit(table)
+    assert model.credal_partition_.index is None
+    assert model.predict_mass(table).index is None
+    np.testing.assert_array_equal(model.predict(table), SECM(2, random_state=0).fit(image).labels_)
+
+
 @pytest.mark.parametrize(
     ("image", "message"),
     [
@@ -212,7 +245,7 @@ def test_starts():
         (np.full((4, 4), np.inf), "NaN or infinity"),
         (np.full((4, 4), "a"), "image of real numbers"),
         (np.zeros((4, 4), dtype=complex), "image of real numbers"),
-        (np.zeros((1, 1)), "X has 1 pixels, which should be >= n_clusters=2"),
+        (np.zeros((1, 1)), "n_clusters=2 is more than the 1 different objects"),
         (np.full((9, 9), 0.1), "n_clusters=2 is more than the 1 different objects"),
     ],
 )

@@ -7,7 +7,9 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from evidentia import FocalSets
 from evidentia.cluster import ECMdd
-from evidentia.cluster.relational.ecmdd import _Medoids, _SingleMedoids
+from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster.relational._medoid_method import Medoids
+from evidentia.cluster.relational._single_medoids import descend_until_back
 
 
 def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):
@@ -73,24 +75,22 @@ def test_power_is_a_power_of_the_dissimilarities():
     np.testing.assert_allclose(c.predict_mass(X).masses, a.predict_mass(D**2).masses, atol=1e-9)
 
 
-class Carousel(_SingleMedoids):
+STEP = MassStep(FocalSets.simple(1), 1.0, 2.0, 1.0, 0.0)
+
+
+def carousel(medoids):
     """Medoids that take turns for ever: 0, 1, 2, 3, 1, 2, 3, ..."""
-
-    values = {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}
-
-    def step(self, model):
-        now = int(model.medoids[0])
-        return self.values[now], _Medoids(model.family, np.array([now % 3 + 1]))
+    now = int(medoids.positions[0])
+    return {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}[now], Medoids(STEP, np.array([now % 3 + 1]))
 
 
 @pytest.mark.parametrize(("max_iter", "history", "converged"), [(3, [9, 5, 4], False), (50, [9, 5, 4, 6, 5, 4], True)])
 def test_medoids_that_come_back_end_the_iterations(max_iter, history, converged):
-    problem = Carousel(ECMdd(1, max_iter=max_iter), None, None, None)
-    run = problem.run(_Medoids(FocalSets.simple(1), np.array([0])))
+    run = descend_until_back(carousel, Medoids(STEP, np.array([0])), max_iter)
     assert run.history == history
     assert run.converged is converged
     if converged:  # with the best of those that come back
-        assert run.model.medoids.tolist() == [2]
+        assert run.model.positions.tolist() == [2]
 
 
 def test_proteins(shared_data):

@@ -9,11 +9,12 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from evidentia import FocalSets
 from evidentia.cluster import WECMdd
-from evidentia.cluster.relational.wecmdd import _best_weights, _WeightedMedoids, _Weights
+from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster.relational._weighted_medoids import PrototypeWeights, best_weights, descend_until_settled
 from evidentia.datasets import load_butterfly
 
 
-def naive(D, weights, family, *, alpha, beta, delta2, psi, xi):
+def naive(D, weights, family, *, alpha, beta, delta2, psi, concentration):
     """Masses, objective and next weights, as the definitions say."""
     n, c = len(D), len(weights)
     costs = []
@@ -22,7 +23,7 @@ def naive(D, weights, family, *, alpha, beta, delta2, psi, xi):
             continue
         shared = np.min([weights[k] for k in clusters], axis=0)
         if len(clusters) > 1:
-            shared = shared**xi
+            shared = shared**concentration
         if shared.sum() > 0:
             costs.append((n / c) ** (psi - 1) * D @ (shared / shared.sum()) ** psi)
         else:
@@ -43,7 +44,8 @@ def naive(D, weights, family, *, alpha, beta, delta2, psi, xi):
 
 @pytest.mark.parametrize("family", [FocalSets.simple(3), FocalSets.pairs(3), FocalSets.full(3)])
 @pytest.mark.parametrize(
-    "parameters", [{}, {"psi": 2.0, "xi": 1.0}, {"alpha": 1.0, "beta": 1.5, "psi": 1.5, "xi": 3.0}]
+    "parameters",
+    [{}, {"psi": 2.0, "concentration": 1.0}, {"alpha": 1.0, "beta": 1.5, "psi": 1.5, "concentration": 3.0}],
 )
 def test_rules_by_loops(family, parameters):
     X, _ = make_blobs(50, 2, centers=3, random_state=1)
@@ -52,7 +54,7 @@ def test_rules_by_loops(family, parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.set_params(**parameters).fit(D)
-    settings = {name: getattr(model, name) for name in ("alpha", "beta", "psi", "xi")}
+    settings = {name: getattr(model, name) for name in ("alpha", "beta", "psi", "concentration")}
     weights = np.zeros((3, 50))
     weights[[0, 1, 2], [0, 1, 2]] = 1
     trace = []
@@ -61,32 +63,59 @@ def test_rules_by_loops(family, parameters):
         masses, objective, weights = naive(D, now, family, delta2=4.0, **settings)
         trace.append(objective)
     np.testing.assert_allclose(model.history_, trace, rtol=1e-9)
-    np.testing.assert_allclose(model.weights_, now, atol=1e-9)
+    np.testing.assert_allclose(model.prototype_weights_, now, atol=1e-9)
     np.testing.assert_allclose(model.credal_partition_.masses, masses, atol=1e-9)
 
 
-def test_weights_are_the_exact_minimiser():
+@pytest.mark.parametrize("counts", [np.ones(20), np.arange(1.0, 21)])
+def test_weights_are_the_exact_minimiser(counts):
     rng = np.random.default_rng(0)
     totals = rng.exponential(size=(3, 20))
     for psi in (1.2, 2.0, 3.0):
-        weights = _best_weights(totals, psi)
+        weights = best_weights(totals, counts, psi)
         np.testing.assert_allclose(weights.sum(axis=1), 1)
-        best = (weights**psi * totals).sum()
+        best = (counts * (weights / counts) ** psi * totals).sum()
         for _ in range(50):
             other = np.clip(weights * (1 + 0.05 * rng.normal(size=(3, 20))), 0, None)
             other /= other.sum(axis=1, keepdims=True)
-            assert (other**psi * totals).sum() >= best - 1e-12
+            assert (counts * (other / counts) ** psi * totals).sum() >= best - 1e-12
 
 
 def test_weights_show_the_cluster():
     X, y = make_blobs(120, 2, centers=[[0, 0], [9, 1], [1, 10]], random_state=1)
     model = WECMdd(3, random_state=0).fit(X)
-    np.testing.assert_allclose(model.weights_.sum(axis=1), 1)
-    for k, weights in enumerate(model.weights_):
+    np.testing.assert_allclose(model.prototype_weights_.sum(axis=1), 1)
+    for k, weights in enumerate(model.prototype_weights_):
         own = model.labels_ == k
         assert weights[own].sum() > 0.95
         assert weights.argmax() == model.medoid_indices_[k]
     assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+def test_candidates_are_drawn_with_the_seed():
+    X, y = make_blobs(300, 2, centers=[[0, 0], [9, 1], [1, 10]], random_state=1)
+    drawn = [WECMdd(3, n_candidates=60, random_state=seed).fit(X) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(drawn[0].candidate_indices_, drawn[1].candidate_indices_)
+    assert not np.array_equal(drawn[0].candidate_indices_, drawn[2].candidate_indices_)
+    for model in drawn:
+        assert model.prototype_weights_.shape == (3, len(model.candidate_indices_))
+        assert np.isin(model.medoid_indices_, model.candidate_indices_).all()
+        assert adjusted_rand_score(y, model.labels_) > 0.95
+
+
+def test_an_object_of_weight_two_has_the_weight_of_two_objects():
+    X, _ = make_blobs(50, 2, centers=3, random_state=1)
+    counts = np.random.default_rng(0).integers(0, 4, 50)
+    counts[:3] = 1
+    given = {"init": [0, 1, 2], "max_iter": 8, "tol": 0, "psi": 1.5}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        a = WECMdd(3, **given).fit(X, sample_weight=counts)
+        b = WECMdd(3, **given).fit(np.repeat(X, counts, axis=0))
+    np.testing.assert_allclose(a.history_, b.history_)
+    np.testing.assert_array_equal(a.candidate_indices_, np.flatnonzero(counts))
+    summed = np.add.reduceat(b.prototype_weights_, np.cumsum(counts[counts > 0]) - counts[counts > 0], axis=1)
+    np.testing.assert_allclose(a.prototype_weights_, summed, atol=1e-9)
 
 
 def test_delta_means_the_same_for_more_objects():
@@ -96,24 +125,20 @@ def test_delta_means_the_same_for_more_objects():
     np.testing.assert_allclose(large.credal_partition_.masses[::3], small.credal_partition_.masses, atol=1e-4)
 
 
-class Carousel(_WeightedMedoids):
+STEP = MassStep(FocalSets.simple(1), 1.0, 2.0, 1.0, 0.0)
+
+
+def carousel(state):
     """Weights that take turns for ever: 0, 1, 2, 3, 1, 2, 3, ..."""
-
-    values = {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}
-
-    def __init__(self, estimator):
-        self.estimator = estimator
-
-    def step(self, model):
-        now = int(model.weights[0, 0])
-        return self.values[now], _Weights(model.family, np.array([[now % 3 + 1.0]]))
+    now = int(state.weights[0, 0])
+    return {0: 9.0, 1: 5.0, 2: 4.0, 3: 6.0}[now], PrototypeWeights(STEP, np.array([[now % 3 + 1.0]]))
 
 
 @pytest.mark.parametrize(
     ("max_iter", "history", "converged"), [(4, [9, 5, 4, 6], False), (9, [9, 5, 4, 6, 5, 4], True)]
 )
 def test_objectives_that_come_back_end_the_iterations(max_iter, history, converged):
-    run = Carousel(WECMdd(1, max_iter=max_iter)).run(_Weights(FocalSets.simple(1), np.array([[0.0]])))
+    run = descend_until_settled(carousel, PrototypeWeights(STEP, np.array([[0.0]])), max_iter, tol=1e-6)
     assert run.history == history
     assert run.converged is converged
     if converged:  # with the best of those that come back
@@ -135,7 +160,7 @@ def test_coinciding_clusters_are_reported():
 
 @pytest.mark.parametrize(("name", "printed"), [("wine", 0.39), ("iris", 0.66), ("seeds", 0.69)])
 def test_published_results(shared_data, name, printed):
-    """Denoeux (2021), Table 3: alpha = beta = psi = 2, xi = 5, the best of five runs."""
+    """Denoeux (2021), Table 3: alpha = beta = psi = 2, concentration = 5, the best of five runs."""
     X, y = shared_data(name, standardise=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -147,7 +172,7 @@ def test_published_results(shared_data, name, printed):
     ("change", "message"),
     [
         ({"psi": 1}, "psi must be a number above 1, got 1"),
-        ({"xi": 0}, "xi must be a number above 0, got 0"),
+        ({"concentration": 0}, "concentration must be a number above 0, got 0"),
         ({"power": -1}, "power must be a number above 0, got -1"),
     ],
 )

@@ -214,8 +214,12 @@ class SECM(EvidentialClusterer):
         return smoothed(pixels, shape, weights, self.smoothing)
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
-        in_the_image = sample_weight is not None and np.shape(sample_weight) == self.image_shape_
-        return super()._weights(np.ravel(sample_weight) if in_the_image else sample_weight, n_objects)
+        shape = np.shape(sample_weight)
+        if len(shape) > 1:
+            if shape != self.image_shape_:
+                raise ValueError(f"sample_weight must have shape {self.image_shape_} or {(n_objects,)}, got {shape}")
+            sample_weight = np.ravel(sample_weight)
+        return super()._weights(sample_weight, n_objects)
 
     def _names(self, X: ArrayLike) -> None:
         """None: pixels have no names, not even in an image that is a table."""

@@ -9,6 +9,9 @@ import numpy as np
 __all__ = ["smallest_eigenvalue", "pair_quantile", "check_different_objects"]
 
 _DENSE = 500  # objects up to which all eigenvalues are computed
+_ROUNDED = 1 - 1e-12  # a share of the pairs that is a whole number but for rounding is that number
+_PROBES = 20_000  # values that tell about where a quantile is
+_MARGIN = 0.02  # how far it may be from there, as a share of all values
 
 
 def smallest_eigenvalue(D: np.ndarray) -> float:
@@ -47,20 +50,40 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
 
 
 def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """The smallest dissimilarity that a share of the pairs of different objects does not exceed; 0 without pairs."""
+    """The smallest dissimilarity that a share of the pairs of different objects does not exceed; 0 without pairs.
+
+    ``weights`` are those of the objects, or empty if all count alike.
+    """
     positive = D > 0
     values = D[positive]
-    if len(weights) == 0:
+    if len(weights) == 0 or (weights == weights[0]).all():
         if len(values) == 0:
             return 0.0
-        rank = max(int(np.ceil(share * len(values) * (1 - 1e-12))) - 1, 0)
+        rank = max(int(np.ceil(share * len(values) * _ROUNDED)) - 1, 0)
         return float(np.partition(values, rank)[rank])
-    pair_weights = np.broadcast_to(weights[:, None] * weights[None, :], D.shape)[positive]
-    if not pair_weights.any():
-        return 0.0
+    pair_weights = np.outer(weights, weights)[positive]
+    return _weighted_quantile(values, pair_weights, share) if pair_weights.any() else 0.0
+
+
+def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
+    """The smallest value that a share of the weights does not exceed. Only values near it, as some of them tell, are
+    sorted."""
+    target = share * weights.sum() * _ROUNDED
+    step = max(1, len(values) // _PROBES)
+    probes = np.argsort(values[::step]) * step
+    reach = np.cumsum(weights[probes])
+    low, high = (
+        values[probes[min(int(np.searchsorted(reach, bound * reach[-1])), len(probes) - 1)]]
+        for bound in (share - _MARGIN, share + _MARGIN)
+    )
+    below = float(weights[values < low].sum())
+    near = (values >= low) & (values <= high)
+    if not below < target <= below + weights[near].sum():
+        below, near = 0.0, np.ones(len(values), dtype=bool)
+    values, weights = values[near], weights[near]
     order = np.argsort(values, kind="stable")
-    reach = np.cumsum(pair_weights[order])
-    return float(values[order[np.searchsorted(reach, share * reach[-1] * (1 - 1e-12))]])
+    reach = below + np.cumsum(weights[order])
+    return float(values[order[min(int(np.searchsorted(reach, target)), len(order) - 1)]])
 
 
 def check_different_objects(

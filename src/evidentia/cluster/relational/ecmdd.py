@@ -35,8 +35,8 @@ class ECMdd(MedoidClusterer):
     their mean. This last rule is not derived from the objective, which may rise now and then; the iterations end when
     the medoids stay, or come back, and then with the best ones that come back.
 
-    Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects given by attributes the
-    matrix of all dissimilarities is kept; above, none is made.
+    Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects the matrix of all
+    dissimilarities is kept; above, none is made if none was given.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class ECMdd(MedoidClusterer):
         Fuzziness: towards 1 the masses become certain.
     delta : float > 0 or "auto", default="auto"
         ``delta^2`` is the dissimilarity, to the power, to the empty set: smaller values give more outliers. "auto": the
-        0.95-quantile.
+        0.95-quantile between different objects.
     gamma : float >= 0, default=1
         Weight of the medoids of the clusters beside that of the set.
     eta : float >= 0, default=1
         For the medoids of sets: how much being near counts beside being at the same dissimilarity.
     n_candidates : int, None or "auto", default="auto"
-        How many objects, those of largest mass, may become the medoid of a cluster. None: all. "auto": all, or 500
-        when there are more than 5,000 objects given by attributes.
+        How many objects, those of largest mass, may become the medoid of a cluster. None: all. "auto": all, or 500 of
+        more than 5,000 objects that were not given by a matrix.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
 default="medoids"
         "medoids": from objects far from each other. "belief-peaks": the objects found by `BeliefPeaks`, which knows no
@@ -121,6 +121,7 @@ default="medoids"
     5
     """
 
+    _advice = "increase max_iter"
     _rules = {
         **MEDOID_RULES,
         "init": MEDOID_RULES["init"] | PEAKS_RULE,

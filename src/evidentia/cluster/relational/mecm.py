@@ -34,7 +34,7 @@ class MECM(MedoidClusterer):
     medoid in turn, are set to their best values given the rest: the objective never rises.
 
     Cost per iteration: n^2 dissimilarities for each cluster and each set that it is in, or n times ``n_candidates``.
-    Up to 5,000 objects given by attributes the matrix of all dissimilarities is kept; above, none is made.
+    Up to 5,000 objects the matrix of all dissimilarities is kept; above, none is made if none was given.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class MECM(MedoidClusterer):
         Fuzziness: towards 1 the masses become certain.
     delta : float > 0 or "auto", default="auto"
         Dissimilarity to the empty set: smaller values give more outliers. "auto": the 0.95-quantile of the
-        dissimilarities.
+        dissimilarities between different objects.
     gamma : float >= 0, default=0.5
         Weight of the mean over the medoids of a set.
     eta : float > 0, default=1
         Larger values make sets cheaper for objects that are not halfway.
     n_candidates : int, None or "auto", default="auto"
         How many objects, those of largest plausibility, may become the medoid of a cluster. None: all. "auto": all, or
-        500 when there are more than 5,000 objects given by attributes.
+        500 of more than 5,000 objects that were not given by a matrix.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
 default="medoids"
         "medoids": from objects far from each other. "belief-peaks": the objects found by `BeliefPeaks`, which knows no

@@ -41,8 +41,8 @@ class WECMdd(MedoidClusterer):
     and then; the iterations end when it stays, or takes some values in turns, and then with the least of them. Several
     objects describe a cluster better than one.
 
-    Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects given by attributes the
-    matrix of all dissimilarities is kept; above, none is made, and 2,000 objects share the weights.
+    Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects the matrix of all
+    dissimilarities is kept; above, none is made if none was given, and 2,000 objects share the weights.
 
     Parameters
     ----------
@@ -64,15 +64,15 @@ class WECMdd(MedoidClusterer):
         Fuzziness: towards 1 the masses become certain.
     delta : float > 0 or "auto", default="auto"
         ``delta^2`` is the dissimilarity, to the power, to the empty set: smaller values give more outliers. "auto": the
-        0.95-quantile.
+        0.95-quantile between different objects.
     psi : float > 1, default=1.2
         Larger values spread the weights of a cluster over more objects, values near 1 give one medoid. The paper uses
         2, with which the weights are spread so widely that clusters easily coincide (a warning says so).
     concentration : float > 0, default=5
         Larger values concentrate the weights of a set on the objects that its clusters share (xi in the paper).
     n_candidates : int, None or "auto", default="auto"
-        How many objects, drawn at random, may have weights. None: all. "auto": all, or 2,000 when there are more than
-        5,000 objects given by attributes.
+        How many objects, drawn at random, may have weights; one that is drawn twice counts as two. None: all. "auto":
+        all, or 2,000 of more than 5,000 objects that were not given by a matrix.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
 default="medoids"
         Objects that have all the weight at first. "medoids": objects far from each other. "belief-peaks": the objects
@@ -99,11 +99,11 @@ default="medoids"
     labels_ : ndarray of shape (n_samples,)
         Cluster of largest plausibility.
     prototype_weights_ : ndarray of shape (n_clusters, n_candidates)
-        Weights of the objects, one row a cluster.
+        Weights of the candidates, one row a cluster; rows sum to one.
     candidate_indices_ : ndarray of shape (n_candidates,)
         Positions of the objects that may have weights.
     medoid_indices_ : ndarray of shape (n_clusters,)
-        Position of the object of largest weight in each cluster.
+        Position of the object of largest weight in each cluster (for one that counts as several, its share of it).
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Attributes of these objects; absent for precomputed or Gower's dissimilarities.
     focal_sets_ : FocalSets
