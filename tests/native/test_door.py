@@ -198,6 +198,11 @@ def test_an_array_after_a_pickle_is_the_same_array():
 def test_none_where_it_is_allowed():
     optional = kernel("overshoot(old: float64[f] or None, x: float64[f] out)")
     optional(None, np.empty(0))  # no element: the null pointer is not followed
+    old, x = np.array([0.5, 0.5]), np.array([0.75, 0.25])
+    optional(old, x)
+    np.testing.assert_allclose(x, [0.9375, 0.0625])
+    with pytest.raises(ValueError, match=r"x must have shape \(f,\) with f = 3, got \(2,\)"):
+        optional(np.zeros(3), x)
 
 
 def test_no_memory_is_an_error():
@@ -238,6 +243,7 @@ def test_both_ways_through_the_door_agree():
         "overshoot(old: float64[f - 1])",
         "overshoot(old: float below f)",
         "overshoot(old: int64[f] below g)",
+        "overshoot(old: int64[f] up to f or -1)",
         "overshoot(old: float64) -> float64",
     ],
 )

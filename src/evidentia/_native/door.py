@@ -16,6 +16,7 @@ and gives an object that is called with these arguments, by position. In a decla
 - ``out`` marks what the kernel writes to;
 - ``or None`` lets None through, as a null pointer;
 - ``below n`` says that all numbers are in 0, ..., n - 1 (``up to n``: 0, ..., n), for arrays and for an ``int``;
+  ``below n or -1`` lets -1 through too, which points nowhere;
 - ``offsets in e`` says that an array rises from at least 0 to at most e: the rows of a compressed matrix;
 - ``int``, ``float`` and ``bool`` are numbers; ``-> int`` and ``-> float`` after the brackets name a result.
 
@@ -49,7 +50,8 @@ _LARGEST = 2**63 - 1
 _HEAD = re.compile(r"\s*(\w+)\s*\((.*)\)\s*(?:->\s*(int|float)\s*)?$", re.S)
 _ARGUMENT = re.compile(
     r"(?P<name>\w+)\s*:\s*(?P<type>\w+)\s*(?:\[(?P<shape>[^\]]*)\])?\s*"
-    r"(?:(?P<rule>below|up to|offsets in)\s+(?P<bound>\w+))?\s*(?P<out>out)?\s*(?P<optional>or None)?"
+    r"(?:(?P<rule>below|up to|offsets in)\s+(?P<bound>\w+)(?P<absent>\s+or -1)?)?\s*"
+    r"(?P<out>out)?\s*(?P<optional>or None)?"
 )
 _LENGTH = re.compile(r"(?:(\w+)\s*\+\s*)?(\d+)|(\w+)")
 
@@ -66,6 +68,7 @@ class _Number:
     type: str
     rule: str | None = None
     bound: str | None = None
+    first: int = 0
     variable: ClassVar[None] = None
 
     ctypes_of: ClassVar = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_bool}
@@ -95,8 +98,8 @@ class _Number:
         return bool(value)
 
     def check(self, value: Any, end: int) -> None:
-        if not 0 <= operator.index(value) < end + (self.rule == "up to"):
-            raise ValueError(f"{self.name} must be {_between(self.rule, self.bound, end)}, got {value}")
+        if not self.first <= operator.index(value) < end + (self.rule == "up to"):
+            raise ValueError(f"{self.name} must be {_between(self, end)}, got {value}")
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class _Array:
     optional: bool
     rule: str | None
     bound: str | None
+    first: int  # number with which the range of the rule begins
     ctype: ClassVar = ctypes.c_void_p
 
     def take(self, value: Any, sizes: Sizes, types: dict[str, np.dtype]) -> Any:
@@ -149,12 +153,13 @@ class _Array:
         offsets = self.rule == "offsets in"
         beyond = end + (self.rule == "up to")
         holds = _rule("are_offsets" if offsets else "all_within", value.dtype.name)
-        if holds(_address(value) if value.flags.carray else value.ctypes.data, value.size, end if offsets else beyond):
+        place = _address(value) if value.flags.carray else value.ctypes.data
+        if holds(place, value.size, self.first, end if offsets else beyond):
             return
         if offsets:
             raise ValueError(f"{self.name} must rise from 0 to at most {end}, the number of entries")
-        wrong = value[(value < 0) | (value >= beyond)]
-        raise ValueError(f"{self.name} must be {_between(self.rule, self.bound, end)}, got {wrong[0]}")
+        wrong = value[(value < self.first) | (value >= beyond)]
+        raise ValueError(f"{self.name} must be {_between(self, end)}, got {wrong[0]}")
 
     def _refuse_type(self, dtype: np.dtype, wanted: np.dtype | None) -> NoReturn:
         raise TypeError(f"{self.name} must be an array of {wanted}, got {dtype}")
@@ -171,7 +176,7 @@ class _Array:
 def _rule(kind: str, dtype: str) -> Callable:
     """The C function that checks a rule on an array of a type."""
     function = getattr(library(), f"{kind}_{_SHORT[dtype]}")
-    function.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
+    function.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64]
     return function
 
 
@@ -211,7 +216,8 @@ class Kernel:
         for argument, value in zip(self._arguments, values, strict=True):
             if argument.rule:
                 argument.check(value, sizes.get(argument.bound, 0))
-        function = self._functions.get(tuple(types.values())) or self._function(tuple(types.values()))
+        of_variables = tuple(types[name] for name in self._variables)
+        function = self._functions.get(of_variables) or self._function(of_variables)
         result = [self._result()] if self._result else []
         if function(*(sizes.get(name, 0) for name in self._sizes), *taken, *map(ctypes.byref, result)):
             self._refuse_memory()
@@ -228,7 +234,7 @@ class Kernel:
         first_of: dict[str, str] = {}
         found, usual = [], [f"type({a.name}_) is {a.type}" for a in numbers]
         usual += [f"{-_LARGEST} <= {a.name}_ <= {_LARGEST}" for a in numbers if a.type == "int"]
-        for a in arrays:
+        for a in sorted(arrays, key=lambda a: a.optional):  # what may be None tells neither lengths nor types
             for axis, (name, more) in enumerate(a.lengths):
                 if name and name not in size_of:
                     size_of[name] = f"{name}_size"
@@ -238,11 +244,14 @@ class Kernel:
                 first_of.setdefault(a.variable, a.name)
             dtype = f"{first_of[a.variable]}_.dtype" if a.variable else f"{a.dtype}_type"
             lengths = "".join(f"{size_of[name]} + {more}, " if name else f"{more}, " for name, more in a.lengths)
-            usual += [f"{a.name}_.dtype is {dtype}", f"{a.name}_.shape == ({lengths})", f"{a.name}_.flags.carray"]
+            plain = f"{a.name}_.dtype is {dtype} and {a.name}_.shape == ({lengths}) and {a.name}_.flags.carray"
+            usual.append(f"({a.name}_ is None or {plain})" if a.optional else plain)
         names = ", ".join(f"{a.name}_" for a in self._arguments)
-        types = "".join(f"{name}_.dtype, " for name in first_of.values())
+        types = "".join(f"{first_of[name]}_.dtype, " for name in self._variables)
+        address_of = {a.name: f"address({a.name}_)" for a in arrays}
+        address_of |= {a.name: f"None if {a.name}_ is None else address({a.name}_)" for a in arrays if a.optional}
         passed = [size_of[name] for name in self._sizes]
-        passed += [f"address({a.name}_)" if isinstance(a, _Array) else f"{a.name}_" for a in self._arguments]
+        passed += [address_of.get(a.name, f"{a.name}_") for a in self._arguments]
         text = f"""
 def {self.name}({names}):
     try:
@@ -307,17 +316,20 @@ def _argument(text: str) -> _Number | _Array:
     found = _ARGUMENT.fullmatch(text.strip())
     if not found:
         raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
-    name, kind, shape, rule, bound, out, optional = found.groups()
+    name, kind, shape, rule, bound, absent, out, optional = found.groups()
+    first = -1 if absent else 0
+    if absent and rule != "below":
+        raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
     if shape is None:
         if kind not in _Number.ctypes_of or out or optional or rule == "offsets in" or (rule and kind != "int"):
             raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
-        return _Number(name, kind, rule, bound)
+        return _Number(name, kind, rule, bound, first)
     variable = kind if _VARIABLE.fullmatch(kind) else None
     if variable is None and kind not in _DTYPES:
         raise SyntaxError(f"{name}: no type is called {kind!r}")
     lengths = tuple(_length(each.strip()) for each in shape.split(","))
     dtype = None if variable else _DTYPES[kind]
-    return _Array(name, dtype, variable, lengths, bool(out), bool(optional), rule, bound)
+    return _Array(name, dtype, variable, lengths, bool(out), bool(optional), rule, bound, first)
 
 
 def _length(text: str) -> tuple[str | None, int]:
@@ -332,5 +344,6 @@ def _written(name: str | None, more: int) -> str:
     return str(more) if name is None else name if more == 0 else f"{name} + {more}"
 
 
-def _between(rule: str | None, bound: str | None, end: int) -> str:
-    return f"at least 0 and {'at most' if rule == 'up to' else 'below'} {bound} = {end}"
+def _between(argument: _Number | _Array, end: int) -> str:
+    last = "at most" if argument.rule == "up to" else "below"
+    return f"at least {argument.first} and {last} {argument.bound} = {end}"

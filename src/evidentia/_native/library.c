@@ -37,6 +37,14 @@ KERNEL library_has_avx2(void) {
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
+/* Arrays begin with a line of the cache, so that no vector lies across two. Where the memory is watched they begin as
+ * malloc has it: an array then ends where its memory ends, and no step beyond goes unseen. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { ALIGNMENT = _Alignof(max_align_t) };
+#else
+enum { ALIGNMENT = 64 };
+#endif
+
 typedef struct Piece {
     struct Piece *before;
     max_align_t content[];
@@ -44,10 +52,10 @@ typedef struct Piece {
 
 static void *new_piece(Scratch *scratch, index_t count, size_t size, bool zeros) {
     if (scratch->failed) return NULL;
-    const size_t most = (SIZE_MAX / 2 - sizeof(Piece)) / size;
+    const size_t around = sizeof(Piece) + ALIGNMENT - _Alignof(max_align_t), most = (SIZE_MAX / 2 - around) / size;
     Piece *piece = NULL;
     if (count >= 0 && (size_t)count <= most) {
-        const size_t bytes = sizeof(Piece) + (size_t)count * size;
+        const size_t bytes = around + (size_t)count * size;
         piece = zeros ? calloc(1, bytes) : malloc(bytes);
     }
     if (!piece) {
@@ -56,7 +64,8 @@ static void *new_piece(Scratch *scratch, index_t count, size_t size, bool zeros)
     }
     piece->before = scratch->last;
     scratch->last = piece;
-    return piece->content;
+    const uintptr_t content = (uintptr_t)piece->content;
+    return (char *)piece->content + (ALIGNMENT - content % ALIGNMENT) % ALIGNMENT;
 }
 
 void *take(Scratch *scratch, index_t count, size_t size) { return new_piece(scratch, count, size, false); }
@@ -74,27 +83,28 @@ int release(Scratch *scratch) {
 
 /* ---- checks of index arrays: 1 if all is well ------------------------------------------------------------------- */
 
-/* Whether 0 <= values < end. Without a branch, so that the loop takes many at a time: a negative number, seen without
- * its sign, is larger than any other. */
-#define WITHIN(name, integer, unsigned_integer)                              \
-    KERNEL name(const integer *values, index_t n, index_t end) {             \
-        unsigned_integer largest = 0;                                        \
-        for (index_t i = 0; i < n; i++) {                                    \
-            const unsigned_integer value = (unsigned_integer)values[i];      \
-            largest = value > largest ? value : largest;                     \
-        }                                                                    \
-        return n == 0 || (end > 0 && (uint64_t)largest < (uint64_t)end);     \
+/* Whether first <= values < end, where first is 0 or -1. Without a branch, so that the loop takes many at a time: a
+ * negative number, seen without its sign, is larger than any other. */
+#define WITHIN(name, integer, unsigned_integer)                                           \
+    KERNEL name(const integer *values, index_t n, index_t first, index_t end) {           \
+        const unsigned_integer shift = (unsigned_integer)(-first);                        \
+        unsigned_integer largest = 0;                                                     \
+        for (index_t i = 0; i < n; i++) {                                                 \
+            const unsigned_integer value = (unsigned_integer)values[i] + shift;           \
+            largest = value > largest ? value : largest;                                  \
+        }                                                                                 \
+        return n == 0 || (end > first && (uint64_t)largest < (uint64_t)(end - first));    \
     }
 WITHIN(all_within_i16, int16_t, uint16_t)
 WITHIN(all_within_i32, int32_t, uint32_t)
 WITHIN(all_within_i64, int64_t, uint64_t)
 
-/* Whether 0 <= offsets[0] <= offsets[1] <= ... <= end: the rows of a compressed matrix with `end` entries. */
+/* Whether first <= offsets[0] <= offsets[1] <= ... <= end: the rows of a compressed matrix. */
 #define OFFSETS(name, integer)                                               \
-    KERNEL name(const integer *offsets, index_t n, index_t end) {            \
-        bool good = n == 0 || (offsets[0] >= 0 && offsets[n - 1] <= end);    \
-        for (index_t i = 1; i < n; i++) good &= offsets[i] >= offsets[i - 1]; \
-        return good;                                                         \
+    KERNEL name(const integer *offsets, index_t n, index_t first, index_t end) { \
+        bool good = n == 0 || (offsets[0] >= first && offsets[n - 1] <= end);    \
+        for (index_t i = 1; i < n; i++) good &= offsets[i] >= offsets[i - 1];    \
+        return good;                                                             \
     }
 OFFSETS(are_offsets_i32, int32_t)
 OFFSETS(are_offsets_i64, int64_t)

@@ -15,8 +15,9 @@ _block = kernel("""gower_block(
     numeric: real[a, p], codes: int32[a, q], other_numeric: real[p, b], other_codes: int32[q, b],
     numeric_weights: real[p], code_weights: real[q], out: real[a, b] out) -> int""")
 _pairs = kernel("""gower_pairs(
-    numeric: real[a, p], codes: int32[a, q], i: int64[n] below a, other_numeric: real[b, p], other_codes: int32[b, q],
-    j: int64[n] below b, numeric_weights: real[p], code_weights: real[q], out: real[n] out) -> int""")
+    numeric: real[a, p], codes: int32[a, q], first: int64[n] below a, other_numeric: real[b, p],
+    other_codes: int32[b, q], second: int64[n] below b, numeric_weights: real[p], code_weights: real[q],
+    out: real[n] out) -> int""")
 
 
 def fill_block(

@@ -1,9 +1,9 @@
 /* Degrees of conflict of given pairs of mass functions. */
 #include "optimize/conflict_fit.h"
 
-/* m_i' C m_j for every pair (i, j). */
-KERNEL conflicts_of_pairs(index_t n, index_t f, index_t p, const double *M, const double *C, const index_t *first,
-                          const index_t *second, double *out) {
+/* m_i' C m_j for every pair (i, j), C the conflict of the sets. */
+KERNEL conflicts_of_pairs(index_t n, index_t f, index_t p, const double *M, const double *conflict,
+                          const index_t *first, const index_t *second, double *out) {
     (void)n;
     for (index_t e = 0; e < p; e++) {
         const double *x = M + first[e] * f, *y = M + second[e] * f;
@@ -11,7 +11,7 @@ KERNEL conflicts_of_pairs(index_t n, index_t f, index_t p, const double *M, cons
         for (index_t a = 0; a < f; a++) {
             if (!(x[a] > 0)) continue;
             double s = 0.0;
-            for (index_t b = 0; b < f; b++) s += C[a * f + b] * y[b];
+            for (index_t b = 0; b < f; b++) s += conflict[a * f + b] * y[b];
             total += x[a] * s;
         }
         out[e] = total;

@@ -118,8 +118,8 @@ static double sweep(void *self, double *M, bool beyond, double objective) {
 
 KERNEL descend_all_pairs(index_t n, index_t f, index_t visits, index_t e, double *M, const double *delta,
                          const double *conflict, bool simple, const index_t *order, index_t max_iter, double tol,
-                         double constant, const index_t *indptr, const int32_t *indices, const double *coefficients,
-                         const double *form, double *history, index_t *ending) {
+                         double constant, const index_t *link_indptr, const int32_t *link_indices,
+                         const double *coefficients, const double *form, double *history, index_t *ending) {
     (void)e;
     Scratch scratch = {0};
     const size_t number = sizeof(double);
@@ -128,7 +128,7 @@ KERNEL descend_all_pairs(index_t n, index_t f, index_t visits, index_t e, double
         .f = f,
         .delta = delta,
         .conflict = {f, conflict, simple},
-        .links = {indptr, indices, coefficients, form},
+        .links = {link_indptr, link_indices, coefficients, form},
         .order = order,
         .visits = visits,
         .K = take(&scratch, f * f, number),
