@@ -13,15 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from evidentia._native import kernel
 from evidentia.belief import FocalSets
 from evidentia.optimize.blocks import Apply, row_blocks
 
-__all__ = ["MassStep", "masses_of_row", "masses_from_costs", "carried_masses"]
-
-# Sums may be reordered (which vectorises them) but NaN and infinity keep their meaning.
-_REORDER = {"reassoc", "contract"}
+__all__ = ["MassStep", "masses_from_costs", "carried_masses"]
 
 
 @dataclass(frozen=True)
@@ -55,10 +52,9 @@ class MassStep:
     def kernel_arguments(self, dtype: np.dtype | type = np.float64) -> tuple:
         """Factors and sizes of the nonempty sets, delta^2, beta, zero: as the kernels take them."""
         size = self.sets.sum(axis=1)
-        number = np.dtype(dtype).type
         delta2 = self.delta2 if self.family.empty_index is not None else np.inf
         factor = (size**self.alpha).astype(dtype)
-        return factor, size.astype(np.int64), number(delta2), float(self.beta), number(self.zero)
+        return factor, size.astype(np.int64), float(delta2), float(self.beta), float(self.zero)
 
     def columns(self) -> tuple[np.ndarray, int]:
         """Columns of the nonempty sets, and that of the empty set (-1 if the family lacks it)."""
@@ -104,72 +100,28 @@ def carried_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> 
     return carried
 
 
-# ---- compiled kernels -----------------------------------------------------------------------------------------------
+# ---- the kernel (mass_step.c) ----------------------------------------------------------------------------------------
+
+_masses_from_costs = kernel("""masses_from_costs(
+    costs: float64[n, g], weights: float64[n] or None, factor: float64[g], size: int64[g], delta2: float, beta: float,
+    zero: float, masses: float64[n, g] out, empty: float64[n] out) -> float""")
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)
-def masses_of_row(costs, factor, size, delta2, beta, zero, masses):
-    """Minimise sum_j factor_j m_j^beta costs_j + delta2 m_0^beta over the simplex (Masson and Denoeux, 2008, eq. 17).
+def masses_from_costs(
+    costs: np.ndarray,
+    weights: np.ndarray,
+    factor: np.ndarray,
+    size: np.ndarray,
+    delta2: float,
+    beta: float,
+    zero: float,
+    masses: np.ndarray,
+    empty: np.ndarray,
+) -> float:
+    """Masses of objects whose costs are known, a row each; returns the objective, weighted unless weights is empty.
 
-    Writes the masses of the nonempty sets; returns the mass of the empty set and the minimum. ``delta2`` is infinite
-    when the empty set is not allowed. Costs below ``zero`` count as zero: then the mass is shared equally by the
-    smallest sets among those.
+    ``delta2`` is infinite when the empty set is not allowed. Costs up to ``zero`` count as zero: then the mass is
+    shared equally by the smallest sets among those.
     """
-    g = costs.shape[0]
-    n_zero = 0
-    for j in range(g):
-        n_zero += costs[j] <= zero
-    if n_zero > 0:
-        return 0.0, _masses_on_prototype(costs, size, zero, masses)
-    if beta == 2:
-        total = 1 / delta2
-        empty = total
-        for j in range(g):
-            masses[j] = 1 / (factor[j] * costs[j])
-        for j in range(g):
-            total += masses[j]
-        scale = 1 / total
-        for j in range(g):
-            masses[j] *= scale
-        return empty * scale, scale
-    smallest = delta2  # powers are taken of ratios, which cannot overflow
-    for j in range(g):
-        smallest = min(smallest, factor[j] * costs[j])
-    power = 1 / (beta - 1)
-    total = (smallest / delta2) ** power
-    empty = total
-    for j in range(g):
-        masses[j] = (smallest / (factor[j] * costs[j])) ** power
-    for j in range(g):
-        total += masses[j]
-    scale = 1 / total
-    for j in range(g):
-        masses[j] *= scale
-    return empty * scale, smallest * total ** (1 - beta)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _masses_on_prototype(costs, size, zero, masses):
-    """Equal masses for the smallest sets among those at no distance."""
-    few = size.max()
-    for j in range(costs.shape[0]):
-        if costs[j] <= zero:
-            few = min(few, size[j])
-    count = 0
-    for j in range(costs.shape[0]):
-        chosen = costs[j] <= zero and size[j] == few
-        masses[j] = chosen
-        count += chosen
-    for j in range(costs.shape[0]):
-        masses[j] /= count
-    return 0.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def masses_from_costs(costs, weights, factor, size, delta2, beta, zero, masses, empty):
-    """Masses of objects whose costs are known, a row each; returns the objective, weighted unless weights is empty."""
-    objective = 0.0
-    for i in range(costs.shape[0]):
-        empty[i], value = masses_of_row(costs[i], factor, size, delta2, beta, zero, masses[i])
-        objective += value * (weights[i] if weights.shape[0] > 0 else 1.0)
-    return objective
+    given = weights if len(weights) else None
+    return _masses_from_costs(costs, given, factor, size, delta2, beta, zero, masses, empty)

@@ -11,7 +11,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from evidentia import CredalPartition, FocalSets
 from evidentia.cluster import ECM
-from evidentia.cluster._mass_step import masses_of_row
 from evidentia.datasets import load_butterfly
 from evidentia.partition import consistency_index, credal_rand_index, nonspecificity_of_pairs
 from tests.cluster.prototypes.models import one_thread, prototypes
@@ -160,28 +159,6 @@ def test_no_small_move_improves_the_result(metric, beta):
         moved.cluster_centers_ = model.cluster_centers_
         moved.credal_partition_ = CredalPartition(shifted / shifted.sum(axis=1, keepdims=True), model.focal_sets_)
         assert naive_objective(moved, X) >= best - 1e-9
-
-
-@pytest.mark.parametrize("beta", [1.3, 2.0])
-def test_mass_kernel_against_the_formula(beta):
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        costs, size = rng.exponential(size=6), np.array([1, 1, 1, 2, 2, 3])
-        factor, delta2 = size**1.5, rng.exponential() + 0.1
-        masses = np.empty(6)
-        empty, value = masses_of_row(costs, factor, size, delta2, beta, 0.0, masses)
-        weights = np.append((factor * costs) ** (-1 / (beta - 1)), delta2 ** (-1 / (beta - 1)))
-        np.testing.assert_allclose(np.append(masses, empty), weights / weights.sum(), rtol=1e-12)
-        assert value == pytest.approx(np.sum(factor * costs * masses**beta) + delta2 * empty**beta)
-
-
-def test_objects_on_a_prototype_get_the_smallest_set():
-    size = np.array([1, 1, 2, 3])
-    masses = np.empty(4)
-    masses_of_row(np.array([0.0, 5.0, 0.0, 1.0]), size**1.0, size, 10.0, 2.0, 1e-12, masses)
-    assert masses.tolist() == [1, 0, 0, 0]
-    masses_of_row(np.array([0.0, 0.0, 0.0, 0.0]), size**1.0, size, 10.0, 2.0, 1e-12, masses)
-    assert masses.tolist() == [0.5, 0.5, 0, 0]
 
 
 def test_moving_turning_and_scaling_the_data_changes_nothing():

@@ -1,65 +1,62 @@
-"""Compiled loops over objects whose attributes are numbers of categories."""
+"""Compiled loops over objects whose attributes are numbers of categories (``category_kernels.c``)."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from evidentia.cluster._mass_step import masses_of_row
+from evidentia._native import kernel
 
 __all__ = ["accumulate", "write_masses"]
 
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _set_mismatches(row, table, costs):
-    """Number of attributes in which an object differs from the prototype of each set (the mean of its members)."""
-    for j in range(costs.shape[0]):
-        costs[j] = 0.0
-    for d in range(row.shape[0]):
-        if row[d] < 0:
-            for j in range(costs.shape[0]):
-                costs[j] += 1.0
-        else:
-            level = table[row[d]]
-            for j in range(costs.shape[0]):
-                costs[j] += level[j]
+_category_sums = kernel("""category_sums(
+    codes: int64[n, p] below categories, weights: float64[n], table: float64[categories, g], share: float64[g, c],
+    factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float,
+    counts: float64[categories, c] out) -> float""")
+_category_masses = kernel("""category_masses(
+    codes: int64[n, p] below categories or -1, table: float64[categories, g],
+    factor: float64[g], size: int64[g], delta2: float, beta: float, zero: float,
+    columns: int64[g] below f, empty_column: int below f or -1, out: float64[n, f] out)""")
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def accumulate(codes, weights, start, stop, table, share, factor, size, delta2, beta, zero):
-    """Objective, and for every category and cluster the sum of the weights with which it would lower the cost."""
-    g, c = share.shape
-    costs = np.empty(g)
-    masses = np.empty(g)
-    pull = np.empty(c)
-    counts = np.zeros((table.shape[0], c))
-    objective = 0.0
-    for i in range(start, stop):
-        _set_mismatches(codes[i], table, costs)
-        _, value = masses_of_row(costs, factor, size, delta2, beta, zero, masses)
-        objective += weights[i] * value
-        pull[:] = 0.0
-        for j in range(g):
-            if masses[j] > 0:
-                power = weights[i] * masses[j] ** beta
-                for k in range(c):
-                    pull[k] += share[j, k] * power
-        for d in range(codes.shape[1]):
-            row = counts[codes[i, d]]
-            for k in range(c):
-                row[k] += pull[k]
+def accumulate(
+    codes: np.ndarray,
+    weights: np.ndarray,
+    start: int,
+    stop: int,
+    table: np.ndarray,
+    share: np.ndarray,
+    factor: np.ndarray,
+    size: np.ndarray,
+    delta2: float,
+    beta: float,
+    zero: float,
+) -> tuple[float, np.ndarray]:
+    """Objective of rows start..stop, and for every category and cluster the sum of the weights with which it would
+    lower the cost.
+
+    ``table`` (categories, g) holds the mismatch of each category with each set, ``share`` (g, c) the weight with which
+    a mass on a set counts for each of its clusters.
+    """
+    counts = np.empty((len(table), share.shape[1]))
+    objective = _category_sums(
+        codes[start:stop], weights[start:stop], table, share, factor, size, delta2, beta, zero, counts
+    )
     return objective, counts
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def write_masses(codes, start, stop, table, factor, size, delta2, beta, zero, columns, empty_column, out):
-    g = table.shape[1]
-    costs = np.empty(g)
-    masses = np.empty(g)
-    for i in range(start, stop):
-        _set_mismatches(codes[i], table, costs)
-        empty, _ = masses_of_row(costs, factor, size, delta2, beta, zero, masses)
-        for j in range(g):
-            out[i, columns[j]] = masses[j]
-        if empty_column >= 0:
-            out[i, empty_column] = empty
+def write_masses(
+    codes: np.ndarray,
+    start: int,
+    stop: int,
+    table: np.ndarray,
+    factor: np.ndarray,
+    size: np.ndarray,
+    delta2: float,
+    beta: float,
+    zero: float,
+    columns: np.ndarray,
+    empty_column: int,
+    out: np.ndarray,
+) -> None:
+    """Masses of rows start..stop into the columns of the family; a category that no prototype has is -1."""
+    _category_masses(codes[start:stop], table, factor, size, delta2, beta, zero, columns, empty_column, out[start:stop])

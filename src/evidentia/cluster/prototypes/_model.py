@@ -7,6 +7,8 @@ prototypes V (c, p), barycentres of the sets A V with A = diag(1 / c_j) B.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Self
 
 import numpy as np
@@ -42,13 +44,12 @@ class PrototypeModel:
         return self.step.family
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
-        """Barycentres, metrics, and the arguments of the mass step: as the kernels take them."""
+        """Barycentres, metrics (None: Euclidean), and the arguments of the mass step: as the kernels take them."""
         sets = self.step.sets
         mean = sets / sets.sum(axis=1)[:, None]
         barycentres = np.ascontiguousarray((mean @ self.centers).T, dtype=dtype)
-        if self.metrics is None:
-            metrics = np.empty((0, 0, len(sets)), dtype=dtype)
-        else:
+        metrics = None
+        if self.metrics is not None:
             metrics = np.ascontiguousarray(np.einsum("jk,kde->dej", mean, self.metrics), dtype=dtype)
         return barycentres, metrics, *self.step.kernel_arguments(dtype)
 
@@ -64,7 +65,7 @@ class PrototypeModel:
         arguments = self.kernel_arguments(X.dtype)
         blocks = row_blocks(len(X))
         parts = apply(_kernels.accumulate, [(X, weights, start, stop, *arguments) for start, stop in blocks])
-        return Statistics(*(sum(part[k] for part in parts) for k in range(4)))
+        return reduce(add, (Statistics(*part) for part in parts))
 
     def updated(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """The prototypes, then the metrics, that minimise the objective given the masses."""

@@ -1,0 +1,137 @@
+/* The mass step for numbers of type `real`: kernels include this text once for each type.
+ *
+ * With weighted costs w_j = |A_j|^alpha costs_j of the nonempty sets and w_0 = delta^2 of the empty one, the masses
+ * that minimise sum_j w_j m_j^beta on the simplex are (Masson and Denoeux, 2008, eq. 17)
+ *
+ *     m_j = s_j / sum(s),   s_j = r_j^(1 / (beta - 1)),   r_j = w / w_j,   and the minimum is w sum(s)^(1 - beta),
+ *
+ * whatever w is. If w is the smallest of the w_j, nothing overflows. With w = 1 and beta = 2 a row takes one pass, and
+ * its sum tells whether that was allowed. */
+
+enum { TYPED(WIDE) = 32 / sizeof(real) }; /* sums that are kept apart: the order of additions is the same everywhere */
+
+typedef struct {
+    index_t g;           /* number of nonempty sets */
+    const real *factor;  /* (g,) |A_j|^alpha */
+    const index_t *size; /* (g,) |A_j| */
+    double delta2;       /* w_0, infinite if the empty set is not allowed */
+    double beta;
+    double zero;        /* costs up to this count as none */
+    double empty;       /* 1 / w_0 */
+    double least, most; /* between them a sum of 1 / w_j comes from costs above zero, and nothing has overflowed */
+    real *ratios;       /* (g,) room for r_j */
+} TYPED(MassStep);
+
+/* What a row comes to: w, and the shares s_0 and sum(s). */
+typedef struct {
+    double scale, empty, total;
+} TYPED(Shares);
+
+static TYPED(MassStep) TYPED(take_mass_step)(Scratch *scratch, index_t g, const real *factor, const index_t *size,
+                                             double delta2, double beta, double zero) {
+    const double smallest = sizeof(real) == sizeof(float) ? 1e-30 : 1e-290; /* no digits are lost from here ... */
+    double largest = sizeof(real) == sizeof(float) ? 1e30 : 1e290;          /* ... to here */
+    for (index_t j = 0; j < g; j++) largest = smaller(largest, 1 / ((real)zero * factor[j]));
+    real *ratios = take(scratch, g, sizeof *ratios);
+    return (TYPED(MassStep)){g, factor, size, delta2, beta, zero, 1 / delta2, smallest, largest, ratios};
+}
+
+/* x^exponent; beta = 3/2 and beta = 3 are common, and need no logarithms. */
+static inline double TYPED(raised)(double x, double exponent) {
+    return exponent == 2 ? x * x : exponent == 0.5 ? sqrt(x) : pow(x, exponent);
+}
+
+/* Write 1 / w_j; return their sum. */
+static inline real TYPED(inverses)(const TYPED(MassStep) *step, const real *restrict costs, real *restrict shares) {
+    const real *restrict factor = step->factor;
+    const index_t whole = step->g - step->g % TYPED(WIDE);
+    real sums[TYPED(WIDE)] = {0};
+    for (index_t j = 0; j < whole; j += TYPED(WIDE))
+        for (int lane = 0; lane < TYPED(WIDE); lane++) {
+            shares[j + lane] = 1 / (factor[j + lane] * costs[j + lane]);
+            sums[lane] += shares[j + lane];
+        }
+    for (index_t j = whole; j < step->g; j++) {
+        shares[j] = 1 / (factor[j] * costs[j]);
+        sums[j - whole] += shares[j];
+    }
+    for (int half = TYPED(WIDE) / 2; half > 0; half /= 2)
+        for (int lane = 0; lane < half; lane++) sums[lane] += sums[lane + half];
+    return sums[0];
+}
+
+/* An object on a prototype belongs to it: equal shares for the smallest sets among those that cost nothing. */
+static TYPED(Shares) TYPED(shares_on_prototype)(const TYPED(MassStep) *step, const real *costs, real *shares) {
+    index_t few = INT64_MAX;
+    double count = 0;
+    for (index_t j = 0; j < step->g; j++)
+        if (costs[j] <= step->zero && step->size[j] < few) few = step->size[j];
+    for (index_t j = 0; j < step->g; j++) {
+        const bool chosen = costs[j] <= step->zero && step->size[j] == few;
+        step->ratios[j] = shares[j] = chosen;
+        count += chosen;
+    }
+    return (TYPED(Shares)){0, 0, count};
+}
+
+/* Shares of any row, relative to the smallest of the w_j. */
+static TYPED(Shares) TYPED(careful_shares)(const TYPED(MassStep) *step, const real *costs, real *shares) {
+    double smallest = step->delta2;
+    for (index_t j = 0; j < step->g; j++) {
+        if (costs[j] <= step->zero) return TYPED(shares_on_prototype)(step, costs, shares);
+        smallest = smaller((double)step->factor[j] * costs[j], smallest);
+    }
+    const double power = 1 / (step->beta - 1);
+    const double empty = TYPED(raised)(smallest / step->delta2, power);
+    double total = empty;
+    for (index_t j = 0; j < step->g; j++) {
+        const double ratio = smallest / ((double)step->factor[j] * costs[j]);
+        const double share = step->beta == 2 ? ratio : TYPED(raised)(ratio, power);
+        step->ratios[j] = (real)ratio;
+        shares[j] = (real)share;
+        total += share;
+    }
+    return (TYPED(Shares)){smallest, empty, total};
+}
+
+/* Shares of the nonempty sets for costs that are not negative. */
+static inline TYPED(Shares) TYPED(find_shares)(const TYPED(MassStep) *step, const real *costs, real *shares) {
+    if (step->beta == 2) {
+        const double total = step->empty + TYPED(inverses)(step, costs, shares);
+        if (step->least < total && total < step->most) return (TYPED(Shares)){1, step->empty, total};
+    }
+    return TYPED(careful_shares)(step, costs, shares);
+}
+
+/* The minimum w sum(s)^(1 - beta), where `inverse` is 1 / sum(s). */
+static inline double TYPED(minimum)(const TYPED(MassStep) *step, TYPED(Shares) found, double inverse) {
+    return step->beta == 2 ? found.scale * inverse : found.scale * pow(inverse, step->beta - 1);
+}
+
+/* Masses of the nonempty sets for a row of costs, and that of the empty set; returns the minimum. */
+static inline double TYPED(masses_of_row)(const TYPED(MassStep) *step, const real *costs, real *masses, real *empty) {
+    const TYPED(Shares) found = TYPED(find_shares)(step, costs, masses);
+    const double inverse = 1 / found.total;
+    for (index_t j = 0; j < step->g; j++) masses[j] *= (real)inverse;
+    *empty = (real)(found.empty * inverse);
+    return TYPED(minimum)(step, found, inverse);
+}
+
+/* Masses to the power beta, times a weight; returns the weighted minimum. Because s^(beta - 1) = r, no second power has
+ * to be taken: m^beta = s r / sum(s)^beta. */
+static inline double TYPED(powers_of_row)(const TYPED(MassStep) *step, const real *costs, double weight,
+                                          real *restrict powers) {
+    const TYPED(Shares) found = TYPED(find_shares)(step, costs, powers);
+    const double inverse = 1 / found.total;
+    if (step->beta == 2) {
+        for (index_t j = 0; j < step->g; j++) {
+            const real mass = powers[j] * (real)inverse;
+            powers[j] = (real)weight * mass * mass;
+        }
+    } else {
+        const real *restrict ratios = step->ratios;
+        const real scale = (real)(weight * pow(inverse, step->beta));
+        for (index_t j = 0; j < step->g; j++) powers[j] *= ratios[j] * scale;
+    }
+    return weight * TYPED(minimum)(step, found, inverse);
+}

@@ -1,0 +1,60 @@
+/* Mismatches with prototypes, masses, and sums over objects whose attributes are numbers of categories. */
+#include "_native/native.h"
+
+#define real double
+#define SUFFIX f64
+#include "cluster/mass_step.h"
+
+/* Number of attributes in which an object differs from the prototype of each set (the mean of its members); a category
+ * that no prototype has, -1, differs from all. */
+static void find_mismatches(index_t p, index_t g, const index_t *row, const double *table, double *restrict costs) {
+    for (index_t j = 0; j < g; j++) costs[j] = 0.0;
+    for (index_t d = 0; d < p; d++) {
+        const double *level = row[d] < 0 ? NULL : table + row[d] * g;
+        for (index_t j = 0; j < g; j++) costs[j] += level ? level[j] : 1.0;
+    }
+}
+
+/* The objective, and for every category and cluster the sum of the weights with which it would lower the cost. */
+KERNEL category_sums(index_t n, index_t p, index_t categories, index_t g, index_t c, const index_t *codes,
+                     const double *weights, const double *table, const double *share, const double *factor,
+                     const index_t *size, double delta2, double beta, double zero, double *counts, double *result) {
+    Scratch scratch = {0};
+    const MassStep_f64 step = take_mass_step_f64(&scratch, g, factor, size, delta2, beta, zero);
+    double *costs = take(&scratch, g, sizeof *costs), *powers = take(&scratch, g, sizeof *powers);
+    double *restrict pull = take(&scratch, c, sizeof *pull), objective = 0.0;
+    for (index_t k = 0; k < categories * c; k++) counts[k] = 0.0;
+    for (index_t i = 0; i < n && !scratch.failed; i++) {
+        find_mismatches(p, g, codes + i * p, table, costs);
+        objective += powers_of_row_f64(&step, costs, weights[i], powers);
+        for (index_t k = 0; k < c; k++) pull[k] = 0.0;
+        for (index_t j = 0; j < g; j++) {
+            if (!(powers[j] > 0)) continue;
+            for (index_t k = 0; k < c; k++) pull[k] += share[j * c + k] * powers[j];
+        }
+        for (index_t d = 0; d < p; d++) {
+            double *restrict row = counts + codes[i * p + d] * c;
+            for (index_t k = 0; k < c; k++) row[k] += pull[k];
+        }
+    }
+    *result = objective;
+    return release(&scratch);
+}
+
+/* Masses of the objects, into the columns of the family. */
+KERNEL category_masses(index_t n, index_t p, index_t categories, index_t g, index_t f, const index_t *codes,
+                       const double *table, const double *factor, const index_t *size, double delta2, double beta,
+                       double zero, const index_t *columns, index_t empty_column, double *out) {
+    (void)categories;
+    Scratch scratch = {0};
+    const MassStep_f64 step = take_mass_step_f64(&scratch, g, factor, size, delta2, beta, zero);
+    double *costs = take(&scratch, g, sizeof *costs), *masses = take(&scratch, g, sizeof *masses);
+    for (index_t i = 0; i < n && !scratch.failed; i++) {
+        double *row = out + i * f, empty;
+        find_mismatches(p, g, codes + i * p, table, costs);
+        masses_of_row_f64(&step, costs, masses, &empty);
+        for (index_t j = 0; j < g; j++) row[columns[j]] = masses[j];
+        if (empty_column >= 0) row[empty_column] = empty;
+    }
+    return release(&scratch);
+}
