@@ -1,8 +1,8 @@
 """Masses of objects tied by constraints: exact descent on one object after the other.
 
 The constrained objective of CECM is quadratic in all masses and bilinear between linked objects, so it is not convex
-in all of them but it is in each: a diagonal quadratic program on the simplex, solved exactly. Only linked objects take
-part, and nothing larger than their masses is kept.
+in all of them but it is in each: a diagonal quadratic program on the simplex, solved exactly (``links.c``). Only linked
+objects take part, and nothing larger than their masses is kept.
 """
 
 from __future__ import annotations
@@ -12,14 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from evidentia._native import kernel
 from evidentia.belief import FocalSets
-from evidentia.cluster.prototypes import _link_kernels
 from evidentia.constraints import Constraints, links
 
 __all__ = ["LinkCosts", "LinkedObjects"]
 
 _SWEEPS = 10  # over the linked objects in one mass step: more of them are better spent after the prototypes have moved
 _SETTLED = 1e-6  # largest change of a mass that ends a mass step
+
+_sweep_links = kernel("""sweep_links(
+    costs: float64[n, f], penalty: float64[n, f], indptr: int64[n + 1] offsets in e, indices: int64[e] below n,
+    sign: float64[e], must: float64[f, f], cannot: float64[f, f], masses: float64[n, f] out, max_sweeps: int,
+    settled: float) -> int""")
+_link_terms = kernel("""link_terms(
+    masses: float64[n, f], penalty: float64[n, f], indptr: int64[n + 1] offsets in e, indices: int64[e] below n,
+    sign: float64[e], must: float64[f, f], cannot: float64[f, f]) -> float""")
 
 
 @dataclass(frozen=True)
@@ -96,13 +104,13 @@ class LinkedObjects:
         """
         masses = np.array(masses, dtype=float, order="C")
         linear = self._linear_costs(costs)
-        _link_kernels.sweep(squared_costs, linear, *self._graph, costs.must, costs.cannot, masses, _SWEEPS, _SETTLED)
+        _sweep_links(squared_costs, linear, *self._graph, costs.must, costs.cannot, masses, _SWEEPS, _SETTLED)
         return masses
 
     def cost_of_links(self, masses: np.ndarray, costs: LinkCosts) -> float:
         """What the constraints add to the objective."""
         linear = self._linear_costs(costs)
-        return float(_link_kernels.pair_terms(masses, linear, *self._graph, costs.must, costs.cannot)) + costs.constant
+        return _link_terms(masses, linear, *self._graph, costs.must, costs.cannot) + costs.constant
 
     def _linear_costs(self, costs: LinkCosts) -> np.ndarray:
         """(q, f) costs of the masses themselves: only the empty set has any."""
