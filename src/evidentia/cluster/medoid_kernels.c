@@ -1,0 +1,30 @@
+/* Seeds far from each other, and medoids, from a matrix of dissimilarities. */
+#include "_native/native.h"
+
+enum { TRIALS = 4 }; /* candidates whose sums run beside each other: each would wait for its last addition otherwise */
+
+/* The object where a share of the n objects ends. */
+static index_t object_at(double share, index_t n) {
+    const double place = share * (double)n;
+    return !(place > 0) ? 0 : place < (double)n ? (index_t)place : n - 1;
+}
+
+/* How many of rising numbers are at most `value`. */
+static index_t count_up_to(const double *rising, index_t n, double value) {
+    index_t low = 0, high = n;
+    while (low < high) {
+        const index_t middle = low + (high - low) / 2;
+        if (rising[middle] <= value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+#define real float
+#define SUFFIX f32
+#include "cluster/medoid_kernels.h"
+#define real double
+#define SUFFIX f64
+#include "cluster/medoid_kernels.h"
