@@ -47,7 +47,7 @@ class MedianModel(MedoidModel):
     def costs(self, near: np.ndarray) -> np.ndarray:
         sets = self.family.membership[self.family.cardinality > 0]
         costs = np.empty((len(near), len(sets)))
-        _kernels.fill_costs(near, self.between, sets, self.gamma, self.eta, costs)
+        _kernels.fill_costs(np.ascontiguousarray(near), self.between, sets, self.gamma, self.eta, costs)
         return costs
 
 
@@ -98,13 +98,12 @@ class MedianDescent(PlainMedoidDescent[MedianSettings]):
             free &= ~self.taken(others)
         candidates = candidates[free[candidates] | (candidates == medoids[k])]
         totals = np.zeros(len(candidates))
-        to_medoids = np.ascontiguousarray(near.T)
+        to_medoids, between = np.ascontiguousarray(near.T), near[medoids]
 
         def work(start: int, stop: int) -> None:
-            some = candidates[start:stop]
-            between = np.hstack([to_medoids[:, some], to_medoids[:, medoids]])
-            rows = self.objects.block(some)
-            _kernels.add_totals(rows, weights, to_medoids, between, sets, k, s.gamma, s.eta, totals[start:stop])
+            rows, some = self.objects.block(candidates[start:stop]), totals[start:stop]
+            to_candidates = np.ascontiguousarray(near[candidates[start:stop]].T)
+            _kernels.add_totals(rows, weights, to_medoids, to_candidates, between, sets, s.gamma, s.eta, some)
 
         self.apply(work, self._candidate_blocks(len(candidates)))
         here = float(totals[np.searchsorted(candidates, medoids[k])])
