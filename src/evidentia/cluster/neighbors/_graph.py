@@ -94,7 +94,7 @@ class Graph:
         history: list[float] = []
         converged = False
         while not converged and len(history) < max_iter:
-            order = rng.permutation(n) if orders is None else np.asarray(orders[len(history)])
+            order = rng.permutation(n) if orders is None else np.asarray(orders[len(history)], dtype=np.int64)
             moves, gain = self._sweep(order, labels, awake, support, False)
             agreement += gain
             history.append(agreement)

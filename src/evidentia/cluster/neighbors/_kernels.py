@@ -1,4 +1,4 @@
-"""Compiled loops of EK-NNclus over a sparse graph of neighbours.
+"""Compiled loops of EK-NNclus over a sparse graph of neighbours (``kernels.c``).
 
 The graph is held in compressed rows: the neighbours of object i are ``indices[indptr[i]:indptr[i + 1]]``, and
 ``weights`` are the weights of evidence w = -log(1 - phi(d)) that they lend to the cluster they are in.
@@ -7,15 +7,34 @@ The graph is held in compressed rows: the neighbours of object i are ``indices[i
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from evidentia._native import kernel
 
 __all__ = ["relabel", "agreement", "write_masses"]
 
-_SMALLEST_GAIN = 1e-12  # less may be rounding, and objects would move to and fro
+_relabel = kernel("""relabel(
+    indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], symmetric: bool,
+    order: int64[visits] below n, labels: int32[n] below n_labels out, awake: bool[n] out,
+    support: float64[n_labels] out, settle: bool, gained: float64[1] out) -> int""")
+_agreement = kernel("""agreement(
+    indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
+    labels: int32[n]) -> float""")
+_neighbor_masses = kernel("""neighbor_masses(
+    indptr: integer[n + 1] offsets in e, indices: integer[e] below m, weights: float64[e],
+    labels: int32[m] below n_clusters, n_clusters: int, out: float64[n, n_clusters + 2] out)""")
 
 
-@njit(cache=True, nogil=True)
-def relabel(indptr, indices, weights, symmetric, order, labels, awake, support, settle):
+def relabel(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    weights: np.ndarray,
+    symmetric: bool,
+    order: np.ndarray,
+    labels: np.ndarray,
+    awake: np.ndarray,
+    support: np.ndarray,
+    settle: bool,
+) -> tuple[int, float]:
     """One sweep: every object in turn takes the label that its neighbours support most.
 
     The plausibility that object i belongs to cluster k is proportional to exp(u_k), u_k = sum of the weights of its
@@ -25,70 +44,30 @@ def relabel(indptr, indices, weights, symmetric, order, labels, awake, support, 
     ``labels`` and ``awake`` change in place: where the graph is symmetric, objects sleep until a neighbour moves.
     ``support`` is scratch, one zero a label. Returns the number of moves and the sum of gains.
     """
-    n_moves = 0
-    total = 0.0
-    for i in order:
-        if not awake[i]:
-            continue
-        awake[i] = not symmetric
-        own = labels[i]
-        best = own
-        if indptr[i] == indptr[i + 1]:
-            best = 0 if settle else own  # nobody speaks for any label
-        for e in range(indptr[i], indptr[i + 1]):
-            support[labels[indices[e]]] += weights[e]
-        for e in range(indptr[i], indptr[i + 1]):
-            k = labels[indices[e]]
-            if support[k] > support[best] or (support[k] == support[best] and k < best):
-                best = k
-        gain = support[best] - support[own]
-        for e in range(indptr[i], indptr[i + 1]):
-            support[labels[indices[e]]] = 0.0
-        if gain > _SMALLEST_GAIN or (settle and gain >= 0 and best < own):
-            labels[i] = best
-            n_moves += 1
-            total += gain
-            if symmetric:
-                for e in range(indptr[i], indptr[i + 1]):
-                    awake[indices[e]] = True
-    return n_moves, total
+    gained = np.empty(1)
+    moves = _relabel(indptr, indices, weights, symmetric, order, labels, awake, support, settle, gained)
+    return moves, float(gained[0])
 
 
-@njit(cache=True, nogil=True)
-def agreement(indptr, indices, weights, labels):
+def agreement(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, labels: np.ndarray) -> float:
     """Half the sum of the weights between objects of the same label: for a symmetric graph, that over pairs."""
-    total = 0.0
-    for i in range(len(labels)):
-        for e in range(indptr[i], indptr[i + 1]):
-            if labels[indices[e]] == labels[i]:
-                total += weights[e]
-    return total / 2
+    return _agreement(indptr, indices, weights, labels)
 
 
-@njit(cache=True, nogil=True)
-def write_masses(indptr, indices, weights, labels, start, stop, n_clusters, out):
+def write_masses(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    weights: np.ndarray,
+    labels: np.ndarray,
+    start: int,
+    stop: int,
+    n_clusters: int,
+    out: np.ndarray,
+) -> None:
     """Dempster's combination of the neighbours of objects start..stop, on the columns empty, single clusters, frame.
 
-    With r_k = exp(u_k) - 1: m({k}) = r_k / (1 + sum r), m(frame) = 1 / (1 + sum r); all is divided by the largest
-    exp(u_k), so nothing overflows.
+    With r_k = exp(u_k) - 1: m({k}) = r_k / (1 + sum r), m(frame) = 1 / (1 + sum r).
     """
-    support = np.zeros(n_clusters)
-    for i in range(start, stop):
-        largest = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            k = labels[indices[e]]
-            support[k] += weights[e]
-            largest = max(largest, support[k])
-        frame = np.exp(-largest)
-        total = frame
-        for k in range(n_clusters):
-            ratio = 0.0
-            if support[k] > 0:
-                ratio = -np.expm1(-support[k]) * np.exp(support[k] - largest)
-                support[k] = 0.0
-            out[i, 1 + k] = ratio
-            total += ratio
-        for k in range(n_clusters):
-            out[i, 1 + k] /= total
-        out[i, 0] = 0.0
-        out[i, n_clusters + 1] = frame / total
+    first, last = indptr[start], indptr[stop]  # the door looks at all indices that it is given: only at these
+    rows = indptr[start : stop + 1] - first
+    _neighbor_masses(rows, indices[first:last], weights[first:last], labels, n_clusters, out[start:stop])

@@ -98,7 +98,7 @@ def find_peaks(settings: PeakSettings, source: DissimilaritySource, find: Finder
     """The peaks of the objects of a source, whose neighbours ``find`` finds."""
     relief = _relief(source, find, _number_of_neighbors(settings.n_neighbors, len(source)), settings.q, apply)
     indices, thresholds = _chosen(relief, settings)
-    labels = np.full(len(source), -1, dtype=np.intp)
+    labels = np.full(len(source), -1, dtype=np.int64)
     labels[indices] = np.arange(len(indices))
     follow(relief.order, relief.nearest_higher, labels)
     return Peaks(relief, indices, labels, *thresholds)
@@ -124,9 +124,9 @@ def _relief(source: DissimilaritySource, find: Finder, n_neighbors: int, q: floa
     blocks = [(neighbors.index[a:b], neighbors.distance[a:b], scale, belief[a:b]) for a, b in row_blocks(n)]
     apply(add_up_belief, blocks)
     order = np.argsort(-belief, kind="stable")
-    rank = np.empty(n, dtype=np.intp)
+    rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
-    nearest, delta = np.empty(n, dtype=np.intp), np.empty(n)
+    nearest, delta = np.empty(n, dtype=np.int64), np.empty(n)
     first_higher(np.arange(n), neighbors.index, neighbors.distance, rank, nearest, delta)
     isolated = order[1:][nearest[order[1:]] < 0]
     _search_farther(source, find, isolated, order, rank, nearest, delta, n_neighbors)
@@ -157,6 +157,7 @@ def _search_farther(
             rows = rest[start:stop]
             index, distance = find(rows, k)
             check_neighbors(index, distance, n)
+            index, distance = index.astype(np.int32, order="C"), distance.astype(float, order="C", copy=False)
             first_higher(rows, index, distance, rank, nearest, delta)
         rest = rest[nearest[rest] < 0]
     rest = rest[np.argsort(rank[rest])]

@@ -1,0 +1,49 @@
+/* Belief peaks, over tables of neighbours: a row an object, the nearest first. */
+#include "_native/native.h"
+
+/* Bel_i = 1 - prod_j (1 - exp(-(d_ij / scale_j)^2) / K) over the K neighbours j (Su and Denoeux, 2019). Where the scale
+ * is zero (twins), only twins bear witness. */
+KERNEL add_up_belief(index_t rows, index_t K, index_t n, const int32_t *index, const double *distance,
+                     const double *scale, double *belief) {
+    (void)n;
+    for (index_t i = 0; i < rows; i++) {
+        double doubt = 1.0;
+        for (index_t k = i * K; k < (i + 1) * K; k++) {
+            const double ratio = distance[k] / scale[index[k]];
+            const double support = !(distance[k] > 0) ? 1.0 : scale[index[k]] > 0 ? exp(-(ratio * ratio)) : 0.0;
+            doubt *= 1 - support / (double)K;
+        }
+        belief[i] = 1 - doubt;
+    }
+    return DONE;
+}
+
+/* The nearest of the given neighbours that is believed more, of equally near ones the most believed, and its distance;
+ * -1 where there is none. */
+KERNEL first_higher(index_t rows, index_t K, index_t n, const index_t *objects, const int32_t *index,
+                    const double *distance, const index_t *rank, index_t *nearest, double *delta) {
+    (void)n;
+    for (index_t r = 0; r < rows; r++) {
+        const index_t i = objects[r];
+        index_t best = -1;
+        for (index_t k = r * K; k < (r + 1) * K; k++) {
+            const index_t j = index[k];
+            if (best >= 0 && distance[k] > delta[i]) break;
+            if (rank[j] < rank[i] && (best < 0 || rank[j] < rank[best])) {
+                best = j;
+                delta[i] = distance[k];
+            }
+        }
+        nearest[i] = best;
+    }
+    return DONE;
+}
+
+/* Every object takes the label of its nearest object of higher belief; peaks have theirs already. */
+KERNEL follow(index_t n, const index_t *order, const index_t *nearest, index_t *labels) {
+    for (index_t v = 0; v < n; v++) {
+        const index_t i = order[v];
+        if (labels[i] < 0 && nearest[i] >= 0) labels[i] = labels[nearest[i]];
+    }
+    return DONE;
+}

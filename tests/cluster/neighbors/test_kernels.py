@@ -1,0 +1,139 @@
+"""Kernels over graphs and tables of neighbours, beside the same loops written naively."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from evidentia.cluster.neighbors._kernels import agreement, relabel, write_masses
+from evidentia.cluster.neighbors._peak_kernels import add_up_belief, first_higher, follow
+
+# ---- the graph of EK-NNclus -----------------------------------------------------------------------------------------
+
+
+def graph(seed, n=40, *, symmetric=True, integer=np.int32):
+    """Compressed rows in which the last object is alone."""
+    rng = np.random.default_rng(seed)
+    W = np.where(rng.random((n, n)) < 0.2, rng.integers(1, 4, (n, n)) / 2.0, 0.0)
+    W = np.maximum(W, W.T) if symmetric else W
+    W[:, -1] = W[-1] = 0
+    np.fill_diagonal(W, 0)
+    rows = sparse.csr_matrix(W)
+    return W, (rows.indptr.astype(integer), rows.indices.astype(integer), rows.data)
+
+
+def naive_sweep(W, symmetric, order, labels, awake, n_labels, settle):
+    moves, total = 0, 0.0
+    for i in order:
+        if not awake[i]:
+            continue
+        awake[i] = not symmetric
+        own, support = labels[i], np.bincount(labels, W[i], minlength=n_labels)
+        best = int(support.argmax()) if W[i].any() else 0 if settle else own
+        gain = support[best] - support[own]
+        if gain > 1e-12 or (settle and gain >= 0 and best < own):
+            labels[i] = best
+            moves += 1
+            total += gain
+            if symmetric:
+                awake[W[i] > 0] = True
+    return moves, total
+
+
+@pytest.mark.parametrize("integer", [np.int32, np.int64])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("settle", [False, True])
+def test_sweeps_against_naive_loops(settle, symmetric, integer):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        W, rows = graph(seed, symmetric=symmetric, integer=integer)
+        labels = rng.integers(0, 6, len(W)).astype(np.int32)
+        wanted, awake, still = labels.copy(), np.ones(len(W), bool), np.ones(len(W), bool)
+        support = np.zeros(6)
+        for _ in range(4):
+            order = rng.permutation(len(W))
+            found = relabel(*rows, symmetric, order, labels, awake, support, settle)
+            assert found == naive_sweep(W, symmetric, order, wanted, still, 6, settle)
+            np.testing.assert_array_equal(labels, wanted)
+            np.testing.assert_array_equal(awake, still)
+            assert not support.any()
+        together = labels[:, None] == labels[None]
+        assert agreement(*rows, labels) == pytest.approx(W[together].sum() / 2)
+
+
+@pytest.mark.parametrize("integer", [np.int32, np.int64])
+def test_masses_against_dempsters_rule(integer):
+    W, rows = graph(1, integer=integer)
+    labels = np.random.default_rng(1).integers(0, 3, len(W)).astype(np.int32)
+    out = np.full((len(W), 5), np.nan)
+    for start, stop in ((0, 7), (7, 8), (8, len(W))):
+        write_masses(*rows, labels, start, stop, 3, out)
+    r = np.expm1([np.bincount(labels, row, minlength=3) for row in W])
+    total = 1 + r.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(out, np.hstack([np.zeros((len(W), 1)), r / total, 1 / total]), rtol=1e-13)
+    assert out[-1].tolist() == [0, 0, 0, 0, 1]  # no neighbours
+
+
+def test_indices_of_a_graph_are_checked():
+    W, (indptr, indices, weights) = graph(0)
+    n, labels = len(W), np.zeros(len(W), np.int32)
+    rest = np.arange(n), labels, np.ones(n, bool), np.zeros(1), False
+    wrong = indices.copy()
+    wrong[5] = n
+    with pytest.raises(ValueError, match="indices must be .* below n = 40, got 40"):
+        relabel(indptr, wrong, weights, True, *rest)
+    with pytest.raises(ValueError, match="indices must be .* below m = 40, got 40"):
+        write_masses(indptr, wrong, weights, labels, 0, n, 1, np.empty((n, 3)))
+    with pytest.raises(ValueError, match="labels must be .* below n_clusters = 1, got 1"):
+        write_masses(indptr, indices, weights, labels + np.int32(1), 0, n, 1, np.empty((n, 3)))
+    with pytest.raises(ValueError, match="order must be .* got -1"):
+        relabel(indptr, indices, weights, True, np.array([-1]), *rest[1:])
+
+
+# ---- belief peaks ---------------------------------------------------------------------------------------------------
+
+
+def table(seed, n=30, k=6):
+    """Neighbours nearest first, some of them at no distance or equally near."""
+    rng = np.random.default_rng(seed)
+    index = np.argsort(rng.random((n, n)), axis=1)[:, :k].astype(np.int32)
+    return index, np.sort(rng.integers(0, 5, (n, k)) / 4.0, axis=1)
+
+
+def test_belief_against_a_naive_loop():
+    index, distance = table(0)
+    scale = np.random.default_rng(0).integers(0, 3, 30) / 2.0
+    belief = np.empty(20)
+    add_up_belief(index[10:], distance[10:], scale, belief)
+    for i, found in enumerate(belief, start=10):
+        doubt = 1.0
+        for j, d in zip(index[i], distance[i], strict=True):
+            support = 1.0 if d == 0 else np.exp(-((d / scale[j]) ** 2)) if scale[j] > 0 else 0.0
+            doubt *= 1 - support / 6
+        assert found == pytest.approx(1 - doubt, rel=1e-14)
+
+
+def test_nearest_of_higher_belief_against_a_naive_loop():
+    index, distance = table(1)
+    rank = np.random.default_rng(1).permutation(30)
+    objects = np.array([4, 2, 29, 11])
+    nearest, delta = np.full(30, -7), np.full(30, -7.0)
+    first_higher(objects, index[objects], distance[objects], rank, nearest, delta)
+    for i in range(30):
+        higher = [(d, rank[j], j) for j, d in zip(index[i], distance[i], strict=True) if rank[j] < rank[i]]
+        if i not in objects:
+            assert (nearest[i], delta[i]) == (-7, -7.0)
+        elif higher:
+            assert (delta[i], nearest[i]) == (min(higher)[0], min(higher)[2])
+        else:
+            assert nearest[i] == -1
+
+
+def test_labels_follow_the_nearest_of_higher_belief():
+    order, nearest = np.array([2, 0, 3, 1, 4]), np.array([2, 0, -1, 2, -1])
+    labels = np.array([-1, -1, 0, 1, -1])
+    follow(order, nearest, labels)
+    assert labels.tolist() == [0, 0, 0, 1, -1]  # who follows nobody stays without a label
+    for wrong in (-2, 5):
+        nearest[0] = wrong
+        with pytest.raises(ValueError, match=f"nearest must be at least -1 and below n = 5, got {wrong}"):
+            follow(order, nearest, labels)
