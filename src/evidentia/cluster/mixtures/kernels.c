@@ -1,0 +1,63 @@
+/* Probabilities of the components under many fits of a mixture: the fits run in the inner loops, a block of them at a
+ * time, whose parameters stay in the cache while the objects pass by. */
+#include "_native/native.h"
+
+enum { BLOCK = 128 };
+
+typedef struct {
+    index_t d, g, fits;
+    const double *whiteners; /* (g, d, d, fits) inverse Cholesky factors of the covariances */
+    const double *means;     /* (g, d, fits) */
+    const double *constants; /* (g, fits) what the log-densities do not owe to the object */
+} Mixtures;
+
+/* Logarithms of proportion times density of component k for an object, under b fits from the one called `first`. */
+static void log_joint(const Mixtures *of, index_t k, index_t first, index_t b, const double *x, double *restrict out) {
+    const index_t d = of->d, fits = of->fits;
+    for (index_t f = 0; f < b; f++) out[f] = of->constants[k * fits + first + f];
+    for (index_t r = 0; r < d; r++) {
+        const double *whitener = of->whiteners + (k * d + r) * d * fits + first;
+        const double *mean = of->means + k * d * fits + first;
+        double part[BLOCK];
+        for (index_t f = 0; f < b; f++) part[f] = whitener[f] * (x[0] - mean[f]);
+        for (index_t s = 1; s <= r; s++) {
+            whitener += fits;
+            mean += fits;
+            for (index_t f = 0; f < b; f++) part[f] += whitener[f] * (x[s] - mean[f]);
+        }
+        for (index_t f = 0; f < b; f++) out[f] -= 0.5 * part[f] * part[f];
+    }
+}
+
+/* Posterior probabilities (n, g, fits) of the components given each object of X (n, d). */
+KERNEL bootstrap_posteriors(index_t n, index_t d, index_t g, index_t fits, const double *X, const double *whiteners,
+                            const double *means, const double *constants, float *out) {
+    Scratch scratch = {0};
+    const Mixtures of = {d, g, fits, whiteners, means, constants};
+    double *logs = take(&scratch, g * BLOCK, sizeof *logs);
+    for (index_t first = 0; first < fits && !scratch.failed; first += BLOCK) {
+        const index_t b = fits - first < BLOCK ? fits - first : BLOCK;
+        for (index_t i = 0; i < n; i++) {
+            double top[BLOCK], sum[BLOCK];
+            for (index_t f = 0; f < b; f++) {
+                top[f] = -INFINITY;
+                sum[f] = 0.0;
+            }
+            for (index_t k = 0; k < g; k++) {
+                log_joint(&of, k, first, b, X + i * d, logs + k * BLOCK);
+                for (index_t f = 0; f < b; f++) top[f] = larger(logs[k * BLOCK + f], top[f]);
+            }
+            for (index_t k = 0; k < g; k++)
+                for (index_t f = 0; f < b; f++) {
+                    const double below = logs[k * BLOCK + f] - top[f]; /* zero for one of the components */
+                    logs[k * BLOCK + f] = below == 0 ? 1.0 : exp(below);
+                    sum[f] += logs[k * BLOCK + f];
+                }
+            for (index_t k = 0; k < g; k++) {
+                float *row = out + (i * g + k) * fits + first;
+                for (index_t f = 0; f < b; f++) row[f] = (float)(logs[k * BLOCK + f] / sum[f]);
+            }
+        }
+    }
+    return release(&scratch);
+}
