@@ -47,12 +47,12 @@ CLUSTERERS = [
     WECMdd(metric="precomputed", focal_sets="selected"),
     EVCLUS(),
     EVCLUS(focal_sets="selected"),
-    EVCLUS(sampling="random", n_pairs=10),
+    EVCLUS(sampling="random", n_partners=10),
     EVCLUS(sampling="landmarks", n_landmarks=10),
     EVCLUS(metric="precomputed"),
     BootClus(),
     BootClus(n_bootstraps=20, n_pairs=10, mixture="VII"),
-    NNEVCLUS(max_iter=60, hidden_layer_sizes=10),
+    NNEVCLUS(max_iter=60, network=10),
 ]
 
 

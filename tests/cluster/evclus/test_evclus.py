@@ -459,7 +459,9 @@ def test_new_objects_are_compared_with_a_sample_when_there_are_many(monkeypatch)
     X, y = blobs(200)
     model = evclus(3, "random").fit(X)
     assert len(model.landmark_indices_) == 80
-    np.testing.assert_array_equal(model.predict_mass(X[model.landmark_indices_]).masses, masses_of(model)[model.landmark_indices_])
+    np.testing.assert_array_equal(
+        model.predict_mass(X[model.landmark_indices_]).masses, masses_of(model)[model.landmark_indices_]
+    )
     assert adjusted_rand_score(y, model.predict(X)) == 1
     D = pairwise_distances(X)
     given = evclus(3, "random", metric="precomputed").fit(D)
