@@ -46,7 +46,7 @@ def compare(name: str, method: str, seed: int, counts: list[int]) -> dict[str, A
 
 
 def _by_rows(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) -> Any:
-    pairs = {"sampling": "random", "n_pairs": 50} if method.endswith("50") else {}
+    pairs = {"sampling": "random", "n_partners": 50} if method.endswith("50") else {}
     return fit(name, X, known, seed, n_init=1, **pairs)
 
 

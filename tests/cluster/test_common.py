@@ -51,16 +51,14 @@ CLUSTERERS = [
     EVCLUS(sampling="landmarks", n_landmarks=10),
     EVCLUS(metric="precomputed"),
     BootClus(),
-    BootClus(n_bootstraps=20, n_partners=10, mixture="VII"),
+    BootClus(n_bootstraps=20, n_pairs=10, mixture="VII"),
     NNEVCLUS(max_iter=60, network=10),
 ]
 
 
 def expected_failures(estimator):
     """Checks that cannot pass, with the reason."""
-    if isinstance(estimator, BPEC):
-        return {"check_sample_weight_equivalence_on_dense_data": "belief peaks know no weights"}
-    if isinstance(estimator, ECM | CECM) and estimator.metric == "adaptive":
+    if isinstance(estimator, ECM) and estimator.metric == "adaptive":
         return {
             "check_sample_weight_equivalence_on_dense_data": (
                 "15 objects in 10 dimensions leave every scatter matrix singular, so the learnt metrics, and with "
