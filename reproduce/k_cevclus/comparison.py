@@ -65,8 +65,9 @@ def _cecm(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) 
         "n_jobs": 1,
     }
     free = ECM(SETTINGS[name].n_clusters, n_init=1, **shared).fit(X)
-    start = {"init": free.credal_partition_, "convention": "paper"}
-    return CECM(SETTINGS[name].n_clusters, **start, **shared).fit(X, constraints=known)
+    start = free.credal_partition_
+    model = CECM(SETTINGS[name].n_clusters, convention="paper", init=start, **shared)
+    return model.fit(X, constraints=known)
 
 
 @experiment(PAPER, "Figures 3 and 4", "three methods against the number of constraints")

@@ -51,7 +51,7 @@ CLUSTERERS = [
     EVCLUS(sampling="landmarks", n_landmarks=10),
     EVCLUS(metric="precomputed"),
     BootClus(),
-    BootClus(n_bootstraps=20, n_pairs=10, mixture="VII"),
+    BootClus(n_bootstraps=20, n_partners=10, mixture="VII"),
     NNEVCLUS(max_iter=60, network=10),
 ]
 
