@@ -40,7 +40,7 @@ class Finder(Protocol):
 
 
 def finder(
-    source: AttributeSource | MatrixSource, neighbors: str = "auto", random_state: Any = None, n_jobs: int | None = -1
+    source: AttributeSource | MatrixSource, neighbors: str = "auto", random_state: Any = None, n_jobs: int | None = None
 ) -> Finder:
     """How to find the neighbours of the objects of a source.
 
@@ -53,8 +53,8 @@ def finder(
         Euclidean and the extra is installed.
     random_state : int, RandomState, Generator or None
         For approximate neighbours; exact ones draw nothing from it.
-    n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+    n_jobs : int or None
+        Threads; None and -1 use all processors.
 
     Returns
     -------
@@ -99,7 +99,7 @@ class ExactFinder:
 
     kind = "exact"
 
-    def __init__(self, source: AttributeSource | MatrixSource, n_jobs: int | None = -1):
+    def __init__(self, source: AttributeSource | MatrixSource, n_jobs: int | None = None):
         self._table = source.matrix if isinstance(source, MatrixSource) else source.objects
         self._index = exact_index(source, n_jobs)
 
@@ -113,7 +113,7 @@ class ApproximateFinder:
 
     kind = "approximate"
 
-    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = -1):
+    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = None):
         try:
             from pynndescent import NNDescent
         except ImportError as error:
@@ -140,7 +140,7 @@ class ApproximateFinder:
         return ExactFinder(self._source, self._n_jobs)
 
 
-def exact_index(source: AttributeSource | MatrixSource, n_jobs: int | None = -1) -> Any:
+def exact_index(source: AttributeSource | MatrixSource, n_jobs: int | None = None) -> Any:
     """scikit-learn's `NearestNeighbors`, fitted to the objects of a source: its ``kneighbors`` takes any objects."""
     from sklearn.neighbors import NearestNeighbors
 
