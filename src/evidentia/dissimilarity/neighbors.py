@@ -65,8 +65,8 @@ def finder(
         Euclidean and the extra is installed.
     random_state : int, RandomState, Generator or None
         For approximate neighbours; exact ones draw nothing from it.
-    n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+    n_jobs : int or None
+        Threads; None and -1 use all processors.
 
     Returns
     -------
@@ -129,7 +129,7 @@ class ApproximateFinder:
 
     kind = "approximate"
 
-    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = -1):
+    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = None):
         try:
             from pynndescent import NNDescent
         except ImportError as error:
