@@ -63,7 +63,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     """
 
     # parameters that some methods do not have
-    n_clusters: int | None = None
+    n_clusters: int | None
     focal_sets: str | FocalSets = "simple"
     n_neighbor_clusters = 1
     tol = 0.0
@@ -72,6 +72,11 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     _fewest_objects = 1
     _advice = "increase max_iter or tol"  # if it does not converge
     _model: MassModel[Any]
+
+    @property
+    def _asked_clusters(self) -> int | None:
+        """How many clusters were asked for; None if the method finds the number."""
+        return self.n_clusters
 
     # ---- what a clusterer supplies --------------------------------------------------------------------------------
 
@@ -126,7 +131,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         self._check_parameters()
         values = self._read(X, reset=True)
         n = len(values)
-        check_enough_objects(n, self.n_clusters)
+        check_enough_objects(n, self._asked_clusters)
         sample = Sample(values, self._weights(sample_weight, n), self._names(X))
         known = None if constraints is None else checked_constraints(constraints, n)
         with block_map(self.n_jobs) as apply:
@@ -140,7 +145,12 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
             (UserWarning, f"{type(self).__name__}: {words}") for words in method.remarks(self._model)
         ]
         if not run.converged:
-            remarks.append((ConvergenceWarning, f"{type(self).__name__} did not converge: {self._advice}"))
+            remarks.append(
+                (
+                    ConvergenceWarning,
+                    f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; {self._advice}",
+                )
+            )
         return remarks
 
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
@@ -150,8 +160,8 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     def _number_of_clusters(self, sample: Sample[Any]) -> int:
         """How many clusters to find: what was asked for, or what a method finds before it starts."""
-        assert self.n_clusters is not None
-        return int(self.n_clusters)
+        assert self._asked_clusters is not None
+        return int(self._asked_clusters)
 
     def _families(self, n_clusters: int) -> Families:
         return families_of(self.focal_sets, n_clusters, self.n_neighbor_clusters)
@@ -159,7 +169,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         rule.check_parameters(self, self._rules)
         family = self.focal_sets
-        if isinstance(family, FocalSets) and self.n_clusters not in (None, family.n_clusters):
+        if isinstance(family, FocalSets) and self._asked_clusters not in (None, family.n_clusters):
             raise ValueError(
                 f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={self.n_clusters}"
             )

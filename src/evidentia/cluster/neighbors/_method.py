@@ -113,7 +113,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     def _automatic_number_of_neighbors(self) -> int:
         if isinstance(self.source, SparseSource):
-            return int(np.diff(self.source.stored.indptr).max())
+            return int(np.diff(sparse.csr_matrix(self.source.stored).indptr).max())
         return max(1, min(int(np.ceil(_PER_ROOT * np.sqrt(self.n))), _MOST_NEIGHBORS, self.n - 1))
 
     def _neighbors(self, seed: int) -> sparse.csr_matrix:

@@ -166,6 +166,10 @@ class EKNNClus(EvidentialClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @property
+    def _asked_clusters(self) -> int | None:
+        return None
+
     def fit(self, X: TableLike, y: None = None) -> Self:
         """Cluster the objects.
 
