@@ -81,11 +81,13 @@ def representative_sample(
 # ---- what was given -------------------------------------------------------------------------------------------------
 
 
-def check_different_objects(X: np.ndarray, sample: np.ndarray, n_clusters: int) -> None:
-    """As many different objects as clusters are needed; the sample is looked at first."""
+def check_different_objects(
+    X: np.ndarray, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
+) -> None:
+    """As many different objects (of positive weight) as clusters are needed; the sample is looked at first."""
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return
-    different = len(np.unique(X, axis=0))
+    different = len(np.unique(X if weights is None else X[weights > 0], axis=0))
     if different < n_clusters:
         raise ValueError(f"n_clusters={n_clusters} is more than the {different} different objects in X")
 

@@ -316,6 +316,8 @@ def test_bad_data():
             ECM(2).fit(broken)
     with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
         ECM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
+    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 different objects"):
+        ECM(2).fit([[0.0], [1.0], [0.0]], sample_weight=[1, 0, 2])
 
 
 def test_duplicates_and_as_many_clusters_as_objects():
