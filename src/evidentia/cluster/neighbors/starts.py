@@ -10,9 +10,9 @@ from sklearn.base import clone
 from evidentia import _parameters as rule
 from evidentia._types import Metric, Seed
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
-from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource
+from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, SparseSource
 
-__all__ = ["PEAKS_RULE", "asks_for_peaks", "fitted_peaks", "centers_from_peaks", "positions_from_peaks"]
+__all__ = ["PEAKS_RULE", "asks_for_peaks", "fitted_peaks", "peaks_of_source", "centers_from_peaks"]
 
 PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
 
@@ -37,22 +37,31 @@ def fitted_peaks(
     return peaks
 
 
+def peaks_of_source(
+    init: Any,
+    source: DissimilaritySource | SparseSource,
+    n_clusters: int,
+    random_state: Seed,
+    n_jobs: int | None,
+) -> BeliefPeaks | None:
+    """Belief peaks of objects with these dissimilarities, if they are asked for; a `BeliefPeaks` of the user's own
+    compares them in the same way."""
+    if not asks_for_peaks(init):
+        return None
+    if isinstance(source, SparseSource):
+        raise ValueError("init asks for belief peaks, which need all dissimilarities, but X is a sparse matrix of some")
+    if isinstance(source, AttributeSource):
+        metric, table = source.metric, source.objects
+    else:
+        everyone = np.arange(len(source))
+        metric, table = "precomputed", source.block(everyone, everyone) if source.matrix is None else source.matrix
+    if isinstance(init, BeliefPeaks):
+        init = clone(init).set_params(metric=metric)
+    return fitted_peaks(init, table, n_clusters, metric, random_state, n_jobs)
+
+
 def centers_from_peaks(init: Any, X: np.ndarray, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
     """The attributes of the peaks, if they are asked for; any other start as it is."""
     if not asks_for_peaks(init):
         return init
     return fitted_peaks(init, X, n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)
-
-
-def positions_from_peaks(
-    init: Any, source: DissimilaritySource, n_clusters: int, random_state: Seed, n_jobs: int | None
-) -> Any:
-    """Where the peaks are among the objects, if they are asked for; any other start as it is."""
-    if not asks_for_peaks(init):
-        return init
-    if isinstance(source, AttributeSource):
-        return fitted_peaks(init, source.objects, n_clusters, source.metric, random_state, n_jobs).peak_indices_
-    if isinstance(init, BeliefPeaks):
-        init = clone(init).set_params(metric="precomputed")
-    D = source.block(slice(None), slice(None)) if source.matrix is None else source.matrix
-    return fitted_peaks(init, D, n_clusters, "precomputed", random_state, n_jobs).peak_indices_
