@@ -166,10 +166,6 @@ class EKNNClus(EvidentialClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @property
-    def _asked_clusters(self) -> int | None:
-        return None
-
     def fit(self, X: TableLike, y: None = None) -> Self:
         """Cluster the objects.
 
@@ -188,6 +184,9 @@ class EKNNClus(EvidentialClusterer):
             )
             return self._input.training(self, X)
         return self._input.new(self, X)
+
+    def _wanted_clusters(self) -> None:
+        return None
 
     def _number_of_clusters(self, sample: Sample[Any]) -> int:
         return 1  # nobody asks: the searches find it
