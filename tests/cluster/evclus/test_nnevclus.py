@@ -57,8 +57,9 @@ def test_starts_from_a_partition(blobs):
         model = quick(3, init=init, max_iter=20).fit(X)
         assert (model.labels_ == init.labels).mean() > 0.95  # its numbers of the clusters, too
         assert model.evclus_ is None
-    selected = quick(3, init=init, focal_sets="selected").fit(X)
-    assert 5 < len(selected.focal_sets_) <= 8
+    simple = EVCLUS(3, focal_sets="simple", random_state=0).fit(X).credal_partition_
+    selected = quick(3, init=simple, focal_sets="selected").fit(X)
+    assert len(FocalSets.simple(3)) < len(selected.focal_sets_) <= len(FocalSets.pairs(3))
     with pytest.raises(ValueError, match="init must be a partition of 90 objects into 3 clusters"):
         quick(3, init=given[:5]).fit(X)
     with pytest.raises(ValueError, match="lacks a set that carries mass"):
@@ -291,7 +292,7 @@ def test_detectors_of_your_own():
         ({"convention": "ours"}, "convention must be"),
         ({"regularization": -1}, "regularization must be"),
         ({"n_partners": 0}, "n_partners must be"),
-        ({"checkpoint": 3}, "checkpoint must be a path"),
+        ({"checkpoint": 3}, "checkpoint must be None or a path"),
     ],
 )
 def test_clear_errors(blobs, change, message):
