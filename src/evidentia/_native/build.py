@@ -229,7 +229,12 @@ def _run(command: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compile the kernels of evidentia.")
     parser.add_argument("--sanitize", metavar="FOLDER", type=Path, help="compile into FOLDER, watching the memory")
-    folder = parser.parse_args().sanitize
+    parser.add_argument("--targets", action="store_true", help="only list the platforms that wheels are made for")
+    options = parser.parse_args()
+    if options.targets:
+        print(*TARGETS, sep="\n")
+        return
+    folder = options.sanitize
     try:
         if folder:
             build(folder, extra=SANITIZE, cache=CACHE, names=library_names(Target.this_machine())[:1])
