@@ -17,9 +17,9 @@ from evidentia.cluster._starts import check_different_objects
 from evidentia.cluster.mixtures._bootclus_method import BootClusMethod, BootClusSettings, pair_family
 from evidentia.cluster.mixtures._bootstrap import Bootstraps
 from evidentia.cluster.mixtures._intervals import Coverage, PairIntervals
-from evidentia.cluster.mixtures._mixture_fits import MixtureFits, MixtureSettings, fit_mixtures
 from evidentia.cluster.mixtures._pair_fit import intervals_of_pairs
 from evidentia.cluster.mixtures._pair_model import PairModel
+from evidentia.cluster.mixtures.mixture_fits import MixtureFits, MixtureSettings, fit_mixtures
 from evidentia.mixture import ParsimoniousGaussianMixture
 from evidentia.mixture.models import MODELS
 from evidentia.optimize.blocks import block_map

@@ -96,6 +96,8 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         apply: Apply,
     ):
         self.settings, self.source, self.rng, self.apply = settings, sample.values, rng, apply
+        if isinstance(self.source, SparseSource):
+            self.source = SparseSource(sparse.csr_matrix(self.source.stored))
         self.n = len(self.source)
         self.n_neighbors = self._number_of_neighbors()
         seed = int(rng.integers(2**31))  # drawn whatever the data, so that the searches have the same chances
@@ -113,7 +115,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     def _automatic_number_of_neighbors(self) -> int:
         if isinstance(self.source, SparseSource):
-            return int(np.diff(sparse.csr_matrix(self.source.stored).indptr).max())
+            return int(np.diff(self.source.stored.indptr).max())
         return max(1, min(int(np.ceil(_PER_ROOT * np.sqrt(self.n))), _MOST_NEIGHBORS, self.n - 1))
 
     def _neighbors(self, seed: int) -> sparse.csr_matrix:
