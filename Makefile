@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-export PIP_CONSTRAINT = constraints.txt
 
 .PHONY: help kernels demo test test-sanitized test-long lint benchmark reproduce reproduce-quick wheels clean
 
@@ -44,8 +43,9 @@ lint: $(VENV)/.installed-all
 	$(BIN)/ruff format --check src tests benchmarks examples reproduce
 	$(BIN)/mypy
 
+# Two files at a time, each in a process with one thread for linear algebra: more would wait for each other.
 test: $(VENV)/.installed-all kernels lint
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and
 # neither is a request for more memory than there is.
