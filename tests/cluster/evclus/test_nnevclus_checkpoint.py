@@ -59,6 +59,10 @@ def test_other_parameters_and_other_data_are_refused(tmp_path):
     for change, data in (
         ({"regularization": 0.5}, X),
         ({"random_state": 1}, X),
+        ({"d0": 3.0}, X),
+        ({"d0_quantile": 0.9}, X),
+        ({"init": "evclus"}, X),
+        ({"network": 7}, X),
         ({"training": Training(patience=3)}, X),
         ({}, X + 1),
         ({}, other),
