@@ -52,7 +52,8 @@ class BPEC(EvidentialClusterer):
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     random_state : int, RandomState, Generator or None
-        For approximate neighbours in large data of many dimensions; all else is without chance.
+        The same seed gives the same result bit for bit, whatever ``n_jobs``. It is drawn from for approximate
+        neighbours in large data of many dimensions; all else is without chance.
     n_jobs : int or None, default=-1
         Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
     verbose : int, default=0

@@ -115,7 +115,7 @@ def shifted_methods(
     source = sample.values
     D = squared_matrix(source, square=settings.square, symmetrize=settings.symmetrize)
     objects = RelationalObjects.of(D, sample.kernel_weights)
-    references = References(np.arange(len(source)), len(source), None if source.objects is None else source)
+    references = References.of(source, np.arange(len(source)))
     make = partial(RelationalMethod, settings, objects, references, rng.randint(np.iinfo(np.int32).max), apply)
     if settings.correction == "clip":
         yield make(0.0, watched=False)
