@@ -284,7 +284,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         fewest = self._fewest_objects if reset else 1
         own = _is_module(self.network)
         floats = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, dtype=floats, allow_nd=own, ensure_min_samples=fewest)
+        return validate_data(self, X, reset=reset, dtype=floats, order="C", allow_nd=own, ensure_min_samples=fewest)
 
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
         """The family is that of the first masses; a training shows its rounds, so the starts are not counted."""
