@@ -162,3 +162,31 @@ def test_stored_zeros_are_dissimilarities():
         masses_of(model)[i] @ model.focal_sets_.conflict @ masses_of(model)[j] for model in (apart, together)
     )
     assert after < before
+
+
+# ---- with torch -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_projections_by_torch_are_the_same(dtype, weighted):
+    """A device that torch would use, if only the processor: "cpu" alone means without torch."""
+    pytest.importorskip("torch")
+    X = blobs(400, cluster_std=2.0)[0].astype(dtype)
+    weights = np.random.default_rng(0).integers(0, 4, 400) if weighted else None
+    plain, torch = (evclus(3, "landmarks", device=name).fit(X, sample_weight=weights) for name in ("cpu", "cpu:0"))
+    assert masses_of(torch).dtype == dtype
+    tolerance = 1e-6 if dtype == np.float64 else 5e-3
+    np.testing.assert_allclose(masses_of(torch), masses_of(plain), atol=tolerance)
+    np.testing.assert_allclose(torch.predict_mass(X + 0.1).masses, plain.predict_mass(X + 0.1).masses, atol=tolerance)
+    np.testing.assert_array_equal(torch.predict_mass(X).masses, masses_of(torch))
+
+
+def test_devices_are_looked_for_at_once():
+    pytest.importorskip("torch")
+    X, _ = blobs(30)
+    for device in ("nonsense", "cuda:7"):
+        with pytest.raises(ValueError, match=f"device='{device}' is not available"):
+            EVCLUS(2, device=device).fit(X)
+    with pytest.raises(ValueError, match="works with metric='euclidean' only"):
+        EVCLUS(2, device="cpu:0", metric="manhattan").fit(X)
