@@ -73,7 +73,7 @@ def test_quantiles_are_those_of_numpy(n_fits, confidence):
     np.testing.assert_array_equal(low, lower[:3, 3:])
     np.testing.assert_array_equal(high, upper[:3, 3:])
     pairs = np.array([[5, 2], [7, 6]])
-    quantiles_of_pairs(P, pairs, *ranks, low[0], high[0], 0, 2)
+    quantiles_of_pairs(P, pairs, *ranks, low[0, :2], high[0, :2], 0, 2)
     np.testing.assert_array_equal(high[0, :2], [upper[5, 2], upper[7, 6]])
 
 
