@@ -206,7 +206,8 @@ class EKNNClassifier(EvidentialClassifier):
     def _learn(self, X: Any, y: Any) -> None:
         from sklearn.neighbors import NearestNeighbors
 
-        data, targets = self._checked_training(X, y, ensure_min_samples=2)
+        # it is kept, and must not change with what the user does
+        data, targets = self._checked_training(X, y, ensure_min_samples=2, copy=True)
         if self.metric == "precomputed":
             _check_square(data)
         grid = self._grid(len(data))
