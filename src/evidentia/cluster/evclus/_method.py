@@ -112,9 +112,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvclusStart], int]:
         masses = self._drawn_masses(family)
         seeds = self.rng.integers(0, 2**63, len(masses))
-        return [EvclusStart(m, family, np.random.default_rng(s)) for m, s in zip(masses, seeds, strict=True)], len(
-            seeds
-        )
+        drawn = zip(masses, seeds, strict=True)
+        return [EvclusStart(start, family, np.random.default_rng(seed)) for start, seed in drawn], len(masses)
 
     def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
         given = checked_masses_start(init, self.n, family)
