@@ -14,12 +14,6 @@ from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
 
 X, Y = blobs(cluster_std=1.8)
 WEIGHTS = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
-REPEATED = np.repeat(X, WEIGHTS.astype(int), axis=0)
-
-
-def conflicts(model, data=X):
-    masses = model.predict_mass(data).masses
-    return masses @ model.focal_sets_.conflict @ masses.T
 
 
 def test_stress_and_scale_with_weights():
@@ -45,16 +39,6 @@ def test_weighted_quantiles():
         weighted = scale_at(values, q, np.array([1.0, 3.0, 2.0, 2.0]))
         assert weighted == np.quantile([3.0, 1, 1, 1, 2, 2, 4, 4], q, method="inverted_cdf")
     assert scale_at(values, 0.5, np.full(4, 0.1)) == 2
-
-
-@sampled
-def test_weights_nearly_are_repetitions(sampling):
-    """But for the pairs of an object with its copies, which ask of its masses not to conflict with themselves."""
-    weighted = evclus(3, sampling, d0=5.0).fit(X, sample_weight=WEIGHTS)
-    repeated = evclus(3, sampling, d0=5.0).fit(REPEATED)
-    assert np.abs(conflicts(weighted) - conflicts(repeated)).mean() < 0.03
-    assert adjusted_rand_score(weighted.predict(X), repeated.predict(X)) > 0.9
-    assert 0.8 * repeated.stress_ < weighted.stress_ < repeated.stress_  # which has these pairs, too
 
 
 @sampled

@@ -181,18 +181,6 @@ def test_bad_data():
         BPEC().fit(X[:1])
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
-def test_weights_count_as_repetitions_around_given_centres(blobs, metric):
-    X, _ = blobs
-    weights = np.random.default_rng(0).integers(0, 4, len(X))
-    a, b = (BPEC(init=X[:3], metric=metric, tol=1e-12) for _ in range(2))
-    a.fit(X, sample_weight=weights)
-    b.fit(np.repeat(X, weights, axis=0))
-    assert a.delta_ == pytest.approx(b.delta_)
-    assert a.objective_ == pytest.approx(b.objective_)
-    np.testing.assert_allclose(a.predict_mass(X).masses, b.predict_mass(X).masses, atol=1e-6)
-
-
 def test_a_refit_with_given_centres_forgets_the_peaks(blobs):
     X, _ = blobs
     model = BPEC().fit(X)

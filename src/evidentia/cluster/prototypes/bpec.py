@@ -137,19 +137,18 @@ class BPEC(EvidentialClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(self, X: TableLike, y: None = None) -> Self:
         """Find the peaks and the masses around them.
+
+        There are no weights: belief peaks know none, so that a fit with weights could not be that of repeated rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             float32 is kept. A pandas table keeps its index.
         y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the objective; an object of weight 2 counts as two. `BeliefPeaks` knows no
-            weights.
         """
-        return self._fit(X, sample_weight=sample_weight)
+        return self._fit(X)
 
     def _number_of_clusters(self, sample: Sample[np.ndarray]) -> int:
         """As many as there are peaks, unless the centres are given."""
