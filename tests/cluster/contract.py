@@ -41,9 +41,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("BootClus", PERMUTED): "bootstrap samples are drawn by the rows",
     ("EKNNClus", PERMUTED): "objects are visited in an order that is drawn for the rows",
     ("NNEVCLUS", PERMUTED): "a training of few steps follows the rounding of sums over the rows",
-    ("EVCLUS", "test_weights_count_as_repetitions"): "copies of an object are pairs of their own, weights are not",
-    ("BPEC", "test_weights_count_as_repetitions"): "belief peaks know no weights",
-    ("BPEC", "test_weight_zero_leaves_an_object_out"): "belief peaks know no weights",
     ("SECM", PERMUTED): "pixels that are moved have other neighbours",
 }
 

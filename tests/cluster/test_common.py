@@ -56,14 +56,6 @@ VARIANTS = [
 
 def expected_failures(estimator):
     """Checks that cannot pass, with the reason."""
-    if isinstance(estimator, EVCLUS) and estimator.metric != "precomputed":
-        return {
-            "check_sample_weight_equivalence_on_dense_data": (
-                "copies of an object are one more pair, at dissimilarity zero, which a weight of two is not"
-            )
-        }
-    if isinstance(estimator, BPEC):
-        return {"check_sample_weight_equivalence_on_dense_data": "belief peaks know no weights"}
     if isinstance(estimator, ECM | CECM) and estimator.metric == "adaptive":
         return {
             "check_sample_weight_equivalence_on_dense_data": (
