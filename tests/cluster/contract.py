@@ -40,7 +40,6 @@ PERMUTED = "test_permuting_the_objects_permutes_the_result"
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("BootClus", PERMUTED): "bootstrap samples are drawn by the rows",
     ("EKNNClus", PERMUTED): "objects are visited in an order that is drawn for the rows",
-    ("NNEVCLUS", PERMUTED): "a training of few steps follows the rounding of sums over the rows",
     ("SECM", PERMUTED): "pixels that are moved have other neighbours",
 }
 
