@@ -157,7 +157,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
             held[: len(start) // per_prototype * self.n_features_in_] = True
         return held
 
-    def _cost(self, problem: Problem, strength: float, n_jobs: int | None) -> Cost:
+    def _cost(self, problem: Problem, strength: float) -> Cost:
         return lambda parameters: network_cost(parameters, problem.data, problem.contour, strength)
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
