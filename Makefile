@@ -3,9 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-export PIP_CONSTRAINT = constraints.txt
 
-.PHONY: help kernels demo test test-sanitized test-long lint benchmark reproduce reproduce-quick clean
+.PHONY: help kernels demo test test-sanitized test-long lint benchmark reproduce reproduce-quick wheels clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
@@ -15,6 +14,7 @@ help:
 	@echo "make test-long  the statistical studies and the large datasets"
 	@echo "make benchmark  speed, memory and quality beside other implementations (25 minutes)"
 	@echo "make reproduce  the tables and figures of the papers (under an hour on two cores); reproduce-quick: a few minutes"
+	@echo "make wheels     wheels for Linux, macOS and Windows, compiled on this machine into dist/"
 	@echo "make clean      remove .venv, demo/ and caches"
 
 $(BIN)/python:
@@ -43,15 +43,17 @@ lint: $(VENV)/.installed-all
 	$(BIN)/ruff format --check src tests benchmarks examples reproduce
 	$(BIN)/mypy
 
+# Two files at a time, each in a process with one thread for linear algebra: more would wait for each other.
 test: $(VENV)/.installed-all kernels lint
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error.
+# Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and
+# neither is a request for more memory than there is.
 SANITIZED := build/sanitized
 test-sanitized: $(VENV)/.installed-all
 	$(BIN)/python src/evidentia/_native/build.py --sanitize $(SANITIZED)
 	EVIDENTIA_KERNELS=$(CURDIR)/$(SANITIZED)/kernels.so LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) \
-	ASAN_OPTIONS=detect_leaks=0 $(BIN)/python -m pytest -q -p no:cacheprovider tests/native tests/optimize
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/native tests/optimize
 
 test-long: $(VENV)/.installed-all
 	$(BIN)/python -m pytest -m long
@@ -66,6 +68,15 @@ reproduce: $(VENV)/.installed-all
 reproduce-quick: $(VENV)/.installed-all
 	$(BIN)/python -m reproduce --quick
 
+# Every platform is compiled here, by zig; only the wheel of this machine can be tried here.
+wheels: $(BIN)/python
+	$(BIN)/python -m pip install --quiet hatchling ziglang
+	for target in $$($(BIN)/python src/evidentia/_native/build.py --targets); do \
+	    EVIDENTIA_TARGET=$$target $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . || exit 1; \
+	done
+	@ls dist
+	@echo "Not run here: all but those for $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_platform())')"
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

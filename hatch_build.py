@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import shutil
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +44,24 @@ class Kernels(BuildHookInterface):
         return [] if not self._other and build.machine_compiler() else ["ziglang"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        target = build.TARGETS[self._other] if self._other else None
-        libraries = build.build(target=target)
-        build_data["artifacts"] += [f"/src/evidentia/_native/{library.name}" for library in libraries]
+        """Compile: for an editable installation beside the sources, else aside, straight into the wheel."""
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{self._other or _this_platform()}"
+        if version == "editable":
+            build.build()
+            return
+        self._folder = Path(tempfile.mkdtemp())
+        target = build.TARGETS[self._other] if self._other else None
+        for library in build.build(self._folder, target=target):
+            build_data["force_include"][str(library)] = f"evidentia/_native/{library.name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        if version != "editable":
+            shutil.rmtree(self._folder)
 
     @property
-    def _other(self) -> str | None:
-        return os.environ.get("EVIDENTIA_TARGET")
+    def _other(self) -> str:
+        return os.environ.get("EVIDENTIA_TARGET", "")
 
 
 def _this_platform() -> str:

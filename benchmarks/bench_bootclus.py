@@ -95,12 +95,12 @@ def iris(quick: bool) -> list[Row]:
 # ---- many objects ---------------------------------------------------------------------------------------------------
 
 
-def _many(n: int, n_bootstraps: int, n_pairs: Any) -> Task:
+def _many(n: int, n_bootstraps: int, n_partners: Any) -> Task:
     from evidentia.cluster import BootClus
     from evidentia.datasets import make_gaussian_mixture
 
     def model(size: int) -> BootClus:
-        return BootClus(_CLUSTERS, mixture="EII", n_bootstraps=size, n_pairs=n_pairs, random_state=0)
+        return BootClus(_CLUSTERS, mixture="EII", n_bootstraps=size, n_partners=n_partners, random_state=0)
 
     model(20).fit(make_gaussian_mixture(1, 300, random_state=1)[0])  # compile
     sample = make_gaussian_mixture(1, n, as_bunch=True, random_state=0)
@@ -118,10 +118,10 @@ def growth(quick: bool) -> list[Row]:
     n_bootstraps = 50 if quick else 500
     sizes: list[tuple[int, Any]] = [(2_500, "auto")] if quick else [(5_000, "auto"), (5_000, "all"), (100_000, "auto")]
     rows = []
-    for n, n_pairs in sizes:
-        peak, verdict = memory(_many, n, n_bootstraps, n_pairs)
-        (timing,) = timings([(_many, n, n_bootstraps, n_pairs)], rounds=1)
-        pairs = "all pairs" if n_pairs == "all" else "500 partners of each object"
+    for n, n_partners in sizes:
+        peak, verdict = memory(_many, n, n_bootstraps, n_partners)
+        (timing,) = timings([(_many, n, n_bootstraps, n_partners)], rounds=1)
+        pairs = "all pairs" if n_partners == "all" else "500 partners of each object"
         target = at_most(timing.best, 120, " s") if n == 5_000 else {}
         rows.append(
             Row(

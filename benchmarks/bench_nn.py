@@ -32,7 +32,7 @@ def _estimator(device: str, threads: int | None, **keywords: Any) -> Any:
 
     if threads:
         torch.set_num_threads(threads)
-    return NNEVCLUS(_CLUSTERS, device=device, n_jobs=threads, random_state=0, **keywords)
+    return NNEVCLUS(_CLUSTERS, device=device, n_jobs=threads or -1, random_state=0, **keywords)
 
 
 def _fit(n: int, device: str, threads: int | None) -> Task:

@@ -31,7 +31,7 @@ network = nn.Sequential(
 )
 # d0_quantile=0.99: only the most different images must be in different clusters for sure. With the usual 0.9 more of
 # them would be outliers. The tolerance is loose to have a picture soon.
-model = NNEVCLUS(3, focal_sets=family, module=network, d0_quantile=0.99, max_iter=100, tol=1e-2, random_state=0)
+model = NNEVCLUS(3, focal_sets=family, network=network, d0_quantile=0.99, max_iter=100, tol=1e-2, random_state=0)
 partition = model.fit(images).credal_partition_
 
 print(partition.summary())

@@ -28,7 +28,7 @@ OTHER = (y + (X[:, 0] > 1)) % 3
 def fitted(name):
     model = {
         "EVCLUS": lambda: cluster.EVCLUS(3, random_state=0).fit(X),
-        "NNEVCLUS": lambda: cluster.NNEVCLUS(3, max_iter=3, hidden_layer_sizes=5, random_state=0).fit(X),
+        "NNEVCLUS": lambda: cluster.NNEVCLUS(3, max_iter=3, network=5, random_state=0).fit(X),
         "BootClus": lambda: cluster.BootClus(3, n_bootstraps=10, mixture="EII", random_state=0).fit(X),
         "mixture": lambda: mixture.ParsimoniousGaussianMixture(3, random_state=0).fit(X),
     }
@@ -76,7 +76,7 @@ CASES = {
     "cluster.EVCLUS": clustered("EVCLUS", init="random", n_init=2),
     "cluster.EVCLUS.shepard": lambda state: fitted("EVCLUS").shepard(30, state).conflict,
     "cluster.MECM": clustered("MECM", n_init=2),
-    "cluster.NNEVCLUS": clustered("NNEVCLUS", max_iter=3, hidden_layer_sizes=5),
+    "cluster.NNEVCLUS": clustered("NNEVCLUS", max_iter=3, network=5),
     "cluster.NNEVCLUS.shepard": lambda state: fitted("NNEVCLUS").shepard(30, state).conflict,
     "cluster.RECM": clustered("RECM", n_init=2),
     "cluster.SECM": clustered("SECM", IMAGE, n_init=2),

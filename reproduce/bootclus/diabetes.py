@@ -77,7 +77,7 @@ def two_steps_of_ecm(seed: int) -> dict[str, Any]:
 def k_evclus(seed: int, pair: list[str] | None) -> dict[str, Any]:
     """Two steps with 50 random partners; the pair of the second step is the most similar one, or given by name."""
     X, y = data.table("Diabetes")
-    settings: dict[str, Any] = {"sampling": "random", "n_pairs": 50, "d0_quantile": 0.9, "random_state": seed}
+    settings: dict[str, Any] = {"sampling": "random", "n_partners": 50, "d0_quantile": 0.9, "random_state": seed}
     first = EVCLUS(3, focal_sets="simple", n_jobs=1, **settings).fit(X).credal_partition_
     stands_for = [SHORT[j] for j in class_of_each_cluster(first.labels, y)]
     plausible = first.contour

@@ -33,7 +33,13 @@ def seven_clusters(draw: int, n_bootstraps: int, whole: bool) -> dict[str, Any]:
     """Model VVV, pairs of mutually most similar clusters (K = 2)."""
     X = _cells(draw)
     model = BootClus(
-        7, mixture="VVV", focal_sets="selected", n_neighbors=2, n_bootstraps=n_bootstraps, random_state=0, n_jobs=1
+        7,
+        focal_sets="selected",
+        mixture="VVV",
+        n_bootstraps=n_bootstraps,
+        n_neighbor_clusters=2,
+        random_state=0,
+        n_jobs=1,
     ).fit(X)
     result = {
         "n_pairs": int(np.sum(model.focal_sets_.cardinality == 2)),

@@ -83,7 +83,7 @@ def k_evclus(seed: int) -> dict[str, Any]:
     """50 random partners of each object, single clusters first, then the selected pair."""
     X, y = data.table("Iris")
     model = EVCLUS(
-        3, focal_sets="selected", sampling="random", n_pairs=50, d0_quantile=0.9, random_state=seed, n_jobs=1
+        3, focal_sets="selected", sampling="random", n_partners=50, d0_quantile=0.9, random_state=seed, n_jobs=1
     ).fit(X)
     return {"counts": confusion(model.credal_partition_, y, SHORT)}
 

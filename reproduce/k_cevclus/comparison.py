@@ -46,7 +46,7 @@ def compare(name: str, method: str, seed: int, counts: list[int]) -> dict[str, A
 
 
 def _by_rows(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) -> Any:
-    pairs = {"sampling": "random", "n_pairs": 50} if method.endswith("50") else {}
+    pairs = {"sampling": "random", "n_partners": 50} if method.endswith("50") else {}
     return fit(name, X, known, seed, n_init=1, **pairs)
 
 
@@ -65,8 +65,9 @@ def _cecm(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) 
         "n_jobs": 1,
     }
     free = ECM(SETTINGS[name].n_clusters, n_init=1, **shared).fit(X)
-    start = {"init": free.credal_partition_, "convention": "paper"}
-    return CECM(SETTINGS[name].n_clusters, **start, **shared).fit(X, constraints=known)
+    start = free.credal_partition_
+    model = CECM(SETTINGS[name].n_clusters, convention="paper", init=start, **shared)
+    return model.fit(X, constraints=known)
 
 
 @experiment(PAPER, "Figures 3 and 4", "three methods against the number of constraints")

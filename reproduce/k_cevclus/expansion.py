@@ -11,7 +11,7 @@ from evidentia.constraints import Constraints
 from reproduce.k_cevclus.settings import PAPER, fit, measures, objects
 from reproduce.runner import Run, experiment, summary
 
-N_PAIRS = {"Banana_2000": 200, "Letter": 300}
+N_PARTNERS = {"Banana_2000": 200, "Letter": 300}
 
 
 def expanded(name: str, count: int, n_neighbors: int, seed: int) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def expanded(name: str, count: int, n_neighbors: int, seed: int) -> dict[str, An
     given = Constraints.from_labels(y, count, random_state=seed)
     began = perf_counter()
     known = given.expand(X, n_neighbors, metric="euclidean")
-    model = fit(name, X, known, seed, n_init=1, sampling="random", n_pairs=N_PAIRS[name])
+    model = fit(name, X, known, seed, n_init=1, sampling="random", n_partners=N_PARTNERS[name])
     pairs = np.concatenate([known.must_link, known.cannot_link])
     same = np.arange(len(pairs)) < len(known.must_link)
     wrong = np.mean((y[pairs[:, 0]] == y[pairs[:, 1]]) != same)
@@ -57,7 +57,7 @@ def _drawn(found: Any) -> Any:
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
-    for ax, name in zip(panels, N_PAIRS, strict=True):
+    for ax, name in zip(panels, N_PARTNERS, strict=True):
         for K in sorted({case[2] for case in found}):
             counts = [case[1] for case in found if case[0] == name and case[2] == K]
             means = [summary(found[name, count, K], "ari").mean for count in counts]

@@ -16,12 +16,12 @@ MEASURES = {"ari": "adjusted Rand index", "time": "seconds", "nonspecificity": "
 ALL = 0  # pairs per object: all of them
 
 
-def one_run(name: str, n_pairs: int, count: int, seed: int) -> dict[str, Any]:
+def one_run(name: str, k: int, count: int, seed: int) -> dict[str, Any]:
     """k-CEVCLUS with random pairs, from one start."""
     X, y = objects(name)
-    warm_up(EVCLUS(2, n_jobs=1), EVCLUS(2, n_jobs=1, sampling="random", n_pairs=5))
+    warm_up(EVCLUS(2, n_jobs=1), EVCLUS(2, n_jobs=1, sampling="random", n_partners=5))
     known = Constraints.from_labels(y, count, random_state=seed)
-    pairs = {"sampling": "random", "n_pairs": n_pairs} if n_pairs != ALL else {"sampling": "all"}
+    pairs = {"sampling": "random", "n_partners": k} if k != ALL else {"sampling": "all"}
     began = perf_counter()
     return measures(fit(name, X, known, seed, n_init=1, **pairs), y, began)
 
@@ -40,13 +40,13 @@ def figures_5_and_6(run: Run) -> None:
         large = _curves(run, "Banana_10000", [20, 50, 100, 200], many, fixed=(200, 10_000), seeds=run.seeds(2))
     table = run.table("data", "k", "constraints", "N*, ours")
     for name, found, most in (("Banana_2000", small, 2000), ("Banana_10000", large, 10_000)):
-        for (n_pairs, count), results in found.items():
-            paper = 0.88 if n_pairs == 200 and count == most else None
-            _add(table, name, n_pairs, count, results, paper, "samples of 2,000 points differ by ± 0.02: seeds 0 to 3 "
+        for (k, count), results in found.items():
+            paper = 0.88 if k == 200 and count == most else None
+            _add(table, name, k, count, results, paper, "samples of 2,000 points differ by ± 0.02: seeds 0 to 3 "
                  "of the data give 0.84 to 0.89")  # fmt: skip
     if not run.quick:
         # 50 pairs rather than 200, for memory: Figure 5 says that they suffice
-        results = run.each(one_run, [{"name": "Banana_100000", "n_pairs": 50, "count": 100_000, "seed": 0}], alone=True)
+        results = run.each(one_run, [{"name": "Banana_100000", "k": 50, "count": 100_000, "seed": 0}], alone=True)
         _add(table, "Banana_100000", 50, 100_000, results, 0.88, "")
     _claims(run, {"Banana_2000": small}, fixed=(200, 2000))
     if not run.quick:
@@ -61,8 +61,8 @@ def figures_7_and_8(run: Run) -> None:
     counts = run.choose([0, 500, 1000, 1500, 2000, 3000], [1000, 2000])
     found = _curves(run, "Letter", pairs, counts, fixed=(300, 2000), seeds=run.seeds(5))
     table = run.table("data", "k", "constraints", "N*, ours")
-    for (n_pairs, count), results in found.items():
-        _add(table, "Letter", n_pairs, count, results, None, "")
+    for (k, count), results in found.items():
+        _add(table, "Letter", k, count, results, None, "")
     _claims(run, {"Letter": found}, fixed=(300, 2000))
 
 
@@ -90,7 +90,7 @@ def _curves(
 ) -> Any:
     """Results by number of pairs and of constraints, and a figure of both curves."""
     cases = list(dict.fromkeys([(k, fixed[1]) for k in pairs] + [(fixed[0], count) for count in counts]))
-    arguments = [{"name": name, "n_pairs": k, "count": count, "seed": s} for k, count in cases for s in seeds]
+    arguments = [{"name": name, "k": k, "count": count, "seed": s} for k, count in cases for s in seeds]
     results = run.each(one_run, arguments)
     found = {case: results[j * len(seeds) : (j + 1) * len(seeds)] for j, case in enumerate(cases)}
     caption = f"{name}: against the number of pairs of each object (left) and of constraints (right)"
@@ -117,8 +117,8 @@ def _drawn(name: str, found: Any, pairs: list[int], counts: list[int], fixed: tu
     return figure
 
 
-def _add(table: Any, name: str, n_pairs: int, count: int, results: Any, paper: float | None, why: str) -> None:
+def _add(table: Any, name: str, k: int, count: int, results: Any, paper: float | None, why: str) -> None:
     seconds = summary(results, "time").mean
-    pairs = "all" if n_pairs == ALL else n_pairs
+    pairs = "all" if k == ALL else k
     imprecise = f"{summary(results, 'nonspecificity').mean:.2f}"
     table.add(name, pairs, count, imprecise, paper=paper, ours=summary(results, "ari"), seconds=seconds, why=why)

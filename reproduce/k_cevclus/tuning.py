@@ -64,7 +64,7 @@ def column(name: str, count: int, convention: str, seed: int, parameter: str, va
     found = []
     for value in values:
         began = perf_counter()
-        model = fit(name, X, known, seed, xi_convention=convention, **{parameter: value})
+        model = fit(name, X, known, seed, convention=convention, **{parameter: value})
         found.append(measures(model, y, began))
     return {key: [one[key] for one in found] for key in ("ari", "nonspecificity", "time")}
 
@@ -90,9 +90,9 @@ def table_2(run: Run) -> None:
     paper, from seed 0.
 
     The weight of the constraints can be read in two ways. The formula of the paper divides ξ by twice the number of
-    constraints; the published program gives constraints four times that weight (`xi_convention="program"`, our
+    constraints; the published program gives constraints four times that weight (`convention="program"`, our
     default). The first table says which one the printed figures agree with; in the second, columns marked "formula"
-    follow the formula (`xi_convention="paper"`).
+    follow the formula (`convention="paper"`).
 
     The paper averages ten runs, we thirty (formula: five): ten are uncertain by 0.02 or more, and all rows of a column
     share their constraints, so that lucky or unlucky ones would show in all of them. "Apart": ours less the paper's, in

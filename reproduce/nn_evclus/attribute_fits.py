@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from evidentia import FocalSets
-from evidentia.cluster import BPEC, CCM, ECM, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, ECMdd, WECMdd
+from evidentia.cluster import BPEC, CCM, ECM, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, ECMdd, Training, WECMdd
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.planes import place
 
@@ -29,7 +29,7 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
     five = {**common, "n_init": 5}
     quantile = QUANTILES.get(data, 0.9)
     if method == "EVCLUS":
-        pairs: dict[str, Any] = {"sampling": "random", "n_pairs": 500} if data in LARGE else {"sampling": "all"}
+        pairs: dict[str, Any] = {"sampling": "random", "n_partners": 500} if data in LARGE else {"sampling": "all"}
         return EVCLUS(c, d0_quantile=quantile, init="random", tol=1e-5, **pairs, **five)
     if method == "EVCLUS (ours)":
         return EVCLUS(c, **common)
@@ -39,10 +39,10 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
             c,
             focal_sets=family,
             d0_quantile=quantile,
-            hidden_layer_sizes=round(1.5 * len(family)),
+            network=round(1.5 * len(family)),
             init="random" if method == "NN-EVCLUS" else "belief-peaks",
             nu=1 / (1 + c) if method == "NN-EVCLUS-bp" else 0.5,  # the program divides the term of the labels by c
-            solver="mini-batch" if data in LARGE else "adaptive-steps",
+            training=Training("mini-batch" if data in LARGE else "adaptive-steps"),
             **(common if method == "NN-EVCLUS-bp" and data in LARGE else five),
         )
     if method == "NN-EVCLUS (ours)":
@@ -101,13 +101,11 @@ def one_run(data: str, method: str, seed: int) -> dict[str, Any]:
     common: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
     simple: dict[str, Any] = {"focal_sets": "simple", "d0_quantile": QUANTILES[data], "init": "random", "n_init": 1}
     models: dict[str, Any] = {
-        "EVCLUS": EVCLUS(c, sampling="random", n_pairs=500, tol=1e-5, **simple, **common),
+        "EVCLUS": EVCLUS(c, sampling="random", n_partners=500, tol=1e-5, **simple, **common),
         "NN-EVCLUS": NNEVCLUS(
             c,
-            hidden_layer_sizes=30,
-            solver="mini-batch",
-            batch_size=len(X) // 30,
-            learning_rate=1e-3,
+            network=30,
+            training=Training("mini-batch", batch_size=len(X) // 30, learning_rate=1e-3),
             **simple,
             **common,
         ),

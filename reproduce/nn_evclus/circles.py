@@ -34,7 +34,15 @@ def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
         metric, known = KFDA(1, gamma=GAMMA), {"y": labels}
     began = time.process_time()
     model = NNEVCLUS(
-        2, metric=metric, hidden_layer_sizes=30, alpha=0.01, xi=xi, d0_quantile=0.9, random_state=seed, n_jobs=1
+        2,
+        metric=metric,
+        d0_quantile=0.9,
+        xi=xi,
+        regularization=0.01,
+        convention="paper",
+        network=30,
+        random_state=seed,
+        n_jobs=1,
     ).fit(X, **known)
     result = {
         "ari": float(adjusted_rand_score(y, model.labels_)),

@@ -30,13 +30,14 @@ def constrained(
         model = NNEVCLUS(
             c,
             d0_quantile=0.9,
-            xi=2.0 if convention == "program" else 0.5,
+            xi=0.5,
+            convention=convention,
             metric=metric if adapted else "euclidean",
             random_state=seed,
             n_jobs=1,
         ).fit(X, constraints=pairs)
     elif method == "CEVCLUS":
-        model = EVCLUS(c, d0_quantile=0.9, xi=0.5, xi_convention=convention, random_state=seed, n_jobs=1)
+        model = EVCLUS(c, d0_quantile=0.9, xi=0.5, convention=convention, random_state=seed, n_jobs=1)
         model.fit(features, constraints=pairs)
     else:
         family = FocalSets.pairs(c, omega=False) if c <= 3 else "selected"

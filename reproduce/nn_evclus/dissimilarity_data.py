@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import EVCLUS, NNEVCLUS, RECM, ECMdd, WECMdd
+from evidentia.cluster import EVCLUS, NNEVCLUS, RECM, ECMdd, Training, WECMdd
 from evidentia.dissimilarity import DissimilarityPCA
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.butterfly import PAPER
@@ -36,7 +36,7 @@ def estimator(method: str, settings: str, largest: float, seed: int) -> Any:
         own = {"init": "random", "tol": 1e-5} if paper else {}
         return EVCLUS(4, focal_sets="simple", d0=largest, **own, **matrix, **five)
     if method == "NN-EVCLUS":
-        own = {"init": "random", "solver": "adaptive-steps", "hidden_layer_sizes": 20} if paper else {}
+        own = {"init": "random", "training": Training("adaptive-steps"), "network": 20} if paper else {}
         return NNEVCLUS(4, focal_sets="simple", d0=largest, **own, **five)
     if method == "RECM":
         own = {"alpha": 1, "beta": 1.5, "delta": np.sqrt(largest)} if paper else {}

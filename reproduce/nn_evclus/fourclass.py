@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import EVCLUS, NNEVCLUS, BeliefPeaks
+from evidentia.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
 from evidentia.datasets import make_fourclass
 from evidentia.dissimilarity import to_conflict
 from reproduce.data import table as data_of
@@ -46,7 +46,7 @@ def evclus(settings: str, seed: int, starts: int) -> dict[str, Any]:
     """EVCLUS with the settings of Example 3, or with all pairs and medoid starts."""
     X, y = fourclass()
     paper: dict[str, Any] = (
-        {"sampling": "random", "n_pairs": 100, "init": "random", "n_init": starts} if settings == "paper" else {}
+        {"sampling": "random", "n_partners": 100, "init": "random", "n_init": starts} if settings == "paper" else {}
     )
     model = EVCLUS(4, focal_sets="pairs", d0_quantile=0.9, random_state=seed, n_jobs=1, **paper).fit(X)
     return {
@@ -63,16 +63,16 @@ def network(
     X, y = fourclass()
     new, classes = make_fourclass(1000, random_state=1)
     own: dict[str, dict[str, Any]] = {
-        "paper": {"init": "random", "solver": "adaptive-steps", "n_pairs": 100, "n_init": starts},
-        "trained to the end": {"init": "random", "solver": "lbfgs", "tol": 1e-5, "n_init": starts},
+        "paper": {"init": "random", "training": Training("adaptive-steps"), "n_partners": 100, "n_init": starts},
+        "trained to the end": {"init": "random", "training": Training("lbfgs"), "tol": 1e-5, "n_init": starts},
         "ours": {},
     }
     model = NNEVCLUS(
         4,
         focal_sets="pairs",
         d0_quantile=0.9,
-        hidden_layer_sizes=units,
-        alpha=weight,
+        network=units,
+        regularization=weight,
         outlier_detector="one-class-svm" if svm else None,
         random_state=seed,
         n_jobs=1,

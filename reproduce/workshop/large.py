@@ -18,8 +18,8 @@ from reproduce.workshop import PAPER
 def s2(q: int, seed: int) -> dict[str, Any]:
     """k-EVCLUS with the pairs of mutual q nearest clusters added in a second step (q = 0: single clusters only)."""
     X, y = load("S2")
-    family: dict[str, Any] = {"focal_sets": "selected", "n_neighbors": q} if q else {"focal_sets": "simple"}
-    model = EVCLUS(15, sampling="random", n_pairs=100, random_state=seed, n_jobs=1, **family)
+    family: dict[str, Any] = {"focal_sets": "selected", "n_neighbor_clusters": q} if q else {"focal_sets": "simple"}
+    model = EVCLUS(15, sampling="random", n_partners=100, random_state=seed, n_jobs=1, **family)
     began = perf_counter()
     model.fit(X)
     seconds = perf_counter() - began

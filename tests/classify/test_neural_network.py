@@ -242,7 +242,7 @@ def test_restarts_histories_and_seeds(iris):
         assert quick(6, random_state=state).fit(X, y).score(X, y) > 0.9
 
 
-def test_threads_share_the_objects():
+def test_threads_do_not_matter():
     X, y = make_blobs(9000, 2, centers=2, random_state=0)
     fits = [quick(2, max_iter=5, n_jobs=jobs, tol=0.1) for jobs in (1, 2)]
     masses = [fit.fit(X, y).predict_mass(X).masses for fit in fits]

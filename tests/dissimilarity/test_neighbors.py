@@ -76,6 +76,26 @@ def test_an_object_hidden_by_its_twins_is_dropped_all_the_same():
     assert all(len(set(row)) == 2 for row in found.index.tolist())
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev"])
+@pytest.mark.parametrize("n_features", [2, 11])
+def test_ties_go_to_the_first_object(metric, n_features):
+    few = np.random.default_rng(5).integers(0, 3, size=(150, n_features)).astype(float)  # twins and ties everywhere
+    D = cdist(few, few, metric)
+    np.fill_diagonal(D, np.inf)
+    found = Neighbors.of_all(finder(AttributeSource(few, metric)), 150, 6)
+    np.testing.assert_array_equal(found.index, np.argsort(D, axis=1, kind="stable")[:, :6])
+
+
+def test_large_tables_of_many_attributes_are_compared_plainly(monkeypatch):
+    monkeypatch.setattr(neighbors, "_SMALL_TABLE", 100)
+    wide = np.random.default_rng(1).normal(size=(80, 11))
+    assert isinstance(exact_index(AttributeSource(wide)), NearestNeighbors)
+    assert not isinstance(exact_index(AttributeSource(wide[:9])), NearestNeighbors)
+    assert not isinstance(exact_index(AttributeSource(wide[:, :10])), NearestNeighbors)
+    found = Neighbors.of_all(finder(AttributeSource(wide)), 80, 5)
+    np.testing.assert_array_equal(found.index, np.argsort(cdist(wide, wide), axis=1)[:, 1:6])
+
+
 @pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 0.9, 1.0])
 def test_quantile(q):
     found = Neighbors.of_all(finder(AttributeSource(X)), len(X), 7)
@@ -141,7 +161,7 @@ def test_random_states(descent):
 
 
 def test_automatic_choice(monkeypatch, descent):
-    monkeypatch.setattr(neighbors, "_APPROXIMATE_FROM", 200)
+    monkeypatch.setattr(neighbors, "_APPROXIMATE_FROM", (200, 6))
     assert finder(AttributeSource(WIDE)).kind == "approximate"
     assert finder(AttributeSource(WIDE), "exact").kind == "exact"
     assert finder(AttributeSource(WIDE[:200])).kind == "exact"

@@ -55,8 +55,10 @@ class Problem:
         self.order = rng.permutation(n)
         points = rng.normal(size=(n, 2)) + 3 * rng.integers(0, 2, (n, 1))
         self.delta = to_conflict(np.linalg.norm(points[:, None] - points[None], axis=2), 3.0)
-        self.weight = np.ones((n, n)) - np.eye(n)
-        self.problem = AllPairs(self.delta)
+        self.weights = np.random.default_rng(seed).uniform(0.3, 3, n)
+        self.weight = np.outer(self.weights, self.weights)
+        np.fill_diagonal(self.weight, 0)
+        self.problem = AllPairs(self.delta, self.weights)
         if some:
             pairs, count = random_pairs(n, 4, rng)
             self.weight = np.zeros((n, n))
@@ -145,13 +147,13 @@ def test_all_pairs_are_some_pairs(seed, family, with_links):
     """Both kernels, on the same problem, get as far with every row."""
     p = Problem(seed, family, False, 6 * with_links)
     i, j = np.triu_indices(p.n, 1)
-    complete = SomePairs(p.n, np.column_stack([i, j]), np.ones(len(i)), p.delta[i, j])
+    complete = SomePairs(p.n, np.column_stack([i, j]), p.weight[i, j], p.delta[i, j])
     for row in range(p.n):  # beyond one row, ties between minima may part them
         first, values, _ = p.descend(max_iter=1, order=np.array([row]))
         _, others, _ = complete.descend(p.start, family, np.array([row]), 1, 0.0, p.links, p.xi)
         np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-13)
     assert complete.squares(first, family) == pytest.approx(p.problem.squares(first, family), rel=1e-9)
-    assert (complete.total, complete.n_pairs) == (pytest.approx(p.problem.total), p.problem.n_pairs)
+    assert (complete.total, complete.n_pairs) == pytest.approx((p.problem.total, p.problem.n_pairs))
 
 
 def test_some_pairs_are_a_case_of_the_general_rows():
@@ -298,7 +300,7 @@ def test_projection_is_the_row_problem_of_a_new_object(dtype):
     others = np.arange(1, p.n)
     delta = p.delta[:1, others].astype(dtype)
     found = project(lambda start, stop: (delta, np.array([-1])), 1, masses[others], np.array(family.conflict),
-                    np.dtype(dtype), inline)  # fmt: skip
+                    np.dtype(dtype), inline, p.weights[others])  # fmt: skip
     bettered, _, _ = p.descend(max_iter=1, start=masses, order=np.array([0]))
     assert found.dtype == dtype
     trial = masses.copy()

@@ -147,6 +147,7 @@ def build(
     target: Target | None = None,
     extra: Sequence[str] = (),
     cache: Path | None = None,
+    names: Sequence[str] | None = None,
 ) -> list[Path]:
     """Compile the libraries of a target into a folder.
 
@@ -156,11 +157,12 @@ def build(
     compiler, target : by default what this machine has and is
     extra : further flags
     cache : folder that keeps compiled files from one build to the next
+    names : of `library_names`, those to compile, all by default
     """
     target = target or Target.this_machine()
     compiler = compiler or find_compiler(cross=target.triple is not None)
     folder.mkdir(parents=True, exist_ok=True)
-    libraries = [folder / name for name in library_names(target)]
+    libraries = [folder / name for name in names or library_names(target)]
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor() as pool:
         objects = cache or Path(scratch)
         objects.mkdir(parents=True, exist_ok=True)
@@ -227,10 +229,15 @@ def _run(command: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compile the kernels of evidentia.")
     parser.add_argument("--sanitize", metavar="FOLDER", type=Path, help="compile into FOLDER, watching the memory")
-    folder = parser.parse_args().sanitize
+    parser.add_argument("--targets", action="store_true", help="only list the platforms that wheels are made for")
+    options = parser.parse_args()
+    if options.targets:
+        print(*TARGETS, sep="\n")
+        return
+    folder = options.sanitize
     try:
         if folder:
-            build(folder, extra=SANITIZE, cache=CACHE)
+            build(folder, extra=SANITIZE, cache=CACHE, names=library_names(Target.this_machine())[:1])
         elif not is_current():
             build(cache=CACHE)
     except RuntimeError as error:

@@ -21,11 +21,10 @@ def library() -> ctypes.CDLL:
         return _load(chosen)
     names = build.library_names(build.Target.this_machine())
     kernels = _load(str(build.HERE / names[0]))
-    _check_age(kernels)
     faster = build.HERE / names[-1]
     if len(names) > 1 and faster.exists() and kernels.library_has_avx2():
         kernels = _load(str(faster))
-        _check_age(kernels)
+    _check_age(kernels)
     return kernels
 
 

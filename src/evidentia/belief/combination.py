@@ -39,6 +39,10 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
     return RULES[rule](spread)
 
 
+def _blocks(n: int) -> list[slice]:
+    return [slice(start, start + _BLOCK_ROWS) for start in range(0, n, _BLOCK_ROWS)]
+
+
 # ---- joining focal sets pair by pair --------------------------------------------------------------------------------
 
 Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -50,14 +54,14 @@ def _joined(a: np.ndarray, rows_a: np.ndarray, b: np.ndarray, rows_b: np.ndarray
     rows, target = np.unique(both, axis=0, return_inverse=True)
     target = target.reshape(len(rows_a), len(rows_b))
     out = np.zeros((len(a), len(rows)), dtype=np.result_type(a, b))
-    for start in range(0, len(a), _BLOCK_ROWS):
-        stop = start + _BLOCK_ROWS
-        columns_a, columns_b = np.ascontiguousarray(a[start:stop].T), np.ascontiguousarray(b[start:stop].T)
+    for block in _blocks(len(a)):
+        columns_a, columns_b = np.ascontiguousarray(a[block].T), np.ascontiguousarray(b[block].T)
         total = np.zeros((len(rows), columns_a.shape[1]), dtype=out.dtype)
+        scratch = np.empty_like(total[0])
         for i in range(len(rows_a)):
             for j in range(len(rows_b)):
-                total[target[i, j]] += columns_a[i] * columns_b[j]
-        out[start:stop] = total.T
+                total[target[i, j]] += np.multiply(columns_a[i], columns_b[j], out=scratch)
+        out[block] = total.T
     return out, rows
 
 
@@ -228,15 +232,27 @@ def _pcr6(sources: Sequence[Source]) -> Source:
     out[:, wider.find(closed.membership)] = agreed
     if wider.empty_index is not None:
         out[:, wider.empty_index] = 0
+    conflicting = [
+        choice
+        for choice in product(*(range(len(family)) for family in families))
+        if not np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]).any()
+    ]
     position = [wider.find(family.membership) for family in families]
-    for choice in product(*(range(len(family)) for family in families)):
-        if np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]).any():
-            continue
-        parts = [masses[:, k] for (masses, _), k in zip(sources, choice, strict=True)]
-        total = sum(parts)
-        share = np.divide(reduce(np.multiply, parts), total, out=np.zeros_like(out[:, 0]), where=total > 0)
-        for where, k, part in zip(position, choice, parts, strict=True):
-            out[:, where[k]] += part * share
+    tiny = np.finfo(out.dtype).tiny
+    for rows in _blocks(len(out)):
+        columns = [np.ascontiguousarray(masses[rows].T) for masses, _ in sources]
+        given_back = np.zeros((len(wider), columns[0].shape[1]), dtype=out.dtype)
+        share, total = np.empty_like(given_back[0]), np.empty_like(given_back[0])
+        for choice in conflicting:
+            parts = [column[k] for column, k in zip(columns, choice, strict=True)]
+            share[:] = total[:] = parts[0]
+            for part in parts[1:]:
+                share *= part
+                total += part
+            share /= np.maximum(total, tiny, out=total)  # where all are zero, so is their product
+            for where, k, part in zip(position, choice, parts, strict=True):
+                given_back[where[k]] += np.multiply(part, share, out=total)
+        out[rows] += given_back.T
     if wider.empty_index is None:
         return out, wider
     kept = np.arange(len(wider)) != wider.empty_index
@@ -254,14 +270,51 @@ def _average(sources: Sequence[Source]) -> Source:
 
 def _cautious(sources: Sequence[Source]) -> Source:
     """Smallest conjunctive weights, for sources that are not distinct (Denoeux, 2008); needs m(whole frame) > 0."""
-    weights = reduce(np.minimum, (transforms.mass_to_conjunctive_weights(_dense(s)) for s in sources))
-    return _from_dense(transforms.conjunctive_weights_to_mass(weights), sources[0][1].n_clusters)
+    if not all(_positive(masses, family.omega_index) for masses, family in sources):
+        raise ValueError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
+    return _smallest_weights(sources, complemented=False)
 
 
 def _bold(sources: Sequence[Source]) -> Source:
     """Smallest disjunctive weights, the dual of the cautious rule (Denoeux, 2008); needs m(empty set) > 0."""
-    weights = reduce(np.minimum, (transforms.mass_to_disjunctive_weights(_dense(s)) for s in sources))
-    return _from_dense(transforms.disjunctive_weights_to_mass(weights), sources[0][1].n_clusters)
+    if not all(_positive(masses, family.empty_index) for masses, family in sources):
+        raise ValueError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
+    return _smallest_weights(sources, complemented=True)
+
+
+def _positive(masses: np.ndarray, column: int | None) -> bool:
+    return column is not None and bool(np.all(masses[:, column] > 0))
+
+
+def _smallest_weights(sources: Sequence[Source], complemented: bool) -> Source:
+    """Mass functions with the smallest conjunctive weights of several, of the complements of their sets if wanted.
+
+    The logarithms of the weights are those of the commonalities, summed with signs
+    (`transforms.mass_to_conjunctive_weights`); the smallest weight is the largest of their negatives, so that none of
+    them is ever computed itself.
+    """
+    c = sources[0][1].n_clusters
+    flip = (1 << c) - 1 if complemented else 0  # turns the code of a set into that of its complement
+    family = FocalSets.full(c)
+    out = np.empty((len(sources[0][0]), 1 << c))
+    for rows in _blocks(len(out)):
+        largest = reduce(np.maximum, (_minus_log_weights(masses[rows], f.codes ^ flip, c) for masses, f in sources))
+        transforms.sweep_columns(largest, 0, 1)
+        commonality = np.exp(largest - largest[0])
+        transforms.sweep_columns(commonality, 0, -1)
+        out[rows] = commonality[family.codes ^ flip].T
+    return np.clip(out, 0, None, out=out), family
+
+
+def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
+    """-ln w (2^c, n) of the conjunctive weights of n mass functions; zero for the whole frame."""
+    columns = np.zeros((1 << c, len(masses)))
+    columns[codes] = masses.T
+    transforms.sweep_columns(columns, 0, 1)
+    np.log(columns, out=columns)
+    transforms.sweep_columns(columns, 0, -1)
+    columns[-1] = 0
+    return columns
 
 
 RULES: dict[str, Callable[[Sequence[Source]], Source]] = {

@@ -16,6 +16,8 @@ from evidentia._random import as_random_state
 from evidentia.classify._base import EvidentialClassifier, Targets
 from evidentia.optimize.blocks import block_map
 from evidentia.optimize.descent import Run
+from evidentia.optimize.k_means import k_means
+from evidentia.optimize.lbfgs import minimize_lbfgs
 
 __all__ = ["PrototypeNetworkClassifier", "NETWORK_RULES", "clustered"]
 
@@ -34,6 +36,7 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
 }
 
 _PER_CLASS = 5  # prototypes of n_prototypes="auto"
+_STARTS_DRAWN = 8  # first parameters of which one descent takes the best
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         """First parameters, in a vector."""
         raise NotImplementedError
 
-    def _cost(self, problem: Problem, strength: float, n_jobs: int | None) -> Cost:
-        """Cost and gradient of a vector of parameters, computed by so many threads."""
+    def _cost(self, problem: Problem, strength: float) -> Cost:
+        """Cost and gradient of a vector of parameters."""
         raise NotImplementedError
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
@@ -122,9 +125,9 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         largest = float(np.abs(values).max()) or 1.0  # its square may overflow
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0
         belief = targets.indicators if targets.soft is None else targets.soft.singleton_belief
-        return Problem(
-            np.ascontiguousarray(values / self._unit), targets.indicators, belief, np.minimum(targets.contour, 1.0)
-        )
+        contour = np.minimum(targets.contour, 1.0)
+        data, belief, contour = (np.ascontiguousarray(a) for a in (values / self._unit, belief, contour))
+        return Problem(data, targets.indicators, belief, contour)
 
     def _in_unit(self, X: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray((X.astype(float) - self._centre) / self._unit)
@@ -141,16 +144,25 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         return int(self.n_prototypes)
 
     def _best(self, problem: Problem, count: int, strength: float, n_init: int, rng: Any) -> Run[np.ndarray]:
-        """The smallest cost of several starts, the first on ties; threads share the starts, or the objects."""
-        cost = self._cost(problem, strength, self.n_jobs if n_init == 1 else 1)
+        """The smallest cost of several starts, which threads share; the first on ties."""
         seeds = rng.randint(2**31 - 1, size=n_init)
 
         def run(seed: int) -> Run[np.ndarray]:
-            start = self._start(problem, count, np.random.RandomState(seed))
-            return minimised(cost, start, self._held(start), max_iter=self.max_iter, tol=self.tol)
+            return self._minimum(problem, strength, self._promising_start(problem, count, np.random.RandomState(seed)))
 
         with block_map(self.n_jobs) as apply:
             return min(apply(run, [(seed,) for seed in seeds]), key=lambda found: found.objective)
+
+    def _promising_start(self, problem: Problem, count: int, rng: np.random.RandomState) -> np.ndarray:
+        """The one of some first parameters whose cost is the smallest: it is next to nothing beside a descent."""
+        cost = self._cost(problem, 0.0)
+        starts = [self._start(problem, count, rng) for _ in range(_STARTS_DRAWN)]
+        return min(starts, key=lambda start: cost(start)[0])
+
+    def _minimum(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
+        """Where a descent from these parameters ends."""
+        cost = self._cost(problem, strength)
+        return minimised(cost, start, self._held(start), max_iter=self.max_iter, tol=self.tol)
 
     def _held(self, start: np.ndarray) -> np.ndarray:
         """Which parameters stay as they start."""
@@ -174,18 +186,20 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         return strength
 
     def _validated(self, problem: Problem, targets: Targets, count: int, grid: np.ndarray, rng: Any) -> np.ndarray:
-        """Mean cost, without regularisation, of objects that were left out; one start a fold."""
-        losses = np.zeros(len(grid))
+        """Mean cost, without regularisation, of objects that were left out; one descent a fold."""
+        tasks = []
         for train, test in _folds(targets, self.cv, rng):
             inside, outside = problem.subset(train), problem.subset(test)
             fewer = min(count, len(np.unique(inside.data, axis=0)))
-            start = self._start(inside, fewer, rng)
-            judge = self._cost(outside, 0.0, self.n_jobs)
-            for j, strength in enumerate(grid):
-                cost = self._cost(inside, float(strength), self.n_jobs)
-                run = minimised(cost, start, self._held(start), max_iter=self.max_iter, tol=self.tol)
-                losses[j] += judge(run.model)[0] * len(test) / len(problem)
-        return losses
+            start = self._promising_start(inside, fewer, rng)
+            tasks += [(inside, outside, float(strength), start) for strength in grid]
+
+        def loss(inside: Problem, outside: Problem, strength: float, start: np.ndarray) -> float:
+            found = self._minimum(inside, strength, start).model
+            return self._cost(outside, 0.0)(found)[0] * len(outside) / len(problem)
+
+        with block_map(self.n_jobs) as apply:
+            return np.reshape(apply(loss, tasks), (-1, len(grid))).sum(axis=0)
 
 
 def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -205,36 +219,20 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
 
 def minimised(cost: Cost, start: np.ndarray, held: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
     """L-BFGS; the history holds the cost after every iteration, or that of the start where nothing was to be gained."""
-    from scipy.optimize import minimize
 
-    run: Run[np.ndarray] = Run(start, [])
-    free = ~held
+    def of_free(values: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = cost(values)
+        gradient[held] = 0.0
+        return value, gradient
 
-    def some(values: np.ndarray) -> tuple[float, np.ndarray]:
-        every = start.copy()
-        every[free] = values
-        value, gradient = cost(every)
-        return value, gradient[free]
-
-    def record(intermediate_result: Any) -> None:
-        run.history.append(float(intermediate_result.fun))
-
-    options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": tol, "gtol": tol / 10, "maxcor": 20}
-    found = minimize(some, start[free], jac=True, method="L-BFGS-B", callback=record, options=options)
-    run.model = start.copy()
-    run.model[free] = found.x
-    run.history = run.history or [float(found.fun)]
-    run.converged = found.status != 1  # 1: stopped by max_iter
+    run = minimize_lbfgs(of_free if held.any() else cost, start, max_iter=max_iter, tol=tol, gradient_tol=tol / 10)
+    run.history = run.history[1:] or run.history
     return run
 
 
 def clustered(X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: Any) -> tuple[np.ndarray, np.ndarray]:
     """Centres of a weighted k-means and the cluster of each object; fewer centres where objects coincide."""
-    from sklearn.cluster import KMeans
-
-    n_clusters = min(n_clusters, len(np.unique(X, axis=0)))
-    model = KMeans(n_clusters, n_init=1, random_state=rng.randint(2**31 - 1)).fit(X, sample_weight=weights)
-    return model.cluster_centers_, model.labels_
+    return k_means(X, min(n_clusters, len(np.unique(X, axis=0))), rng, weights)
 
 
 def shares(sizes: Sequence[float], most: Sequence[int], total: int) -> np.ndarray:

@@ -20,9 +20,11 @@ from evidentia.classify._base import EvidentialClassifier, Targets, singletons_a
 from evidentia.classify._eknn_kernels import cost_and_gradient, neighbour_masses
 from evidentia.classify._eknn_soft import SoftLabels, best_scale
 from evidentia.dissimilarity.input import METRIC_RULE
-from evidentia.dissimilarity.neighbors import safe_jobs
-from evidentia.optimize.blocks import n_threads
+from evidentia.dissimilarity.neighbors import exact_index, safe_jobs
+from evidentia.dissimilarity.point_tree import minkowski_power
+from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.optimize.descent import Run
+from evidentia.optimize.lbfgs import minimize_lbfgs
 
 __all__ = ["EKNNClassifier"]
 
@@ -101,7 +103,7 @@ class EKNNClassifier(EvidentialClassifier):
     leave_one_out_errors_ : dict of int to float
         Error for each K that was tried.
     objective_, history_, n_iter_, converged_
-        Cost at the end and after each evaluation, their number, and whether the gain fell below ``tol``.
+        Cost at the end, at the start and after each step, their number, and whether the gain fell below ``tol``.
 
     Notes
     -----
@@ -204,19 +206,12 @@ class EKNNClassifier(EvidentialClassifier):
         return self
 
     def _learn(self, X: Any, y: Any) -> None:
-        from sklearn.neighbors import NearestNeighbors
-
-        data, targets = self._checked_training(X, y, ensure_min_samples=2)
+        # it is kept, and must not change with what the user does
+        data, targets = self._checked_training(X, y, ensure_min_samples=2, copy=True)
         if self.metric == "precomputed":
             _check_square(data)
         grid = self._grid(len(data))
-        self._search = NearestNeighbors(
-            n_neighbors=max(grid),
-            algorithm=self.algorithm,
-            metric=self.metric,
-            metric_params=self.metric_params,
-            n_jobs=safe_jobs(self.metric, n_threads(self.n_jobs)),
-        ).fit(data)
+        self._search = self._index(data)
         self._codes = targets.codes
         self._soft = None if targets.soft is None else SoftLabels(targets.soft)
         self.focal_sets_ = singletons_and_frame(len(self.classes_)) if self._soft is None else self._soft.family
@@ -285,6 +280,7 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _mean_distance(self, data: np.ndarray, rows: np.ndarray) -> float:
         """Mean distance between different objects of a class; 0 if it has only one."""
+        from scipy.spatial.distance import pdist
         from sklearn.metrics import pairwise_distances
 
         if len(rows) < 2:
@@ -292,6 +288,8 @@ class EKNNClassifier(EvidentialClassifier):
         most = _MOST_PAIRED_SLOWLY if callable(self.metric) else _MOST_PAIRED
         if len(rows) > most:
             rows = rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+        if self.metric == "euclidean":  # without products of matrices, whose threads take longer than these distances
+            return float(pdist(data[rows]).mean())
         if self.metric == "precomputed":
             distances = data[np.ix_(rows, rows)]
         else:
@@ -315,7 +313,7 @@ class EKNNClassifier(EvidentialClassifier):
             run = adaptive_steps(cost, start, max_iter=self.max_iter, tol=self.tol)
             return Run(np.abs(run.model), run.history, run.converged)
         lowest = _SLOWEST / self._spreads
-        return _scaled_lbfgs(cost, np.maximum(start, lowest), lowest, max_iter=self.max_iter, tol=self.tol)
+        return _lbfgs_above(cost, start, lowest, max_iter=self.max_iter, tol=self.tol)
 
     def _learnt_from_soft(self, others: _Neighbours, targets: Targets, start: np.ndarray) -> Run[np.ndarray]:
         assert self._soft is not None
@@ -337,6 +335,19 @@ class EKNNClassifier(EvidentialClassifier):
         return float(1 - targets.indicators[np.arange(len(found)), found].mean())
 
     # ---- neighbours and their evidence ----------------------------------------------------------------------------
+
+    def _index(self, data: np.ndarray) -> Any:
+        """What finds nearest training objects: the index of the house for its metrics, or scikit-learn's."""
+        from sklearn.neighbors import NearestNeighbors
+
+        if self.algorithm == "auto" and minkowski_power(self.metric, self.metric_params) is not None:
+            return exact_index(AttributeSource(data, self.metric, self.metric_params or {}), self.n_jobs)
+        return NearestNeighbors(
+            algorithm=self.algorithm,
+            metric=self.metric,
+            metric_params=self.metric_params,
+            n_jobs=safe_jobs(self.metric, self.n_jobs),
+        ).fit(data)
 
     def _neighbours(self, X: np.ndarray | None, k: int) -> _Neighbours:
         """Nearest training objects of new objects; of the training objects among the others when X is None."""
@@ -368,23 +379,20 @@ def _check_square(distances: np.ndarray) -> None:
         raise ValueError("Negative values in data: X must hold distances, which are at least 0")
 
 
-def _scaled_lbfgs(cost: Any, start: np.ndarray, lowest: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """L-BFGS on gamma divided by its first value, so that the units of the attributes do not matter."""
-    from scipy.optimize import minimize
+def _lbfgs_above(cost: Any, start: np.ndarray, lowest: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
+    """L-BFGS with lower bounds: on t, where gamma = lowest + width t^2 / 4, from t = 2.
 
-    history: list[float] = []
+    ``width`` is the start less its bound, so that the units of the attributes do not matter. At t = 0 the derivative is
+    zero, whatever that by gamma: a start near the bound is moved away from it.
+    """
+    width = np.maximum(start - lowest, 0.1 * lowest)
 
-    def scaled(x: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = cost(x * start)
-        history.append(min(value, history[-1]) if history else value)
-        return value, gradient * start
+    def gamma(t: np.ndarray) -> np.ndarray:
+        return lowest + width * t * t / 4
 
-    found = minimize(
-        scaled,
-        np.ones_like(start),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(low, None) for low in lowest / start],
-        options={"maxiter": max_iter, "ftol": tol * 1e-9, "gtol": tol * 1e-2},
-    )
-    return Run(found.x * start, history, found.status != 1)  # 1: stopped by max_iter
+    def of_t(t: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = cost(gamma(t))
+        return value, gradient * width * t / 2
+
+    run = minimize_lbfgs(of_t, np.full_like(start, 2.0), max_iter=max_iter, tol=tol * 1e-9, gradient_tol=tol * 1e-2)
+    return Run(gamma(run.model), run.history, run.converged)

@@ -10,7 +10,7 @@ import numpy as np
 from evidentia import _parameters as rule
 from evidentia._types import ArrayLike, Seed
 from evidentia.classify._base import singletons_and_frame
-from evidentia.classify._neural_network_kernels import loss_and_gradient, write_masses
+from evidentia.classify._neural_network_kernels import cost_and_gradient, minimum, write_masses
 from evidentia.classify._prototype_network import (
     NETWORK_RULES,
     Cost,
@@ -20,6 +20,7 @@ from evidentia.classify._prototype_network import (
     shares,
 )
 from evidentia.optimize.blocks import block_map, row_blocks
+from evidentia.optimize.descent import Run
 
 __all__ = ["EvidentialNeuralNetworkClassifier"]
 
@@ -67,6 +68,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     tol : float, default=1e-6
         Decrease of the cost that ends them.
     random_state : int, RandomState, Generator or None
+        The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
         Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
@@ -173,10 +175,17 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
     # ---- the model ------------------------------------------------------------------------------------------------
 
-    def _cost(self, problem: Problem, strength: float, n_jobs: int | None) -> Cost:
+    def _constants(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """What the cost depends on, besides the parameters and the strength of the regularisation."""
         mixing = 1 / len(self.classes_) if self.mixing is None else float(self.mixing)
-        bounds = problem.belief, problem.contour
-        return lambda parameters: network_cost(parameters, problem.data, *bounds, mixing, strength, n_jobs)
+        return problem.data, problem.belief, problem.contour, mixing
+
+    def _cost(self, problem: Problem, strength: float) -> Cost:
+        constants = self._constants(problem)
+        return lambda parameters: network_cost(parameters, *constants, strength)
+
+    def _minimum(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
+        return minimum(*self._constants(problem), strength, start, self._held(start), self.max_iter, float(self.tol))
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
         prototypes, gamma, beta, xi = unpacked(parameters, n_features, len(self.classes_))
@@ -195,10 +204,15 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
 
 def unpacked(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, ...]:
-    """Prototypes (r, p), gamma (r,), beta (r, M) and xi (r,) of a vector of parameters."""
+    """Prototypes (r, p), gamma (r,), beta (r, M) and xi (r,) of a vector of parameters: views of it."""
     r = len(parameters) // (n_features + n_classes + 2)
-    prototypes, gamma, beta, xi = np.split(parameters, np.cumsum([r * n_features, r, r * n_classes]))
-    return prototypes.reshape(r, n_features), gamma, beta.reshape(r, n_classes), xi
+    at_gamma, at_beta, at_xi = r * n_features, r * (n_features + 1), r * (n_features + 1 + n_classes)
+    return (
+        parameters[:at_gamma].reshape(r, n_features),
+        parameters[at_gamma:at_beta],
+        parameters[at_beta:at_xi].reshape(r, n_classes),
+        parameters[at_xi:],
+    )
 
 
 def memberships(beta: np.ndarray) -> np.ndarray:
@@ -212,29 +226,13 @@ def reliabilities(xi: np.ndarray) -> np.ndarray:
 
 
 def network_cost(
-    parameters: np.ndarray,
-    X: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    mixing: float,
-    regularization: float,
-    n_jobs: int | None = -1,
+    parameters: np.ndarray, X: np.ndarray, lower: np.ndarray, upper: np.ndarray, mixing: float, regularization: float
 ) -> tuple[float, np.ndarray]:
     """Cost and its exact gradient with respect to prototypes, gamma, beta and xi, in one vector.
 
     ``lower`` and ``upper`` are the (n, M) bounds of the outputs: both the indicators where classes are known.
     """
-    prototypes, gamma, beta, xi = unpacked(parameters, X.shape[1], lower.shape[1])
-    u, alpha = memberships(beta), reliabilities(xi)
-    arguments = (np.ascontiguousarray(prototypes), np.ascontiguousarray(gamma), alpha, u, mixing)
-    with block_map(n_jobs) as apply:
-        parts = apply(loss_and_gradient, [(X, lower, upper, a, b, *arguments) for a, b in row_blocks(len(X))])
-    loss, d_prototypes, d_gamma, d_alpha, d_u = (sum(part[k] for part in parts) / len(X) for k in range(5))
-    square = np.maximum((beta**2).sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    d_beta = 2 * beta / square * (d_u - (u * d_u).sum(axis=1, keepdims=True))
-    d_xi = (d_alpha + regularization) * alpha * (1 - alpha / _MOST_RELIABLE)
-    gradient = np.concatenate([d_prototypes.ravel(), d_gamma, d_beta.ravel(), d_xi])
-    return float(loss + regularization * alpha.sum()), gradient
+    return cost_and_gradient(X, lower, upper, mixing, regularization, parameters)
 
 
 def network_masses(

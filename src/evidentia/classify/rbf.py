@@ -61,6 +61,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     tol : float, default=1e-5
         Gain that ends them.
     random_state : int, RandomState, Generator or None
+        The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
         Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
@@ -156,7 +157,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
             held[: len(start) // per_prototype * self.n_features_in_] = True
         return held
 
-    def _cost(self, problem: Problem, strength: float, n_jobs: int | None) -> Cost:
+    def _cost(self, problem: Problem, strength: float) -> Cost:
         return lambda parameters: network_cost(parameters, problem.data, problem.contour, strength)
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:

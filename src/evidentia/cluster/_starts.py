@@ -49,9 +49,24 @@ def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) 
 
 
 def order_along_line(X: np.ndarray) -> np.ndarray:
-    """The objects along a line through the attributes: the same order however the rows are permuted."""
+    """The objects along a line through the attributes: the same order however the rows are permuted.
+
+    Different objects at the same place are ordered by their attributes; equal ones stay in the order of the rows.
+    """
     direction = np.random.RandomState(0).normal(size=X.shape[1])
-    return np.argsort(X @ direction.astype(X.dtype), kind="stable")
+    at = np.zeros(len(X))
+    for start in range(0, len(X), 4096):
+        for column, factor in zip(X[start : start + 4096].T, direction, strict=True):
+            at[start : start + 4096] += factor * column  # a matrix product may round equal rows differently
+    order = np.argsort(at, kind="stable")
+    place = np.cumsum(np.diff(at[order], prepend=at[order[:1]]) != 0)
+    tied = np.flatnonzero(np.diff(place) == 0)  # with the next one
+    shared = place[tied[(X[order[tied]] != X[order[tied + 1]]).any(axis=1)]]
+    if len(shared):
+        there = np.isin(place, shared)
+        objects = order[there]
+        order[there] = objects[np.lexsort((*X[objects].T[::-1], place[there]))]
+    return order
 
 
 def sample_in_order(
@@ -81,11 +96,13 @@ def representative_sample(
 # ---- what was given -------------------------------------------------------------------------------------------------
 
 
-def check_different_objects(X: np.ndarray, sample: np.ndarray, n_clusters: int) -> None:
-    """As many different objects as clusters are needed; the sample is looked at first."""
+def check_different_objects(
+    X: np.ndarray, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
+) -> None:
+    """As many different objects (of positive weight) as clusters are needed; the sample is looked at first."""
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return
-    different = len(np.unique(X, axis=0))
+    different = len(np.unique(X if weights is None else X[weights > 0], axis=0))
     if different < n_clusters:
         raise ValueError(f"n_clusters={n_clusters} is more than the {different} different objects in X")
 

@@ -19,6 +19,7 @@ __all__ = [
     "all_pairs",
     "draw_pairs",
     "checked_count",
+    "selected_rows",
 ]
 
 _LARGEST_OBJECT = np.iinfo(np.int32).max  # object numbers are int32 in the kernels; codes i * n + j then fit in int64
@@ -102,6 +103,25 @@ def checked_count(value: Any, name: str) -> int:
     if value < 0:
         raise ValueError(f"{name} must be at least 0, got {value}")
     return int(value)
+
+
+def selected_rows(rows: Any, n: int) -> np.ndarray:
+    """(r,) positions, of n, that a slice, a Boolean mask or an array of positions stands for."""
+    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # how scikit-learn takes rows of arrays
+        rows = rows[0]
+    if isinstance(rows, slice):
+        return np.arange(n)[rows]
+    chosen = np.asarray(rows)
+    if chosen.ndim != 1 or chosen.dtype.kind not in ("biu" if chosen.size else "biuf"):
+        raise TypeError(f"rows must be a slice, a Boolean mask or an array of positions, got {_short(rows)}")
+    if chosen.dtype == bool:
+        if len(chosen) != n:
+            raise IndexError(f"rows must be a mask of {n} values, one for each object, got {len(chosen)}")
+        return np.flatnonzero(chosen)
+    chosen = chosen.astype(np.int64)
+    if chosen.size and not (-n <= chosen.min() <= chosen.max() < n):
+        raise IndexError(f"rows must be positions below {n}, the number of objects, got {_short(rows)}")
+    return chosen % n if n else chosen
 
 
 def _short(value: Any) -> str:

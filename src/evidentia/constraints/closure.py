@@ -12,7 +12,14 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-__all__ = ["Contradiction", "ContradictionError", "closed", "find_contradictions", "must_link_components"]
+__all__ = [
+    "Contradiction",
+    "ContradictionError",
+    "closed",
+    "find_contradictions",
+    "must_link_components",
+    "pairs_between",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +99,7 @@ def closed(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, 
         raise ContradictionError(f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}{more}")
     apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
     within = graph.objects[_pairs_within(graph.component)]
-    between = graph.objects[_pairs_between(graph.component, apart)]
+    between = graph.objects[pairs_between(graph.component, apart)]
     return np.concatenate([must_link, within]), np.concatenate([cannot_link, between])
 
 
@@ -104,9 +111,9 @@ def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
     return graph
 
 
-def _by_component(component: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _by_component(component: np.ndarray, n_components: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Objects ordered by component, and where each component starts and how many it has."""
-    sizes = np.bincount(component)
+    sizes = np.bincount(component, minlength=n_components)
     return np.argsort(component, kind="stable"), np.cumsum(sizes) - sizes, sizes
 
 
@@ -124,10 +131,10 @@ def _pairs_within(component: np.ndarray) -> np.ndarray:
     return np.column_stack([members[first], members[first + 1 + step]])
 
 
-def _pairs_between(component: np.ndarray, apart: np.ndarray) -> np.ndarray:
-    """(p, 2) all pairs of an object of the first and one of the second of two components."""
-    members, start, size = _by_component(component)
-    left, right = apart.T
+def pairs_between(component: np.ndarray, components: np.ndarray, n_components: int = 0) -> np.ndarray:
+    """(p, 2) all pairs of an object of the first and one of the second of two components, for (q, 2) of these."""
+    members, start, size = _by_component(component, n_components)
+    left, right = components.T
     run, step = _runs(size[left] * size[right])
     i = members[start[left][run] + step // size[right][run]]
     j = members[start[right][run] + step % size[right][run]]

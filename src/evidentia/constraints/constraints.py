@@ -15,8 +15,9 @@ from evidentia.constraints._pairs import (
     n_pairs_of,
     normalised_pairs,
     pair_codes,
+    selected_rows,
 )
-from evidentia.constraints.closure import Contradiction, closed, find_contradictions
+from evidentia.constraints.closure import Contradiction, closed, find_contradictions, pairs_between
 from evidentia.constraints.violations import Violations
 from evidentia.partition.credal_partition import as_credal_partition
 
@@ -38,12 +39,16 @@ class Constraints:
         Object numbers from 0: a list of tuples, an array, a table with two columns. Either may be left out. A
         must-link of an object with itself says nothing and is dropped; a cannot-link is an error.
     n_objects : int, optional
-        How many objects there are, if known; the pairs are then checked against it. It takes no part in ``==``.
+        How many objects there are. The pairs are then checked against it, so is the number of rows in every ``fit``,
+        and the constraints among some of the rows can be taken (``known[rows]``), which is what scikit-learn does in
+        cross-validation. Without it scikit-learn is refused, as it would leave the numbers of the objects as they are.
 
     Attributes
     ----------
     must_link, cannot_link : (p, 2) int64 arrays, read-only
     n_objects : int or None
+    shape : (n_objects,)
+        For scikit-learn: there is something to be said of each of so many objects.
 
     Examples
     --------
@@ -55,6 +60,8 @@ class Constraints:
     ([[0, 3], [3, 5], [0, 5]], [[1, 5], [0, 1], [1, 3]])
     >>> (known | Constraints(cannot_link=[(0, 5)])).contradictions()
     [0 and 5 must not link, but 0 - 3 - 5 are must-linked]
+    >>> Constraints([(0, 3), (3, 5)], n_objects=6)[3:].must_link.tolist()  # among the last three, renumbered
+    [[0, 2]]
 
     References
     ----------
@@ -149,6 +156,32 @@ class Constraints:
         """Number of objects, None if it was not given."""
         return self._n_objects
 
+    @property
+    def shape(self) -> tuple[int]:
+        """Number of objects, in the form in which scikit-learn asks whether to take the rows of a fold."""
+        if self._n_objects is None:
+            raise TypeError(
+                "these constraints do not say among how many objects they hold, so those among some of the rows cannot "
+                "be taken; give n_objects: Constraints(must_link, cannot_link, n_objects=len(X))"
+            )
+        return (self._n_objects,)
+
+    def __getitem__(self, rows: Any) -> Constraints:
+        """The constraints among some of the objects, numbered as those are.
+
+        Parameters
+        ----------
+        rows : slice, Boolean mask or array of positions
+            A position that comes twice is two objects, each with the constraints of the original. What follows from
+            the constraints through an object that is left out is lost; `closure` keeps it.
+        """
+        n = self.shape[0]
+        chosen = selected_rows(rows, n)
+        must, cannot = (pairs_between(chosen, pairs, n) for pairs in (self._must_link, self._cannot_link))
+        return Constraints(must, cannot, n_objects=len(chosen))
+
+    __iter__ = None  # a sequence of objects to take from, not of things to go through
+
     def __len__(self) -> int:
         """Number of constraints of both kinds."""
         return len(self._must_link) + len(self._cannot_link)
@@ -163,9 +196,10 @@ class Constraints:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple[bytes, bytes]:
-        """The same for the same pairs, whatever their order."""
-        return np.sort(pair_codes(self._must_link)).tobytes(), np.sort(pair_codes(self._cannot_link)).tobytes()
+    def _key(self) -> tuple[bytes, bytes, int | None]:
+        """The same for the same pairs of as many objects, whatever their order."""
+        must, cannot = (np.sort(pair_codes(pairs)).tobytes() for pairs in (self._must_link, self._cannot_link))
+        return must, cannot, self._n_objects
 
     def __or__(self, other: object) -> Constraints:
         """All constraints of the two."""
@@ -188,7 +222,10 @@ class Constraints:
         _check_range(self._must_link, "must_link", n)
         _check_range(self._cannot_link, "cannot_link", n)
         if self._n_objects is not None and self._n_objects != n:
-            raise ValueError(f"constraints are about {self._n_objects} objects, but there are {n}")
+            raise ValueError(
+                f"constraints are about {self._n_objects} objects, but there are {n}; take those among the rows that "
+                "are used: constraints[rows]"
+            )
 
     # ---- logic ----------------------------------------------------------------------------------------------------
 

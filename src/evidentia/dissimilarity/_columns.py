@@ -59,13 +59,16 @@ class Column:
         return low, high - low
 
     def categories(self) -> np.ndarray:
-        """Different cells, in the order of their first appearance, without missing ones."""
+        """Different cells without missing ones, sorted: whatever the order of the rows."""
         import pandas as pd
 
         try:
-            return np.asarray(pd.factorize(self.objects())[1], dtype=object)
+            found = pd.factorize(self.objects())[1]
         except TypeError as error:
             raise TypeError(f"column {self.name!r} holds values that cannot be categories: {error}") from error
+        out = np.empty(len(found), dtype=object)
+        out[:] = sorted(found, key=_sort_key)
+        return out
 
     def codes(self, categories: np.ndarray, *, missing: int, unseen: int) -> np.ndarray:
         """Position of each cell among the categories."""
@@ -74,6 +77,13 @@ class Column:
         values = self.objects()
         codes = pd.Index(categories, dtype=object).get_indexer(pd.Index(values, dtype=object))
         return np.where(pd.isna(values), missing, np.where(codes < 0, unseen, codes))
+
+
+def _sort_key(cell: Any) -> tuple[str, float, str]:
+    """Numbers come first, by their values; anything else by its type and its text."""
+    if isinstance(cell, bool | int | float | np.number | np.bool_):
+        return "", float(cell), ""
+    return type(cell).__name__, 0.0, str(cell)
 
 
 def read_columns(table: Any) -> dict[Hashable, Column]:

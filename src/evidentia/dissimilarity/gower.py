@@ -35,7 +35,8 @@ class GowerData:
     numeric : (n, p1) float array
         Numeric columns, less their minimum and divided by their range; NaN for missing cells.
     codes : (n, p2) int32 array
-        Categorical columns: position of the category, -1 for missing cells, -2 for categories unknown to the encoder.
+        Categorical columns: position of the category among the sorted ones, -1 for missing cells, -2 for categories
+        unknown to the encoder.
     numeric_weights : (p1,) float array
     code_weights : (p2,) float array
     positions : (n,) int array
@@ -228,7 +229,7 @@ class GowerEncoder(BaseEstimator):
     >>> table = pd.DataFrame({"age": [20, 40, None], "town": ["Lens", "Arras", "Lens"]})
     >>> data = GowerEncoder().fit_transform(table)
     >>> data.numeric.ravel(), data.codes.ravel()
-    (array([ 0.,  1., nan]), array([0, 1, 0], dtype=int32))
+    (array([ 0.,  1., nan]), array([1, 0, 1], dtype=int32))
     """
 
     def __init__(

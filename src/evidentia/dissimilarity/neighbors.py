@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
-from numba import njit
 
 from evidentia._random import as_random_state
 from evidentia._types import Seed
 from evidentia.dissimilarity.block_neighbors import BlockFinder, needs_blocks
+from evidentia.dissimilarity.point_tree import PointTree, minkowski_power
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, check_values
 from evidentia.optimize.blocks import n_threads, row_blocks
 
@@ -31,8 +31,9 @@ __all__ = [
     "check_neighbors",
 ]
 
-_TREE_DIMENSIONS = 6  # in more dimensions a tree visits most of its leaves, and plain comparison is faster
-_APPROXIMATE_FROM = 100_000  # objects in many dimensions, from where approximate neighbours save time
+_TREE_DIMENSIONS = 10  # in more dimensions a tree visits most of its leaves, and plain comparison is faster
+_SMALL_TABLE = 100_000  # numbers in a table that stays in the cache, where a tree is as fast as plain comparison
+_APPROXIMATE_FROM = 100_000, 6  # more objects of more dimensions, from where approximate neighbours save time
 _GRAPH_NEIGHBORS = 30  # of the approximate index; asking it for K afterwards is much faster than building it with K
 _QUERY_ROWS = 4096  # objects whose neighbours are asked for at once
 
@@ -64,8 +65,8 @@ def finder(
         Euclidean and the extra is installed.
     random_state : int, RandomState, Generator or None
         For approximate neighbours; exact ones draw nothing from it.
-    n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+    n_jobs : int or None
+        Threads; None and -1 use all processors.
 
     Returns
     -------
@@ -98,9 +99,10 @@ def finder(
 
 
 def _pays_to_approximate(source: DissimilaritySource) -> bool:
-    if not source.is_euclidean or len(source) <= _APPROXIMATE_FROM:
+    objects, dimensions = _APPROXIMATE_FROM
+    if not source.is_euclidean or len(source) <= objects:
         return False
-    return source.objects.shape[1] > _TREE_DIMENSIONS and find_spec("pynndescent") is not None
+    return source.objects.shape[1] > dimensions and find_spec("pynndescent") is not None
 
 
 class ExactFinder:
@@ -112,6 +114,11 @@ class ExactFinder:
         self._table = source.matrix if isinstance(source, MatrixSource) else source.objects
         self._index = exact_index(source, n_jobs)
 
+    @property
+    def order(self) -> np.ndarray:
+        """(n,) the objects, near ones together where that is known: asked for in this order, they are found fastest."""
+        return self._index.order if isinstance(self._index, PointTree) else np.arange(len(self._table))
+
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         distance, index = self._index.kneighbors(self._table[rows], n_neighbors=k)
         return index, distance
@@ -122,7 +129,7 @@ class ApproximateFinder:
 
     kind = "approximate"
 
-    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = -1):
+    def __init__(self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = None):
         try:
             from pynndescent import NNDescent
         except ImportError as error:
@@ -150,13 +157,20 @@ class ApproximateFinder:
 
 
 def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
-    """scikit-learn's `NearestNeighbors`, fitted to the objects of a source: its ``kneighbors`` takes any objects."""
+    """What finds the objects of a source that are nearest to any objects: its ``kneighbors`` is that of scikit-learn.
+
+    Our own tree for Minkowski metrics, which gives ties to the first object; for Euclidean distances in many
+    dimensions, and for other metrics, scikit-learn's `NearestNeighbors`.
+    """
     from sklearn.neighbors import NearestNeighbors
 
     if isinstance(source, MatrixSource):
         return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(source.matrix)
     assert isinstance(source, AttributeSource)
-    plain = source.metric == "euclidean" and source.objects.shape[1] > _TREE_DIMENSIONS
+    power = minkowski_power(source.metric, source.parameters)
+    plain = power == 2 and source.objects.shape[1] > _TREE_DIMENSIONS and source.objects.size > _SMALL_TABLE
+    if power is not None and not plain:
+        return PointTree(source.objects, power, n_jobs)
     return NearestNeighbors(
         algorithm="brute" if plain else "auto",
         metric=source.metric,
@@ -192,11 +206,14 @@ class Neighbors:
     def of_all(cls, find: Finder, n: int, n_neighbors: int) -> Neighbors:
         """Ask a finder for the neighbours of the objects 0..n-1, block by block."""
         kept = cls(np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors)))
+        order = find.order if isinstance(find, ExactFinder) else np.arange(n)
         for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
-            rows = np.arange(start, stop)
+            rows = order[start:stop]
             index, distance = find(rows, n_neighbors + 1)
             check_neighbors(index, distance, n)
-            _drop_self(rows, index, distance, kept.index[start:stop], kept.distance[start:stop])
+            others = _others(rows, index)
+            kept.index[rows] = index[others].reshape(-1, n_neighbors)
+            kept.distance[rows] = distance[others].reshape(-1, n_neighbors)
         return kept
 
     def quantile(self, q: float) -> np.ndarray:
@@ -218,15 +235,8 @@ def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
         raise ValueError("metric gave dissimilarities between which no nearest neighbours could be found")
 
 
-@njit(cache=True, nogil=True)
-def _drop_self(objects, index, distance, out_index, out_distance):
-    """Of K + 1 neighbours keep K: without the object itself or, hidden by as many twins, without the last."""
-    n_kept = out_index.shape[1]
-    for r in range(len(objects)):
-        at = 0
-        for k in range(n_kept + 1):
-            if index[r, k] == objects[r] or at == n_kept:
-                continue
-            out_index[r, at] = index[r, k]
-            out_distance[r, at] = distance[r, k]
-            at += 1
+def _others(objects: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Of K + 1 neighbours K are kept: all but the object itself or, where its twins hide it, all but the last."""
+    kept = index != objects[:, None]
+    kept[kept.all(axis=1), -1] = False
+    return kept

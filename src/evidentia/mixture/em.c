@@ -4,11 +4,12 @@
  * parameters, the log-likelihood, and the weighted sums from which the next parameters follow; the sums are taken
  * around the present means, which costs no digits. */
 #include "_native/native.h"
+#include "_native/sums.h"
 #include "covariances.h"
 #include "linear_algebra.h"
 
-enum { BLOCK = 256, LANES = 8 };   /* a block is a whole number of lanes */
-enum { FINE, LOST, SINGULAR };     /* what may go wrong with a component: the numbers that Python knows */
+enum { BLOCK = 256 };          /* objects of a block, a whole number of lanes */
+enum { FINE, LOST, SINGULAR }; /* what may go wrong with a component: the numbers that Python knows */
 
 static const double NEGLIGIBLE = -700.0; /* exp of less is zero for all purposes, and denormal numbers are slow */
 static const double LEAST_SHARE = 1e-10; /* a component with less of the total weight has lost its objects */
@@ -107,21 +108,10 @@ static void normalize(double *Z, index_t g, index_t n, index_t start, index_t b,
 
 /* ---- the weighted sums --------------------------------------------------------------------------------------- */
 
-/* Sum of products of the first n elements, n a multiple of LANES.
- *
- * As many sums are kept apart, which the processor adds at once, in an order that is written here: it is the same on
- * every machine. */
-static double dot(const double *x, const double *y, index_t n) {
-    double s[LANES] = {0.0};
-    for (index_t i = 0; i < n; i += LANES)
-        for (int lane = 0; lane < LANES; lane++) s[lane] += x[i + lane] * y[i + lane];
-    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
-}
-
 /* Add the sums of component k over b objects from `start`, around its mean; Z (g, n) are the responsibilities. */
 static void add_sums(const Data *data, index_t start, index_t b, const double *Z, const double *means, bool diagonal,
                      index_t k, Room room, const Sums *sums) {
-    index_t d = data->d, padded = (b + LANES - 1) / LANES * LANES;
+    index_t d = data->d, padded = padded_to_lanes(b);
     const double *weights = data->weights + start, *responsibilities = Z + k * data->n + start;
     double *first = sums->first + k * d, *second = sums->second + k * d * d;
     double *restrict part = room.part, *restrict line = room.line;
@@ -130,7 +120,7 @@ static void add_sums(const Data *data, index_t start, index_t b, const double *Z
         line[i] = 1.0;
     }
     for (index_t i = b; i < padded; i++) part[i] = line[i] = 0.0;
-    sums->sizes[k] += dot(part, line, padded);
+    sums->sizes[k] += lanes_dot(padded, part, line);
     for (index_t j = 0; j < d; j++) {
         const double *restrict row = data->X + j * data->n + start;
         double *restrict gap = room.gaps + j * BLOCK;
@@ -138,9 +128,9 @@ static void add_sums(const Data *data, index_t start, index_t b, const double *Z
         for (index_t i = 0; i < b; i++) gap[i] = row[i] - center;
         for (index_t i = b; i < padded; i++) gap[i] = 0.0;
         for (index_t i = 0; i < padded; i++) line[i] = part[i] * gap[i];
-        first[j] += dot(part, gap, padded);
-        second[j * d + j] += dot(line, gap, padded);
-        for (index_t s = 0; s < j && !diagonal; s++) second[j * d + s] += dot(line, room.gaps + s * BLOCK, padded);
+        first[j] += lanes_dot(padded, part, gap);
+        second[j * d + j] += lanes_dot(padded, line, gap);
+        for (index_t s = 0; s < j && !diagonal; s++) second[j * d + s] += lanes_dot(padded, line, room.gaps + s * BLOCK);
     }
 }
 

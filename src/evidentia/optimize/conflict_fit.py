@@ -8,8 +8,8 @@ Minimise over masses M (n, f), rows on the simplex,
 fixed, row i is a quadratic program on the simplex with Q = C G C, G = sum_j w_ij m_j m_j', and b = C sum_j w_ij
 delta_ij m_j. Two ways to have them cheaply:
 
-- all pairs (``conflict_fit_all.c``): K = C G C and T = M' Delta are kept and corrected after every row, so that a row
-  costs O(f^2) and as many additions as n times the masses that changed;
+- all pairs (``conflict_fit_all.c``), with w_ij = w_i w_j: K = C M'WM C and T = M'W Delta are kept and corrected after
+  every row, so that a row costs O(f^2) and as many additions as n times the masses that changed;
 - some pairs (``conflict_fit_some.c``): G and b are summed over the nonzero masses of the neighbours.
 
 `evidentia.optimize.row_descent` has the loop around both.
@@ -33,7 +33,8 @@ _LOOP = "order: int64[visits] below n, max_iter: int, tol: float, constant: floa
 _END = "history: float64[max_iter] out, ending: int64[2] out"
 
 _descend_all_pairs = kernel(f"""descend_all_pairs(
-    M: float64[n, f] out, delta: float64[n, n], conflict: float64[f, f], simple: bool, {_LOOP}, {_LINKS}, {_END})""")
+    M: float64[n, f] out, delta: float64[n, n], weights: float64[n], conflict: float64[f, f], simple: bool, {_LOOP},
+    {_LINKS}, {_END})""")
 _descend_some_pairs = kernel(f"descend_some_pairs(M: float64[n, f] out, {_PAIRS}, {_LOOP}, {_LINKS}, {_END})")
 _pairs_value = kernel(f"pairs_value(M: float64[n, f], {_PAIRS}) -> float")
 _conflicts_of_pairs = kernel("""conflicts_of_pairs(
@@ -54,6 +55,7 @@ def is_simple_family(conflict: np.ndarray) -> bool:
 def descend_all_pairs(
     M: np.ndarray,
     delta: np.ndarray,
+    weights: np.ndarray,
     conflict: np.ndarray,
     simple: bool,
     order: np.ndarray,
@@ -68,6 +70,7 @@ def descend_all_pairs(
     ----------
     M : (n, f) float64
     delta : (n, n) float64, symmetric with zero diagonal
+    weights : (n,) float64, positive, of the objects
     conflict : (f, f) float64
     simple : bool, whether the family is the empty set, singletons and frame in this order
     order : (k,) int64, rows to visit in a sweep
@@ -81,8 +84,9 @@ def descend_all_pairs(
     converged : bool
     """
     return descend_rows(
-        _descend_all_pairs, M, delta, conflict, simple, order, max_iter, tol, constant, *links, max_iter=max_iter
-    )
+        _descend_all_pairs, M, delta, weights, conflict, simple, order, max_iter, tol, constant, *links,
+        max_iter=max_iter,
+    )  # fmt: skip
 
 
 def descend_some_pairs(

@@ -1,10 +1,11 @@
 /* EVCLUS on all pairs: minimise over masses M (n, f), rows on the simplex,
  *
- *     sum over pairs i < j of (m_i' C m_j - delta_ij)^2  +  links
+ *     sum over pairs i < j of w_i w_j (m_i' C m_j - delta_ij)^2  +  links
  *
- * (Denoeux, Sriboonchitta and Kanjanatarakul, 2016). With the other rows fixed, row i is a quadratic program with
- * H = 2 (K - C m_i m_i' C) and g = -2 C T[:, i], where K = C M'M C and T = M' Delta are kept and corrected after every
- * row: a row costs O(f^2) and as many additions as n times the masses that changed. */
+ * (Denoeux, Sriboonchitta and Kanjanatarakul, 2016, with weights of the objects). With the other rows fixed, row i is a
+ * quadratic program with H = 2 w_i (K - w_i C m_i m_i' C) and g = -2 w_i C T[:, i], where K = C M'WM C and
+ * T = M'W Delta are kept and corrected after every row: a row costs O(f^2) and as many additions as n times the masses
+ * that changed. */
 #include "optimize/conflict_fit.h"
 #include "optimize/links.h"
 #include "optimize/row_descent.h"
@@ -12,7 +13,8 @@
 
 typedef struct {
     index_t n, f;
-    const double *delta; /* (n, n) symmetric, zero diagonal */
+    const double *delta;   /* (n, n) symmetric, zero diagonal */
+    const double *weights; /* (n,) of the objects */
     Conflict conflict;
     Links links;
     const index_t *order; /* (visits,) of the rows */
@@ -29,13 +31,14 @@ static inline void add_multiple(index_t n, double *restrict sum, double factor, 
     for (index_t j = 0; j < n; j++) sum[j] += factor * row[j];
 }
 
-/* G = M'M and T = M' Delta. */
+/* G = M'WM and T = M'W Delta. */
 static void sum_products(AllPairs *p, const double *M) {
     const index_t n = p->n, f = p->f;
     memset(p->G, 0, sizeof(double) * (size_t)(f * f));
     memset(p->T, 0, sizeof(double) * (size_t)(f * n));
     for (index_t i = 0; i < n; i++) {
         const double *m = M + i * f;
+        const double w = p->weights[i];
         index_t count = 0;
         for (index_t q = 0; q < f; q++) {
             p->where[count] = q;
@@ -43,8 +46,8 @@ static void sum_products(AllPairs *p, const double *M) {
         }
         for (index_t s = 0; s < count; s++) {
             const index_t a = p->where[s];
-            for (index_t t = 0; t < count; t++) p->G[a * f + p->where[t]] += m[a] * m[p->where[t]];
-            add_multiple(n, p->T + a * n, m[a], p->delta + i * n);
+            for (index_t t = 0; t < count; t++) p->G[a * f + p->where[t]] += w * m[a] * m[p->where[t]];
+            add_multiple(n, p->T + a * n, w * m[a], p->delta + i * n);
         }
     }
 }
@@ -59,12 +62,13 @@ static double value_of(void *self, const double *M) {
     for (index_t a = 0; a < f * f; a++) squared += p->K[a] * p->G[a];
     for (index_t i = 0; i < n; i++) {
         times_conflict(&p->conflict, M + i * f, p->y);
+        const double w = p->weights[i];
         double own = 0.0;
         for (index_t a = 0; a < f; a++) {
             own += M[i * f + a] * p->y[a];
-            cross += p->y[a] * p->T[a * n + i];
+            cross += w * p->y[a] * p->T[a * n + i];
         }
-        squared -= own * own;
+        squared -= (w * own) * (w * own);
     }
     return 0.5 * squared - cross + links_value(n, f, M, &p->links) + p->constant;
 }
@@ -74,26 +78,28 @@ static void restart(void *self, const double *M) { value_of(self, M); }
 /* H and g of row i, whose masses are in x; y = C x. */
 static void row_problem(AllPairs *p, index_t i, const double *M) {
     const index_t n = p->n, f = p->f;
+    const double w = p->weights[i];
     for (index_t a = 0; a < f; a++) p->h[a] = p->T[a * n + i];
     times_conflict(&p->conflict, p->x, p->y);
     for (index_t a = 0; a < f; a++)
-        for (index_t b = 0; b < f; b++) p->H[a * f + b] = 2 * (p->K[a * f + b] - p->y[a] * p->y[b]);
+        for (index_t b = 0; b < f; b++) p->H[a * f + b] = 2 * w * (p->K[a * f + b] - w * p->y[a] * p->y[b]);
     times_conflict(&p->conflict, p->h, p->g);
-    for (index_t a = 0; a < f; a++) p->g[a] *= -2;
+    for (index_t a = 0; a < f; a++) p->g[a] *= -2 * w;
     add_links(i, f, M, &p->links, p->linked, p->g);
 }
 
 /* Row i has gone from `old` to x: correct M, T and K. */
 static void correct(AllPairs *p, index_t i, double *M) {
     const index_t n = p->n, f = p->f;
+    const double w = p->weights[i];
     for (index_t a = 0; a < f; a++)
         if (p->x[a] != p->old[a]) {
-            add_multiple(n, p->T + a * n, p->x[a] - p->old[a], p->delta + i * n);
+            add_multiple(n, p->T + a * n, w * (p->x[a] - p->old[a]), p->delta + i * n);
             M[i * f + a] = p->x[a];
         }
     times_conflict(&p->conflict, p->x, p->y_new);
     for (index_t a = 0; a < f; a++)
-        for (index_t b = 0; b < f; b++) p->K[a * f + b] += p->y_new[a] * p->y_new[b] - p->y[a] * p->y[b];
+        for (index_t b = 0; b < f; b++) p->K[a * f + b] += w * (p->y_new[a] * p->y_new[b] - p->y[a] * p->y[b]);
 }
 
 static double sweep(void *self, double *M, bool beyond, double objective) {
@@ -117,9 +123,10 @@ static double sweep(void *self, double *M, bool beyond, double objective) {
 }
 
 KERNEL descend_all_pairs(index_t n, index_t f, index_t visits, index_t e, double *M, const double *delta,
-                         const double *conflict, bool simple, const index_t *order, index_t max_iter, double tol,
-                         double constant, const index_t *link_indptr, const int32_t *link_indices,
-                         const double *coefficients, const double *form, double *history, index_t *ending) {
+                         const double *weights, const double *conflict, bool simple, const index_t *order,
+                         index_t max_iter, double tol, double constant, const index_t *link_indptr,
+                         const int32_t *link_indices, const double *coefficients, const double *form, double *history,
+                         index_t *ending) {
     (void)e;
     Scratch scratch = {0};
     const size_t number = sizeof(double);
@@ -127,6 +134,7 @@ KERNEL descend_all_pairs(index_t n, index_t f, index_t visits, index_t e, double
         .n = n,
         .f = f,
         .delta = delta,
+        .weights = weights,
         .conflict = {f, conflict, simple},
         .links = {link_indptr, link_indices, coefficients, form},
         .order = order,
@@ -148,7 +156,8 @@ KERNEL descend_all_pairs(index_t n, index_t f, index_t visits, index_t e, double
     };
     if (scratch.failed) return release(&scratch);
     double squares = 0.0;
-    for (index_t pair = 0; pair < n * n; pair++) squares += delta[pair] * delta[pair];
+    for (index_t i = 0; i < n; i++)
+        for (index_t j = 0; j < n; j++) squares += weights[i] * weights[j] * (delta[i * n + j] * delta[i * n + j]);
     squares *= 0.5;
     p.constant = constant + squares;
     const RowProblem problem = {&p, n, f, sweep, value_of, restart, .drifts = true, .squares = squares};

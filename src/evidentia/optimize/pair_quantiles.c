@@ -65,12 +65,12 @@ static index_t count_above(const Fits *fits, int32_t limit) {
     return in_a + in_b + in_c + in_d;
 }
 
-/* The values of two neighbouring ranks. */
+/* The bits of the values of two neighbouring ranks. */
 typedef struct {
-    float lower, upper;
+    int32_t lower, upper;
 } Neighbors;
 
-/* The largest value up to a limit of its bits, and the smallest above it. */
+/* The largest bits up to a limit, and the smallest above it. */
 static Neighbors around(const Fits *fits, int32_t limit) {
     const int32_t *bits = fits->bits;
     int32_t below = 0, above = INT32_MAX;
@@ -80,10 +80,10 @@ static Neighbors around(const Fits *fits, int32_t limit) {
         below = in > below ? in : below;
         above = out < above ? out : above;
     }
-    return (Neighbors){value_of(below), value_of(above)};
+    return (Neighbors){below, above};
 }
 
-/* The values of the given rank and of the next one, the bits of all values lying in (low, high]. */
+/* The values of the given rank and of the next one, whose bits lie in (low, high]; high is the largest of all. */
 static Neighbors order_statistics(const Fits *fits, index_t rank, int64_t low, int64_t high) {
     while (high - low > 1) {
         const int32_t middle = (int32_t)(low + ((high - low) >> 1));
@@ -94,8 +94,7 @@ static Neighbors order_statistics(const Fits *fits, index_t rank, int64_t low, i
         else
             high = middle;
     }
-    const float value = value_of((int32_t)high); /* several values are equal, or it is the largest */
-    return (Neighbors){value, value};
+    return (Neighbors){(int32_t)high, (int32_t)high}; /* several values are equal, or it is the largest */
 }
 
 /* Lower and upper quantile of the probability that p and q (c, n_fits) are together. */
@@ -115,18 +114,13 @@ static void find_interval(const Fits *fits, const float *p, const float *q, doub
         *upper = value_of(largest);
         return;
     }
-    const int64_t low = (int64_t)smallest - 1;
-    Neighbors at = order_statistics(fits, rank, low, largest);
-    *lower = (1 - fraction) * at.lower + fraction * at.upper;
+    Neighbors at = order_statistics(fits, rank, (int64_t)smallest - 1, largest);
+    *lower = (1 - fraction) * value_of(at.lower) + fraction * value_of(at.upper);
     /* counted from the top the upper bound lies between the values of rank and rank + 1 as well */
-    if (rank == last - rank && fraction == 0) {
-        *upper = *lower;
-    } else if (fraction == 0) {
-        *upper = order_statistics(fits, last - rank, low, largest).lower;
-    } else {
-        at = order_statistics(fits, last - rank - 1, low, largest);
-        *upper = fraction * at.lower + (1 - fraction) * at.upper;
-    }
+    const index_t mirrored = fraction == 0 ? last - rank : last - rank - 1;
+    const int64_t low = mirrored < rank ? (int64_t)smallest - 1 : (int64_t)at.lower - 1;
+    at = order_statistics(fits, mirrored, low, largest);
+    *upper = fraction == 0 ? value_of(at.lower) : fraction * value_of(at.lower) + (1 - fraction) * value_of(at.upper);
 }
 
 #define real float

@@ -134,10 +134,11 @@ def test_dissimilarities_that_tell_nothing():
         EVCLUS(2, d0=1.0).fit(np.ones((8, 2)))
     heap = np.vstack([np.zeros((30, 2)), np.ones((1, 2))])
     with pytest.raises(ValueError, match="0.8 quantile.*give d0, or a larger d0_quantile"):
-        EVCLUS(2).fit(heap)
-    found = EVCLUS(2, d0_quantile=1.0, random_state=0).fit(heap).credal_partition_
-    assert len(set(found.labels[:30])) == 1
-    assert found[30].conflict(found[0])[0] == pytest.approx(0.95, abs=0.02)  # in another cluster, or an outlier
+        EVCLUS(2, metric="precomputed").fit(pairwise_distances(heap))
+    for data, metric in ((heap, "euclidean"), (pairwise_distances(heap), "precomputed")):
+        found = EVCLUS(2, metric=metric, d0_quantile=1.0, random_state=0).fit(data).credal_partition_
+        assert len(set(found.labels[:30])) == 1
+        assert found[30].conflict(found[0])[0] == pytest.approx(0.95, abs=0.02)  # in another cluster, or an outlier
 
 
 def test_few_objects():

@@ -7,32 +7,11 @@ from sklearn.metrics import adjusted_rand_score
 
 torch = pytest.importorskip("torch")
 
-from evidentia import FocalSets  # noqa: E402
 from evidentia.cluster import EVCLUS, NNEVCLUS  # noqa: E402
-from evidentia.cluster.evclus.network import losses as losses  # noqa: E402
 from evidentia.constraints import Constraints  # noqa: E402
 from evidentia.datasets import load_digits, make_circles, make_fourclass  # noqa: E402
 from evidentia.dissimilarity import DissimilarityPCA  # noqa: E402
-from evidentia.dissimilarity.transform import decay, to_conflict  # noqa: E402
 from evidentia.metric import KFDA, KPCCA, PCCA  # noqa: E402
-
-
-@pytest.mark.parametrize("offset", [0.0, 1000.0])
-def test_pair_losses_are_what_they_say(offset):
-    """The loss multiplied out, and distances from products, against double loops; also far from the origin."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 3)) + offset
-    conflict = np.array(FocalSets.pairs(3).conflict)
-    masses = rng.dirichlet(np.ones(len(conflict)), size=40)
-    delta = to_conflict(cdist(X, X), 2.0)
-    fast = losses.conflicts_wanted(torch.as_tensor(X), decay(2.0))
-    np.testing.assert_allclose(fast.numpy(), delta, atol=1e-9)
-    single = losses.conflicts_wanted(torch.as_tensor(X, dtype=torch.float32), decay(2.0))
-    np.testing.assert_allclose(single.numpy(), delta, atol=2e-4 if offset else 2e-6)
-    gap = masses @ conflict @ masses.T - delta
-    wanted = sum(gap[i, j] ** 2 for i in range(40) for j in range(40) if i != j) / (40 * 39)
-    value = losses.all_pairs_loss(*(torch.as_tensor(v) for v in (masses, delta, conflict, np.sum(delta**2))))
-    assert float(value) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_example_4_recognises_new_draws(shared_data):
@@ -42,7 +21,7 @@ def test_example_4_recognises_new_draws(shared_data):
         4,
         focal_sets="pairs",
         d0_quantile=0.9,
-        hidden_layer_sizes=20,
+        network=20,
         outlier_detector="one-class-svm",
         random_state=0,
     ).fit(X)
@@ -63,7 +42,7 @@ def test_example_5_circles_from_pairs(seed):
     X, y = make_circles(500, random_state=seed)
     pairs = Constraints.from_labels(y, 50, random_state=seed)
     metric = KPCCA(1, gamma=0.3, random_state=0)
-    model = NNEVCLUS(2, hidden_layer_sizes=30, alpha=0.01, xi=0.1, metric=metric, random_state=0)
+    model = NNEVCLUS(2, network=30, regularization=0.01, xi=0.1, convention="paper", metric=metric, random_state=0)
     assert adjusted_rand_score(y, model.fit(X, constraints=pairs).labels_) >= 0.98
 
 
@@ -73,7 +52,7 @@ def test_example_5_circles_from_labels(seed):
     known = np.random.default_rng(seed).choice(500, 50, replace=False)
     labels = np.full(500, -1)
     labels[known] = y[known]
-    model = NNEVCLUS(2, hidden_layer_sizes=30, alpha=0.01, nu=0.1, metric=KFDA(1), random_state=0).fit(X, labels)
+    model = NNEVCLUS(2, network=30, regularization=0.01, nu=0.1, metric=KFDA(1), random_state=0).fit(X, labels)
     assert adjusted_rand_score(y, model.labels_) >= 0.98
 
 

@@ -12,8 +12,8 @@ from evidentia import FocalSets
 from evidentia.cluster import BootClus
 from evidentia.cluster.mixtures import _bootstrap as bootstrap
 from evidentia.cluster.mixtures import bootclus
-from evidentia.cluster.mixtures._mixture_fits import fit_mixtures
 from evidentia.cluster.mixtures._pair_fit import PairFamily
+from evidentia.cluster.mixtures.mixture_fits import fit_mixtures
 from evidentia.datasets import make_gaussian_mixture
 from evidentia.mixture import ParsimoniousGaussianMixture
 from evidentia.optimize.solve import solve_simplex_qp

@@ -45,8 +45,10 @@ def test_quantiles_are_those_of_numpy(n_fits, confidence):
     np.testing.assert_array_equal(low, lower[:3, 3:])
     np.testing.assert_array_equal(high, upper[:3, 3:])
     pairs = np.array([[5, 2], [7, 6]])
-    quantiles_of_pairs(P, pairs, *ranks, low[0], high[0], 0, 2)
-    np.testing.assert_array_equal(high[0, :2], [upper[5, 2], upper[7, 6]])
+    below, above = np.empty(2), np.empty(2)
+    quantiles_of_pairs(P, pairs, *ranks, below, above, 0, 2)
+    np.testing.assert_array_equal(below, [lower[5, 2], lower[7, 6]])
+    np.testing.assert_array_equal(above, [upper[5, 2], upper[7, 6]])
 
 
 @pytest.mark.parametrize("name", ["bootclus_ci_iris", "bootclus_ci_faithful"])

@@ -259,7 +259,7 @@ def test_directed_graph_of_the_published_program(blobs):
 
 def test_sweeps_can_run_out(blobs):
     X, _ = blobs
-    with pytest.warns(ConvergenceWarning, match="EKNNClus did not converge: increase max_iter"):
+    with pytest.warns(ConvergenceWarning, match="EKNNClus did not converge in max_iter=1 iterations"):
         model = EKNNClus(max_iter=1, n_neighbors=5, random_state=0).fit(X)
     assert not model.converged_
     assert model.n_iter_ == 1

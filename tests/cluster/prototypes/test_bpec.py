@@ -24,15 +24,15 @@ def test_reference(reference, name):
     case = reference(name)
     model = fitted(case)
     case.assert_equal("mass", model.credal_partition_.masses)
-    case.assert_equal("crit", model.objective_)
+    case.assert_equal("crit", model.objective_, rtol=1e-9)
     case.assert_equal("N", model.credal_partition_.nonspecificity_index())
     shared_length = min(len(model.history_), len(case["crit_trace"]))
-    np.testing.assert_allclose(model.history_[:shared_length], case["crit_trace"][:shared_length], rtol=1e-6)
+    np.testing.assert_allclose(model.history_[:shared_length], case["crit_trace"][:shared_length], rtol=1e-12)
     free = case["y_pl_tied"] == 0
     case.assert_equal("y_pl", model.labels_, where=free)
     if model.metric == "adaptive":
         sets = model.focal_sets_.membership[1:] / model.focal_sets_.cardinality[1:, None]
-        case.assert_equal("S", np.einsum("jk,kde->jde", sets, model.metric_matrices_), rtol=1e-4, atol=1e-4)
+        case.assert_equal("S", np.einsum("jk,kde->jde", sets, model.metric_matrices_), rtol=0, atol=3e-5)
 
 
 def test_reference_with_another_exponent(reference):
@@ -179,18 +179,6 @@ def test_bad_data():
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
     with pytest.raises(ValueError, match="minimum of 2"):
         BPEC().fit(X[:1])
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
-def test_weights_count_as_repetitions_around_given_centres(blobs, metric):
-    X, _ = blobs
-    weights = np.random.default_rng(0).integers(0, 4, len(X))
-    a, b = (BPEC(init=X[:3], metric=metric, tol=1e-12) for _ in range(2))
-    a.fit(X, sample_weight=weights)
-    b.fit(np.repeat(X, weights, axis=0))
-    assert a.delta_ == pytest.approx(b.delta_)
-    assert a.objective_ == pytest.approx(b.objective_)
-    np.testing.assert_allclose(a.predict_mass(X).masses, b.predict_mass(X).masses, atol=1e-6)
 
 
 def test_a_refit_with_given_centres_forgets_the_peaks(blobs):

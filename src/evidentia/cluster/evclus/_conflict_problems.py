@@ -114,24 +114,29 @@ class ConflictProblem(ABC):
 
 
 class AllPairs(ConflictProblem):
-    """Every pair of n objects, from the (n, n) matrix of conflicts wanted."""
+    """Every pair of n objects, from the (n, n) matrix of conflicts wanted; a pair counts as much as the product of the
+    weights (None: one each)."""
 
-    def __init__(self, delta: np.ndarray):
+    def __init__(self, delta: np.ndarray, weights: np.ndarray | None = None):
         self.delta = np.ascontiguousarray(delta, dtype=float)
         self.n = len(delta)
-        self.total = float(np.sum(self.delta**2)) / 2
-        self.n_pairs = self.n * (self.n - 1) / 2
+        self.weights = np.ones(self.n) if weights is None else np.asarray(weights, dtype=float)
+        self.total = float(np.sum(self.delta**2 * self.weights, axis=1) @ self.weights) / 2
+        self.n_pairs = (float(np.sum(self.weights)) ** 2 - float(np.sum(self.weights**2))) / 2
 
     def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links):
-        return descend_all_pairs(masses, self.delta, conflict, simple, order, max_iter, tol, constant, links)
+        return descend_all_pairs(
+            masses, self.delta, self.weights, conflict, simple, order, max_iter, tol, constant, links
+        )
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         image = masses @ family.conflict
-        own = np.einsum("ia,ia->i", image, masses)
+        own = self.weights * np.einsum("ia,ia->i", image, masses)
         total = -float(own @ own)  # pairs of an object with itself are no pairs
         for start in range(0, self.n, _ROWS):
-            gap = image[start : start + _ROWS] @ masses.T - self.delta[start : start + _ROWS]
-            total += float(np.einsum("ij,ij->", gap, gap))
+            rows = slice(start, start + _ROWS)
+            gap = image[rows] @ masses.T - self.delta[rows]
+            total += float(self.weights[rows] @ np.einsum("ij,ij,j->i", gap, gap, self.weights))
         return total / 2
 
 

@@ -3,7 +3,7 @@
 =============  ======================================================================================================
 ``sampling``   what is fitted
 =============  ======================================================================================================
-"all"          all pairs of the objects (of positive weight)
+"all"          all pairs of the objects that differ (of positive weight)
 "random"       some partners of each of them, drawn or, in a sparse matrix, given
 "landmarks"    all pairs of a few objects, on which the others are projected
 =============  ======================================================================================================
@@ -17,10 +17,11 @@ from scipy import sparse
 from evidentia._random import as_random_state
 from evidentia.cluster._starts import systematic_draw
 from evidentia.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links, SomePairs
+from evidentia.cluster.evclus._distinct import DistinctObjects
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus.shepard import ComparedPairs
 from evidentia.dissimilarity.sampling import choose_landmarks, drawn_pairs, pairs_of_sparse, random_pairs
-from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, SparseSource
+from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, SparseSource
 from evidentia.dissimilarity.transform import scale_at, to_conflict
 
 __all__ = ["ALL_PAIRS_UP_TO", "FittedPairs"]
@@ -31,6 +32,7 @@ _FEWEST_LANDMARKS = 600
 _LANDMARKS_PER_CLUSTER = 30
 _ASSESSED_PAIRS = 50_000
 _ASSESSED_PAIRS_OF_SLOW_METRICS = 5000
+_NOTHING_TO_TELL = "all dissimilarities are zero: there is nothing to tell the objects apart"
 
 
 class FittedPairs:
@@ -40,10 +42,10 @@ class FittedPairs:
     ----------
     sampling : str
         What "auto" stands for.
-    counted : (k,) array
-        Positions of the objects of positive weight.
+    distinct : DistinctObjects
+        Of its positions, in their order, everything is drawn.
     fitted : (m,) array
-        Positions of the objects that are fitted, some of these.
+        Positions of the objects that are fitted, some of these in the same order.
     counts : (m,) array or None
         How much each of them counts; None if all count alike.
     chosen : (r,) array
@@ -58,26 +60,28 @@ class FittedPairs:
         self,
         settings: EvclusSettings,
         objects: DissimilaritySource | SparseSource,
-        weights: np.ndarray | None,
+        distinct: DistinctObjects,
         links: Links,
         rng: np.random.Generator,
     ):
-        self.settings, self.objects, self.rng = settings, objects, rng
+        self.settings, self.objects, self.distinct, self.rng = settings, objects, distinct, rng
         self.n = len(objects)
-        self.counted = np.arange(self.n) if weights is None else np.flatnonzero(weights > 0)
-        if len(self.counted) < max(2, settings.n_clusters):
+        self.counted, self.weights = distinct.positions, distinct.weights
+        if len(distinct.rows) < max(2, settings.n_clusters):
             raise ValueError(
-                f"sample_weight leaves {len(self.counted)} objects of positive weight, but at least "
+                f"sample_weight leaves {len(distinct.rows)} objects of positive weight, but at least "
                 f"{max(2, settings.n_clusters)} are needed"
             )
-        alike = weights is None or np.ptp(weights[self.counted]) == 0
-        self.weights = None if alike or weights is None else weights / weights.max()
+        if len(self.counted) < 2:
+            raise ValueError(_NOTHING_TO_TELL)
         self.stored = self._stored_pairs(objects) if isinstance(objects, SparseSource) else None
         self.sampling = self._chosen_sampling()
         self.fitted, self.counts = self._fitted_objects(links)
-        self.chosen = np.arange(len(self.fitted))
+        self.chosen: np.ndarray = np.arange(len(self.fitted))
         if self.sampling == "random" and self.stored is None:
             self.chosen = choose_landmarks(len(self.fitted), MOST_REFERENCES, rng)
+        if isinstance(objects, MatrixSource):  # new objects come with their dissimilarities in the order of the rows
+            self.chosen = self.chosen[np.argsort(self.references)]
         self.problem = self._problem()
 
     @property
@@ -96,20 +100,23 @@ class FittedPairs:
 
     def drawn_objects(self, size: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Objects at random, in proportion to their weights, and how much each counts (None: all alike)."""
-        return self._drawn_from(self.counted, size)
+        places, times = self._drawn_from(np.arange(len(self.counted)), size)
+        return self.counted[places], times
 
     def pairs_to_assess(self) -> ComparedPairs:
-        """All pairs, or a random sample of many; of a sparse matrix those that it holds."""
+        """All pairs of objects, equal ones too, or a random sample of many; of a sparse matrix those that it holds."""
+        rows, weights = self.distinct.rows, self.distinct.row_weights
         if self.stored is not None:
             pairs, times, d = self.stored
-            return self._weighted(pairs, times, d)
-        if len(self.counted) <= ALL_PAIRS_UP_TO:
-            i, j = np.triu_indices(len(self.counted), 1)
-            d = self.source.block(self.counted, self.counted)[i, j]
-            return self._weighted(self.counted[np.column_stack([i, j])], np.ones(len(i)), d)
-        slow = isinstance(self.source, AttributeSource) and not self.source.is_euclidean
-        pairs = self._random_pairs(_ASSESSED_PAIRS_OF_SLOW_METRICS if slow else _ASSESSED_PAIRS)
-        return self._weighted(pairs, np.ones(len(pairs)), self.source.pairs(pairs[:, 0], pairs[:, 1]))
+        elif len(rows) <= ALL_PAIRS_UP_TO:
+            i, j = np.triu_indices(len(rows), 1)
+            pairs, times, d = rows[np.column_stack([i, j])], np.ones(len(i)), self.source.block(rows, rows)[i, j]
+        else:
+            slow = isinstance(self.source, AttributeSource) and not self.source.is_euclidean
+            pairs = self._random_pairs(rows, _ASSESSED_PAIRS_OF_SLOW_METRICS if slow else _ASSESSED_PAIRS)
+            times, d = np.ones(len(pairs)), self.source.pairs(pairs[:, 0], pairs[:, 1])
+        weight = times if weights is None else times * weights[pairs].prod(axis=1)
+        return ComparedPairs(pairs[:, 0], pairs[:, 1], d, weight)
 
     # ---- objects --------------------------------------------------------------------------------------------------
 
@@ -129,46 +136,51 @@ class FittedPairs:
         return self.counted, None if self.weights is None else self.weights[self.counted]
 
     def _landmarks(self, links: Links) -> tuple[np.ndarray, np.ndarray | None]:
-        """Constrained objects first, then others at random."""
+        """Constrained objects, and others at random."""
         c, asked = self.settings.n_clusters, self.settings.n_landmarks
         p = max(_FEWEST_LANDMARKS, _LANDMARKS_PER_CLUSTER * c) if asked is None else asked
         if p < c:
             raise ValueError(f"n_landmarks={p} must be at least n_clusters={c}")
-        linked = np.intersect1d(links.objects, self.counted)
+        linked = np.flatnonzero(np.isin(self.counted, links.objects))
         if len(linked) > MOST_REFERENCES:
             linked = np.sort(self.rng.choice(linked, MOST_REFERENCES, replace=False))
-        others = np.setdiff1d(self.counted, linked) if len(linked) else self.counted
+        others = np.setdiff1d(np.arange(len(self.counted)), linked)
         more, times = self._drawn_from(others, max(p - len(linked), p // 2))
-        landmarks = np.concatenate([linked, more])
-        order = np.argsort(landmarks)
+        places = np.concatenate([linked, more])
+        order = np.argsort(places)
+        landmarks = self.counted[places[order]]
         if self.weights is None or times is None:
-            return landmarks[order], None
+            return landmarks, None
         if len(landmarks) == len(self.counted):
-            return landmarks[order], self.weights[landmarks[order]]
-        return landmarks[order], np.concatenate([np.ones(len(linked)), times])[order]
+            return landmarks, self.weights[landmarks]
+        return landmarks, np.concatenate([np.ones(len(linked)), times])[order]
 
-    def _drawn_from(self, objects: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """With weights, an object that is drawn several times counts so much more."""
+    def _drawn_from(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Some of these places among the counted objects; with weights, one that is drawn several times counts so much
+        more."""
         if self.weights is None:
-            return objects[choose_landmarks(len(objects), size, self.rng)], None
-        weights = self.weights[objects]
-        if size >= len(objects):
-            return objects, weights / weights.mean()
+            return places[choose_landmarks(len(places), size, self.rng)], None
+        weights = self.weights[self.counted[places]]
+        if size >= len(places):
+            return places, weights / weights.mean()
         which, times = np.unique(systematic_draw(weights, size, as_random_state(self.rng)), return_counts=True)
-        return objects[which], times.astype(float)
+        return places[which], times.astype(float)
 
     # ---- pairs ----------------------------------------------------------------------------------------------------
 
     def _problem(self) -> ConflictProblem:
-        if self.sampling == "random" or self.counts is not None:
-            problem = self._some_pairs()
-        else:
-            D = self._all_dissimilarities()
-            self.d0 = self._scale(D[np.triu_indices(len(D), 1)], None)
-            problem = AllPairs(self.to_conflict(D))
+        problem = self._some_pairs() if self.sampling == "random" else self._all_pairs()
         if not problem.total > 0:
-            raise ValueError("all dissimilarities are zero: there is nothing to tell the objects apart")
+            raise ValueError(_NOTHING_TO_TELL)
         return problem
+
+    def _all_pairs(self) -> ConflictProblem:
+        D = self.source.block(self.fitted, self.fitted).astype(float)
+        np.fill_diagonal(D, 0)
+        D = (D + D.T) / 2  # metrics may be symmetric up to rounding only
+        i, j = np.triu_indices(len(D), 1)
+        self.d0 = self._scale(D[i, j], None if self.counts is None else self.counts[i] * self.counts[j])
+        return AllPairs(self.to_conflict(D), self.counts)
 
     def _some_pairs(self) -> ConflictProblem:
         """Pairs of the fitted objects, by their positions among these."""
@@ -176,21 +188,12 @@ class FittedPairs:
         if self.stored is not None:
             stored, times, d = self.stored
             pairs = np.searchsorted(self.fitted, stored)
-        elif self.sampling == "random":
+        else:
             pairs, times = random_pairs(m, self.settings.n_partners, self.rng)
             d = self.source.pairs(*self.fitted[pairs].T)
-        else:
-            pairs = np.column_stack(np.triu_indices(m, 1))
-            times, d = np.ones(len(pairs)), self._all_dissimilarities()[pairs[:, 0], pairs[:, 1]]
         weights = times if self.counts is None else times * self.counts[pairs].prod(axis=1)
         self.d0 = self._scale(d, None if self.counts is None else weights)
         return SomePairs(m, pairs, weights, self.to_conflict(d))
-
-    def _all_dissimilarities(self) -> np.ndarray:
-        """Of the fitted objects."""
-        D = self.source.block(self.fitted, self.fitted).astype(float)
-        np.fill_diagonal(D, 0)
-        return (D + D.T) / 2  # metrics may be symmetric up to rounding only
 
     def _stored_pairs(self, objects: SparseSource) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pairs of the counted objects that a sparse matrix holds, how often, and their dissimilarities."""
@@ -202,12 +205,8 @@ class FittedPairs:
         _check_connected(len(self.counted), np.searchsorted(self.counted, pairs))
         return pairs, times, d
 
-    def _random_pairs(self, n_pairs: int) -> np.ndarray:
-        return self.counted[np.column_stack(drawn_pairs(len(self.counted), n_pairs, self.rng))]
-
-    def _weighted(self, pairs: np.ndarray, times: np.ndarray, d: np.ndarray) -> ComparedPairs:
-        weights = times if self.weights is None else times * self.weights[pairs].prod(axis=1)
-        return ComparedPairs(pairs[:, 0], pairs[:, 1], d, weights)
+    def _random_pairs(self, objects: np.ndarray, n_pairs: int) -> np.ndarray:
+        return objects[np.column_stack(drawn_pairs(len(objects), n_pairs, self.rng))]
 
     # ---- scale ----------------------------------------------------------------------------------------------------
 
@@ -215,7 +214,7 @@ class FittedPairs:
         """d0 from the dissimilarities of the fitted pairs, or from more pairs where landmarks stand for many objects
         and distances cost little."""
         if len(self.fitted) < len(self.counted) and self.source.is_euclidean:
-            pairs = self._random_pairs(_ASSESSED_PAIRS)
+            pairs = self._random_pairs(self.counted, _ASSESSED_PAIRS)
             d = self.source.pairs(pairs[:, 0], pairs[:, 1])
             weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
         given = self.settings.d0

@@ -15,6 +15,7 @@ from evidentia.cluster._medoid_starts import masses_of_labels, medoid_starts, ra
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster._starts import checked_masses_start
 from evidentia.cluster.evclus._conflict_problems import AllPairs, Links, link_form
+from evidentia.cluster.evclus._distinct import distinct_objects
 from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._settings import EvclusSettings
@@ -23,7 +24,7 @@ from evidentia.cluster.evclus.shepard import Assessment, assess
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
-from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource, Twins
+from evidentia.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.descent import Run
 from evidentia.optimize.projection import linear_image, projection_hessian, settle_links
@@ -49,7 +50,7 @@ class ObjectMasses:
     masses : (m, f) array
         As the descent left them.
     equalized : (m, f) array or None
-        The same at the very end, where objects that cannot be told apart have got equal ones.
+        The same at the very end, where objects at dissimilarity zero in a matrix have got equal ones.
     """
 
     family: FocalSets
@@ -81,9 +82,9 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         self.settings, self.objects, self.rng, self.apply = settings, sample.values, rng, apply
         self.n = len(sample.values)
         self.links = Links.of(constraints if settings.xi > 0 else None, self.n)
-        self.pairs = FittedPairs(settings, sample.values, sample.weights, self.links, rng)
-        everyone = len(self.pairs.fitted) == self.n
-        self.fitted_links = self.links if everyone else self.links.among(self.pairs.fitted)
+        self.distinct = distinct_objects(sample, merge=len(self.links) == 0)  # constraints may tell equal ones apart
+        self.pairs = FittedPairs(settings, sample.values, self.distinct, self.links, rng)
+        self.fitted_links = self.links.among(self.pairs.fitted)
         coarse = self.pairs.sampling == "landmarks"
         self.tol = max(settings.tol, _LANDMARK_TOLERANCE) if coarse else settings.tol
         self.first_tol = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if coarse else _FIRST_TOLERANCE)
@@ -112,9 +113,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvclusStart], int]:
         masses = self._drawn_masses(family)
         seeds = self.rng.integers(0, 2**63, len(masses))
-        return [EvclusStart(m, family, np.random.default_rng(s)) for m, s in zip(masses, seeds, strict=True)], len(
-            seeds
-        )
+        drawn = zip(masses, seeds, strict=True)
+        return [EvclusStart(start, family, np.random.default_rng(seed)) for start, seed in drawn], len(masses)
 
     def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
         given = checked_masses_start(init, self.n, family)
@@ -128,12 +128,14 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             return [random_masses(m, family, self.rng) for _ in range(s.n_init)]
         problem = self.pairs.problem
         if isinstance(problem, AllPairs):
-            sets = medoid_starts(problem.delta, s.n_clusters, s.n_init, self.rng)
+            sets = medoid_starts(problem.delta, s.n_clusters, s.n_init, self.rng, self.pairs.counts)
             labels = [problem.delta[medoids].argmin(axis=0) for medoids in sets]
         else:
-            some = self.pairs.fitted[choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)]
+            places = choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)
+            some, counts = self.pairs.fitted[places], self.pairs.counts
             delta = self.pairs.to_conflict(self.pairs.source.block(some, some))
-            sets = medoid_starts(delta, s.n_clusters, s.n_init, self.rng)
+            weights = None if counts is None else counts[places]
+            sets = medoid_starts(delta, s.n_clusters, s.n_init, self.rng, weights)
             labels = [self._nearest(some[medoids]) for medoids in sets]
         return [masses_of_labels(y, family) for y in labels]
 
@@ -189,27 +191,29 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     @property
     def _link_share(self) -> float:
         """Landmarks stand for all objects: their constraints weigh against as many more pairs."""
-        return self.settings.link_factor * (len(self.pairs.counted) / len(self.pairs.fitted))
+        return self.settings.link_factor * (len(self.distinct.positions) / len(self.pairs.fitted))
 
     # ---- the end --------------------------------------------------------------------------------------------------
 
     def finished(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Landmarks are refined; objects that cannot be told apart get equal masses, unless there are constraints,
-        which may tell them apart. The objective is that of the masses then."""
+        """Landmarks are refined; objects at dissimilarity zero in a matrix get equal masses, unless there are
+        constraints, which may tell them apart. The objective is that of the masses then."""
         if len(self.links):
             return run
         if self._are_landmarks:
             return Run(self._refined(run.model), run.history, run.converged)
-        found = self._equalized(run.model)
-        if found.equalized is None or np.array_equal(found.equalized, found.masses):
+        if not isinstance(self.objects, MatrixSource):
             return run
-        objective = self.pairs.problem.stress(found.equalized, found.family)
-        return Run(found, [*run.history[:-1], objective], run.converged)
+        equalized = self._equalized(self.objects, run.model)
+        if np.array_equal(equalized, run.model.masses):
+            return run
+        objective = self.pairs.problem.stress(equalized, run.model.family)
+        return Run(replace(run.model, equalized=equalized), [*run.history[:-1], objective], run.converged)
 
     @property
     def _are_landmarks(self) -> bool:
         """Whether the objects that are fitted stand for others."""
-        return len(self.pairs.fitted) < len(self.pairs.counted)
+        return len(self.pairs.fitted) < len(self.distinct.positions)
 
     def _refined(self, found: ObjectMasses) -> ObjectMasses:
         """Fit the landmarks once more, to a larger sample projected on them: it makes up for their small number."""
@@ -221,23 +225,13 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         refined = wider.projected(self._values(self.pairs.fitted), self.apply, coincide=False)
         return ObjectMasses(found.family, refined.astype(float))
 
-    def _equalized(self, found: ObjectMasses) -> ObjectMasses:
-        """As new objects get their masses: the first of objects with equal attributes sets an example for the others,
-        and one at dissimilarity zero from some gets the masses among theirs that suit it best."""
-        if isinstance(self.objects, SparseSource):
-            return found
-        fitted = self.pairs.fitted
-        if self.objects.objects is not None:
-            keys = self.objects.keys(self.objects.objects)
-            keys = keys if len(fitted) == self.n else [keys[i] for i in fitted]
-            twins = Twins(keys).find(keys)
-        else:
-            blocks = [fitted[a:b] for a, b in row_blocks(len(fitted), 1024, most=None)]
-            conflict = found.family.conflict
-            twins = np.concatenate(
-                [twins_at_zero(self.objects.block(rows, fitted), self.d0, found.masses, conflict) for rows in blocks]
-            )
-        return replace(found, equalized=found.masses[twins])
+    def _equalized(self, matrix: MatrixSource, found: ObjectMasses) -> np.ndarray:
+        """As new objects get their masses: one at dissimilarity zero from some gets the masses among theirs that suit
+        it best."""
+        fitted, conflict = self.pairs.fitted, found.family.conflict
+        blocks = [fitted[a:b] for a, b in row_blocks(len(fitted), 1024, most=None)]
+        twins = [twins_at_zero(matrix.block(rows, fitted), self.d0, found.masses, conflict) for rows in blocks]
+        return found.masses[np.concatenate(twins)]
 
     def partition(self, run: Run[ObjectMasses]) -> CredalPartition:
         """The objects that are fitted (landmarks stand for all of them)."""
@@ -273,19 +267,22 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         return References.of(self.objects, positions)
 
     def _masses_of_all(self, model: EvclusModel, found: ObjectMasses) -> np.ndarray:
-        """(n, f) masses: landmarks, and objects of weight zero, are compared with the references as new objects are."""
+        """(n, f) masses: with landmarks all objects, else those of weight zero are compared with the references as new
+        objects are; equal objects share theirs."""
         if self._are_landmarks:
-            return model.masses(self._values(np.arange(self.n)), self.apply)
+            return model.masses(self._values(slice(None)), self.apply)
         masses = np.empty((self.n, len(found.family)), dtype=self.objects.dtype)
         masses[self.pairs.fitted] = found.masses if found.equalized is None else found.equalized
-        others = np.setdiff1d(np.arange(self.n), self.pairs.fitted)
+        rows = self.distinct.rows
+        masses[rows] = masses[self.distinct.first[rows]]
+        others = np.setdiff1d(np.arange(self.n), rows)
         if len(others):
             values = self._values(others)
             stored = sparse.issparse(values)
             masses[others] = model.masses_of_stored(values, others) if stored else model.masses(values, self.apply)
         return masses
 
-    def _values(self, which: np.ndarray) -> Any:
+    def _values(self, which: np.ndarray | slice) -> Any:
         """Some of the objects as a model takes them."""
         if isinstance(self.objects, SparseSource):
             pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=self.settings.symmetrize)
@@ -293,11 +290,12 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             return sparse.csr_matrix((np.tile(d, 2), (i, j)), shape=(self.n, self.n))[which]
         values = self.objects.matrix if self.objects.objects is None else self.objects.objects
         assert values is not None
-        return values if len(which) == self.n else values[which]
+        return values[which]
 
     def _settle(self, masses: np.ndarray, model: EvclusModel) -> None:
         """Constraints of objects that were not fitted: of weight zero, or more than there may be landmarks."""
-        outside = np.setdiff1d(self.links.objects, self.pairs.fitted)
+        order = self.distinct.order
+        outside = order[np.isin(order, self.links.objects) & ~np.isin(order, self.pairs.fitted)]
         if len(outside) == 0:
             return
         if isinstance(self.objects, SparseSource):

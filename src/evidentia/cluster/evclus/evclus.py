@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from scipy import sparse
 
 from evidentia import _parameters as rule
@@ -47,10 +48,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     (k-EVCLUS), or all pairs of a few landmark objects, to which all others are then compared, at a cost linear in the
     number of objects and with little memory.
 
-    In the end objects that nothing tells apart get equal masses: of objects with equal attributes those of the first;
-    an object at precomputed dissimilarity zero from others, the masses among theirs that suit it best. The same rule
-    gives new objects that are old ones the masses of these. Constraints may tell equal objects apart, so with them
-    every object keeps its own.
+    Objects with equal attributes are one object, which counts as much as they do together, and what is drawn at random
+    is drawn along an order of the objects that does not depend on the rows (along a line through the attributes, or by
+    the sums of the dissimilarities): permuting the rows permutes the result, and repeating a row does what a weight
+    does. In a matrix, which says nothing about attributes, an object at dissimilarity zero from others gets in the end
+    the masses among theirs that suit it best. The same rules give new objects that are old ones the masses of these.
+    Constraints may tell equal objects apart, so with them every object keeps its own. A sparse matrix is taken as it
+    is.
 
     Parameters
     ----------
@@ -110,20 +114,22 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     labels_ : ndarray of shape (n_samples,)
         Cluster of largest plausibility.
     landmark_indices_ : ndarray
-        Positions of the objects that new ones are compared with.
+        Positions of the objects that new ones are compared with, in increasing order; of equal objects the first.
     sampling_ : str
         What "auto" chose.
     d0_ : float
     stress_, loss_ : float
         Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
-        pairs; beyond 1,000 objects estimated from 50,000 random pairs.
+        pairs; beyond 1,000 objects estimated from 50,000 random pairs. Two rows with equal attributes are a pair, too,
+        at dissimilarity zero: its conflict is that of their masses with themselves.
     focal_sets_ : FocalSets
     objective_ : float
-        Stress plus penalty over the pairs that were fitted; with landmarks those of the landmarks, before they are
-        refined with the help of other objects.
+        What the descent minimised: stress plus penalty over the pairs that were fitted. These are pairs of different
+        objects, each counted as often as the product of their weights or repetitions; with landmarks those of the
+        landmarks, before they are refined with the help of other objects.
     history_ : ndarray
         Objective after every sweep; with constraints, of their last stage. The last value is that of the final masses:
-        where objects that nothing tells apart have been given equal ones, it may be above the one before.
+        where objects at dissimilarity zero in a matrix have been given equal ones, it may be above the one before.
     n_iter_ : int
     converged_ : bool
     n_clusters_ : int
@@ -226,9 +232,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             A pair of objects counts as much as the product of their weights; an object of weight zero is left out and
-            gets masses as new objects do. Landmarks are drawn in proportion to the weights. An object of weight 2
-            counts nearly as two: two copies of it would be one more pair, at dissimilarity zero, which asks of their
-            masses that they do not conflict with themselves.
+            gets masses as new objects do. Landmarks are drawn in proportion to the weights. Weights act as
+            repetitions of the row.
         constraints : Constraints, optional
             Pairs of objects known to be in the same cluster, or in different ones.
         """
@@ -278,7 +283,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return {
             "d0_": model.d0,
             "sampling_": method.sampling,
-            "landmark_indices_": model.references.positions,
+            "landmark_indices_": np.sort(model.references.positions),
             "stress_": found.stress,
             "loss_": found.loss,
             "_shepard": found.shepard,

@@ -284,7 +284,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         fewest = self._fewest_objects if reset else 1
         own = _is_module(self.network)
         floats = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, dtype=floats, allow_nd=own, ensure_min_samples=fewest)
+        return validate_data(self, X, reset=reset, dtype=floats, order="C", allow_nd=own, ensure_min_samples=fewest)
 
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
         """The family is that of the first masses; a training shows its rounds, so the starts are not counted."""
@@ -329,10 +329,12 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
         c = task.n_clusters
         quantile = network_quantile(c) if self.d0_quantile == "auto" else float(self.d0_quantile)
+        init = self.init if isinstance(self.init, str) else type(self.init).__name__
+        origin = f"{init}, d0={self.d0}, quantile={quantile}"
         self._evclus = None
-        if isinstance(self.init, str) and self.init == "evclus":
+        if init == "evclus":
             self._evclus = model = self._fitted_evclus(targets, c, quantile, int(rng.integers(2**31)))
-            return targets, FirstMasses(model.focal_sets_, model.d0_, model.credal_partition_.masses)
+            return targets, FirstMasses(model.focal_sets_, model.d0_, model.credal_partition_.masses, origin)
         families = self._families(c)
         family, masses = families.first, None
         if isinstance(self.init, CredalPartition):
@@ -347,7 +349,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             labels = targets.labels.copy()
             labels[peaks.peak_indices_] = np.arange(c)
             targets = replace(targets, labels=labels)
-        return targets, FirstMasses(family, d0, masses, given=masses is not None)
+        return targets, FirstMasses(family, d0, masses, origin, given=masses is not None)
 
     def _fitted_evclus(self, targets: NetworkTargets, n_clusters: int, quantile: float, seed: int) -> EVCLUS:
         source = targets.source

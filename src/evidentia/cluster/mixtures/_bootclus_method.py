@@ -10,7 +10,6 @@ import numpy as np
 from evidentia.belief import FocalSets
 from evidentia.cluster._families import PAIRS_UP_TO, named_family, require_singletons
 from evidentia.cluster._search import Method, Sample
-from evidentia.cluster.mixtures._mixture_fits import MixtureFits
 from evidentia.cluster.mixtures._pair_fit import (
     PairFamily,
     PairMasses,
@@ -19,6 +18,7 @@ from evidentia.cluster.mixtures._pair_fit import (
     intervals_of_all_pairs,
 )
 from evidentia.cluster.mixtures._pair_model import PairModel
+from evidentia.cluster.mixtures.mixture_fits import MixtureFits
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.optimize.blocks import Apply

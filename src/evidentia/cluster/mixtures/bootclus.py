@@ -17,9 +17,9 @@ from evidentia.cluster._starts import check_different_objects
 from evidentia.cluster.mixtures._bootclus_method import BootClusMethod, BootClusSettings, pair_family
 from evidentia.cluster.mixtures._bootstrap import Bootstraps
 from evidentia.cluster.mixtures._intervals import Coverage, PairIntervals
-from evidentia.cluster.mixtures._mixture_fits import MixtureFits, MixtureSettings, fit_mixtures
 from evidentia.cluster.mixtures._pair_fit import intervals_of_pairs
 from evidentia.cluster.mixtures._pair_model import PairModel
+from evidentia.cluster.mixtures.mixture_fits import MixtureFits, MixtureSettings, fit_mixtures
 from evidentia.mixture import ParsimoniousGaussianMixture
 from evidentia.mixture.models import MODELS
 from evidentia.optimize.blocks import block_map
@@ -75,14 +75,15 @@ class BootClus(EvidentialClusterer):
     tol : float, default=1e-6
         The sweeps end when e_t = (e_{t-1} + relative change of the objective) / 2 falls below it.
     n_neighbor_clusters : int, default=2
-        For selected pairs: each cluster must be among this many most similar ones of the other.
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other. (Nearest are
+        the most similar; "auto" selects pairs as well, beyond four clusters.)
     warm_start : bool, default=False
         Fit again to the same data with the mixtures of the call before, which take most of the time: for other levels,
         focal sets or partners (``set_params(confidence=0.95).fit(X)``). Mixtures are fitted anew where the data,
         ``n_clusters``, ``n_bootstraps``, ``mixture`` or ``random_state`` have changed (a RandomState or Generator also
         if somebody has drawn from it in the meantime).
     random_state : int, RandomState, Generator or None
-        The same seed gives the same result bit for bit, whatever ``n_jobs``: each sample has a seed of its own.
+        The same seed gives the same result bit for bit, whatever ``n_jobs``. Each sample has a seed of its own.
     n_jobs : int or None, default=-1
         Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. The samples are fitted
         by joblib, so in processes or on a Dask cluster if it says so.

@@ -96,6 +96,8 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         apply: Apply,
     ):
         self.settings, self.source, self.rng, self.apply = settings, sample.values, rng, apply
+        if isinstance(self.source, SparseSource):
+            self.source = SparseSource(sparse.csr_matrix(self.source.stored))
         self.n = len(self.source)
         self.n_neighbors = self._number_of_neighbors()
         seed = int(rng.integers(2**31))  # drawn whatever the data, so that the searches have the same chances

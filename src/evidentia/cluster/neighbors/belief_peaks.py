@@ -71,7 +71,8 @@ class BeliefPeaks(ClusterMixin, BaseEstimator):
         "approximate": nearest-neighbour descent (needs ``evidentia[neighbors]``). "auto": exact, unless there are more
         than 100,000 objects with more than six attributes, the metric is Euclidean and the extra is installed.
     random_state : int, RandomState, Generator or None
-        For approximate neighbours; all else is without chance.
+        The same seed gives the same result bit for bit, whatever ``n_jobs``. It is drawn from for approximate
+        neighbours; all else is without chance.
     n_jobs : int or None, default=-1
         Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 

@@ -185,6 +185,9 @@ class EKNNClus(EvidentialClusterer):
             return self._input.training(self, X)
         return self._input.new(self, X)
 
+    def _wanted_clusters(self) -> None:
+        return None
+
     def _number_of_clusters(self, sample: Sample[Any]) -> int:
         return 1  # nobody asks: the searches find it
 

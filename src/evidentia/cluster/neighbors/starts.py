@@ -12,14 +12,7 @@ from evidentia._types import Metric, Seed
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, SparseSource
 
-__all__ = [
-    "PEAKS_RULE",
-    "asks_for_peaks",
-    "fitted_peaks",
-    "peaks_of_source",
-    "centers_from_peaks",
-    "positions_from_peaks",
-]
+__all__ = ["PEAKS_RULE", "asks_for_peaks", "fitted_peaks", "peaks_of_source", "centers_from_peaks"]
 
 PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
 
@@ -72,11 +65,3 @@ def centers_from_peaks(init: Any, X: np.ndarray, n_clusters: int, random_state: 
     if not asks_for_peaks(init):
         return init
     return fitted_peaks(init, X, n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)
-
-
-def positions_from_peaks(
-    init: Any, source: DissimilaritySource, n_clusters: int, random_state: Seed, n_jobs: int | None
-) -> Any:
-    """Where the peaks are among the objects, if they are asked for; any other start as it is."""
-    peaks = peaks_of_source(init, source, n_clusters, random_state, n_jobs)
-    return init if peaks is None else peaks.peak_indices_

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from evidentia._types import TableLike
@@ -26,18 +24,13 @@ class CategoryEncoder:
         self._encoder = GowerEncoder(categorical=self.names)
         codes = self._encoder.fit_transform(table).codes
         self.levels: list[np.ndarray] = []
-        self._ranks: list[np.ndarray] = []
         for column, categories in enumerate(self._encoder.categories_):
-            order = [place for _, place in sorted((_sort_key(value), t) for t, value in enumerate(categories))]
-            values = list(categories[order])
+            values = list(categories)
             if self.missing == "category" and (codes[:, column] == _MISSING).any():
                 values.append(None)
-            rank = np.empty(len(order), dtype=np.int64)
-            rank[order] = np.arange(len(order))
             level = np.empty(len(values), dtype=object)
             level[:] = values
             self.levels.append(level)
-            self._ranks.append(rank)
         self.offsets = np.concatenate([[0], np.cumsum([len(level) for level in self.levels])]).astype(np.int64)
         return self._numbered(table, codes, "error")
 
@@ -56,8 +49,7 @@ class CategoryEncoder:
                     f"X contains missing values (NaN, None) in column {self.names[column]!r}, the first in row {row}; "
                     "fill them in, or set missing='category' to make them a category of their own"
                 )
-            rank = np.append(self._ranks[column], _ABSENT)  # codes below zero come last
-            value = rank[np.where(code < 0, len(rank) - 1, code)]
+            value = np.where(code < 0, _ABSENT, code)
             if has_missing:
                 value[code == _MISSING] = len(level) - 1
             if unknown == "error" and (value == _ABSENT).any():
@@ -78,12 +70,6 @@ class CategoryEncoder:
         for column, level in enumerate(self.levels):
             out[:, column] = level[modes[:, column] - self.offsets[column]]
         return out
-
-
-def _sort_key(value: Any) -> tuple:
-    if isinstance(value, bool | int | float | np.number | np.bool_):
-        return ("", float(value), "")
-    return (type(value).__name__, 0.0, str(value))
 
 
 def different_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

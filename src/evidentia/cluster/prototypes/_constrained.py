@@ -87,15 +87,15 @@ class ConstrainedMethod(PrototypeMethod):
         apply: Apply,
     ):
         super().__init__(settings, sample, rng, apply)
+        w = sample.weights
         known = Constraints() if constraints is None or settings.xi == 0 else constraints
-        self.constraints = known if sample.weights is None else _among_weighted(known, sample.weights)
+        self.constraints = known if w is None else _among_weighted(known, w)
+        self.total_weight = float(len(self.data) if w is None else w.sum())
         self.linked = LinkedObjects(self.data, self.constraints)
         self.linked_data = np.ascontiguousarray(self.data[self.linked.places], dtype=float)
-        self.total_weight = float(len(self.data)) if sample.weights is None else float(sample.weights.sum())
-        free, w = self.linked.others, sample.weights
-        free = free if w is None else free[w[free] > 0]
-        self.free, self.free_weights = self.data[free], self.weights if w is None else w[free]
         self.linked_weights = np.ones(len(self.linked)) if w is None else w[self.linked.places]
+        free = self.linked.others if w is None else self.linked.others[w[self.linked.others] > 0]
+        self.free, self.free_weights = self.data[free], self.weights if w is None else w[free]
         self.free_sample, self.free_sample_weights = self._sample_of_free(rng)
 
     def _sample_of_free(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:

@@ -7,13 +7,17 @@ lifted, in spatial evidential c-means the objects.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from evidentia._types import ArrayLike
+from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster.prototypes._method import PrototypeMethod
+from evidentia.cluster.prototypes._model import PrototypeModel, Statistics
 
-__all__ = ["lifted", "LiftedMethod"]
+__all__ = ["lifted", "LiftedMethod", "SpatialModel", "SpatialMethod"]
 
 
 def lifted(X: np.ndarray) -> np.ndarray:
@@ -26,3 +30,36 @@ class LiftedMethod(PrototypeMethod):
 
     def _checked_centers(self, init: ArrayLike) -> np.ndarray:
         return lifted(_starts.checked_centers(init, (self.settings.n_clusters, self.data.shape[1] - 1)))
+
+
+@dataclass(frozen=True)
+class SpatialModel(PrototypeModel):
+    """Prototypes in one dimension more than the image: there the pixels have the spread of their neighbourhood.
+
+    The mean squared distance of a pixel and its neighbours to v is that of their mean to v plus their spread: the
+    squared distance between points lifted off the space of the image and prototypes that stay in it.
+    """
+
+    def _best_centers(self, statistics: Statistics) -> np.ndarray:
+        return _grounded(super()._best_centers(statistics))
+
+
+def _grounded(centers: np.ndarray) -> np.ndarray:
+    """The minimum over prototypes whose last coordinate is zero: coordinates do not depend on each other."""
+    return lifted(centers[:, :-1])
+
+
+class SpatialMethod(LiftedMethod):
+    """Spatial evidential c-means, on pixels with the spread of their neighbourhood as a last coordinate."""
+
+    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> SpatialModel:
+        return SpatialModel(self._mass_step(family), np.asarray(centers, float), metrics)
+
+    def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> PrototypeModel:
+        model = super()._drawn(family, rng)
+        return replace(model, centers=_grounded(model.centers))
+
+    def _scale(self) -> float:
+        flat = np.ascontiguousarray(self.sample[:, :-1])
+        within = _starts.within_cluster_scale(flat, self.sample_weights, self.settings.n_clusters, self.rng)
+        return within + float(np.average(self.sample[:, -1].astype(float) ** 2, weights=self.sample_weights))

@@ -69,7 +69,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             self.origin = _starts.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
         self.data = self.values if self.origin is None else self.values - self.origin
         self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
-        _starts.check_different_objects(self.data, self.sample, settings.n_clusters)
+        _starts.check_different_objects(self.data, self.sample, settings.n_clusters, sample.weights)
         self.mean_squared_deviation = _starts.mean_squared_deviation(self.data, self.weights)
         self.delta = delta_of_scale(self._scale()) if settings.delta is None else settings.delta
 

@@ -52,7 +52,8 @@ class BPEC(EvidentialClusterer):
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     random_state : int, RandomState, Generator or None
-        For approximate neighbours in large data of many dimensions; all else is without chance.
+        The same seed gives the same result bit for bit, whatever ``n_jobs``. It is drawn from for approximate
+        neighbours in large data of many dimensions; all else is without chance.
     n_jobs : int or None, default=-1
         Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
     verbose : int, default=0
@@ -136,19 +137,18 @@ class BPEC(EvidentialClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(self, X: TableLike, y: None = None) -> Self:
         """Find the peaks and the masses around them.
+
+        There are no weights: belief peaks know none, so that a fit with weights could not be that of repeated rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             float32 is kept. A pandas table keeps its index.
         y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the objective; an object of weight 2 counts as two. `BeliefPeaks` knows no
-            weights.
         """
-        return self._fit(X, sample_weight=sample_weight)
+        return self._fit(X)
 
     def _number_of_clusters(self, sample: Sample[np.ndarray]) -> int:
         """As many as there are peaks, unless the centres are given."""

@@ -15,8 +15,8 @@ from evidentia.cluster import _starts
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._search import Sample
 from evidentia.cluster.prototypes._image import as_pixels, grid_shape, neighborhood, smoothed
+from evidentia.cluster.prototypes._lifted import SpatialMethod, SpatialModel
 from evidentia.cluster.prototypes._method import PrototypeSettings
-from evidentia.cluster.prototypes._spatial import SpatialMethod, SpatialModel
 from evidentia.partition import CredalPartition
 
 __all__ = ["SECM"]

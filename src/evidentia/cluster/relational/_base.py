@@ -40,7 +40,7 @@ class RelationalClusterer(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
-            float32 is kept. A pandas table keeps its index.
+            For ``metric="gower"`` a table with any columns. float32 is kept. A pandas table keeps its index.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two.

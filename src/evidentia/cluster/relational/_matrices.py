@@ -49,12 +49,13 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
     return smallest - precision * reach if smallest < -10 * precision * largest else 0.0
 
 
-def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float) -> float:
+def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float, zero: float = 0.0) -> float:
     """The smallest dissimilarity that a share of the pairs of different objects does not exceed; 0 without pairs.
 
-    ``weights`` are those of the objects, or empty if all count alike.
+    ``weights`` are those of the objects, or empty if all count alike; dissimilarities up to ``zero`` are rounding
+    errors, of objects that do not differ.
     """
-    positive = D > 0
+    positive = np.greater(D, zero)
     values = D[positive]
     if len(weights) == 0 or (weights == weights[0]).all():
         if len(values) == 0:

@@ -28,6 +28,7 @@ __all__ = ["MedoidSettings", "Representatives", "Medoids", "MedoidDescent", "Pla
 
 SAMPLE_SIZE = 2_000  # objects on which starts compete
 _MANY_CANDIDATES = 500  # for each cluster, of more objects than the whole matrix holds
+_ROUNDING = 1e-6  # of the mean dissimilarity: that of twins, in a matrix made by a fast and inexact way
 _QUANTILE = 0.95  # of the dissimilarities: delta="auto"
 
 
@@ -149,10 +150,11 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
             self.positions, weights = _starts.sample_in_order(whole.order, whole.weights, SAMPLE_SIZE, rng)
             part = whole.subset(self.positions, weights)
         assert part.matrix is not None
-        costs = part.matrix**self.cost_power
-        self.zero = 1e-12 * float(costs.mean())
-        if settings.delta is None:  # any will do if there are twins only
-            self.delta2 = pair_quantile(costs, sample.kernel_weights if part is whole else weights, _QUANTILE) or 1.0
+        self.zero = 1e-12 * float((part.matrix**self.cost_power).mean())
+        self.rounding = _ROUNDING**settings.power * float(part.matrix.mean())
+        if settings.delta is None:
+            large = pair_quantile(part.matrix, part.weights, _QUANTILE, self.rounding)
+            self.delta2 = large**self.cost_power or 1.0  # any will do if there are twins only
         else:
             self.delta2 = settings.delta**2
         self.whole = self._descent(whole)
@@ -189,7 +191,7 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         if s.init == "medoids":
             drawn = medoid_starts(D, s.n_clusters, s.n_init, rng, weights)
         else:
-            drawn = [_different_objects(D, weights, s.n_clusters, rng) for _ in range(s.n_init)]
+            drawn = [_different_objects(D, weights, s.n_clusters, self.rounding, rng) for _ in range(s.n_init)]
         return [order[places] for places in drawn]
 
     def _given_medoids(self, init: ArrayLike | CredalPartition) -> np.ndarray:
@@ -237,12 +239,14 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         return objects[positions] if isinstance(objects, np.ndarray) else None
 
 
-def _different_objects(D: np.ndarray, weights: np.ndarray, n_objects: int, rng: np.random.Generator) -> np.ndarray:
+def _different_objects(
+    D: np.ndarray, weights: np.ndarray, n_objects: int, zero: float, rng: np.random.Generator
+) -> np.ndarray:
     """Positions drawn in proportion to the weights, without twins."""
     chances = weights.copy()
     chosen = np.empty(n_objects, dtype=np.intp)
     for k in range(n_objects):
         reach = np.cumsum(chances)
         chosen[k] = np.searchsorted(reach, rng.random() * reach[-1], side="right").clip(max=len(D) - 1)
-        chances[D[chosen[k]] <= 0] = 0
+        chances[D[chosen[k]] <= zero] = 0
     return chosen

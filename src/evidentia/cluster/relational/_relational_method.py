@@ -87,10 +87,15 @@ class RelationalObjects:
     def mean_distance(self) -> float:
         return float(self.distances.mean(dtype=float))
 
+    @property
+    def zero(self) -> float:
+        """Squared distance that counts as none."""
+        return 1e-12 * self.mean_distance
+
     @cached_property
     def large_distance(self) -> float:
         """The squared distance that few pairs of different objects exceed."""
-        return pair_quantile(self.distances, self.weights, _DELTA_SHARE)
+        return pair_quantile(self.distances, self.weights, _DELTA_SHARE, self.zero)
 
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
         """Positions of some of the objects, drawn in proportion to the weights, and these objects; all if they are
@@ -110,7 +115,7 @@ def shifted_methods(
     source = sample.values
     D = squared_matrix(source, square=settings.square, symmetrize=settings.symmetrize)
     objects = RelationalObjects.of(D, sample.kernel_weights)
-    references = References(np.arange(len(source)), len(source), None if source.objects is None else source)
+    references = References.of(source, np.arange(len(source)))
     make = partial(RelationalMethod, settings, objects, references, rng.randint(np.iinfo(np.int32).max), apply)
     if settings.correction == "clip":
         yield make(0.0, watched=False)
@@ -142,9 +147,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         self.settings, self.objects, self.references = settings, objects, references
         self.rng, self.apply = np.random.RandomState(seed), apply
         self.shift, self.watched = shift, watched
-        self.zero = 1e-12 * objects.mean_distance
         self.negative = -objects.mean_distance * (1e-9 if objects.distances.dtype == np.float64 else 1e-4)
-        check_different_objects(objects.distances.__getitem__, objects.all_weights, settings.n_clusters, self.zero)
+        check_different_objects(objects.distances.__getitem__, objects.all_weights, settings.n_clusters, objects.zero)
         if settings.delta is None:
             self.delta = float(np.sqrt(objects.large_distance + shift)) or 1.0
         else:
@@ -185,7 +189,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
         require_singletons(family)
-        step = MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, self.zero)
+        step = MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, self.objects.zero)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
     def _means_of_objects(self, family: FocalSets, chosen: np.ndarray, n: int) -> WeightedMeans:

@@ -9,7 +9,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._base import Task
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
-from evidentia.cluster.neighbors.starts import PEAKS_RULE, positions_from_peaks
+from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.cluster.relational._base import MEDOID_RULES, MedoidClusterer
 from evidentia.cluster.relational._median import MedianMethod, MedianSettings
 from evidentia.dissimilarity.sources import DissimilaritySource
@@ -164,6 +164,7 @@ default="medoids"
         self.verbose = verbose
 
     def _method(self, sample: Sample[DissimilaritySource], task: Task) -> MedianMethod:
-        init = positions_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
+        peaks = peaks_of_source(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
+        init = self.init if peaks is None else peaks.peak_indices_
         settings = MedianSettings(gamma=self.gamma, eta=self.eta, **self._shared_settings(task, init))
         return MedianMethod(settings, sample, as_random_state(self.random_state), task.apply)

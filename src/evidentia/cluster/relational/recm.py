@@ -11,7 +11,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._base import Task
 from evidentia.cluster._search import Sample, Search
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
-from evidentia.cluster.neighbors.starts import PEAKS_RULE, positions_from_peaks
+from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.cluster.relational._base import RELATIONAL_RULES, RelationalClusterer
 from evidentia.cluster.relational._relational_method import (
     NotEuclidean,
@@ -177,6 +177,7 @@ class RECM(RelationalClusterer):
         self, search: Search, sample: Sample[DissimilaritySource], task: Task
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
         """Shifts are tried one after the other."""
+        peaks = peaks_of_source(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
         settings = RelationalSettings(
             n_clusters=task.n_clusters,
             symmetrize=bool(self.symmetrize),
@@ -185,7 +186,7 @@ class RECM(RelationalClusterer):
             beta=self.beta,
             delta=None if self.delta == "auto" else float(self.delta),
             correction=self.correction,
-            init=positions_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs),
+            init=self.init if peaks is None else peaks.peak_indices_,
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,

@@ -11,7 +11,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._base import Task
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
-from evidentia.cluster.neighbors.starts import PEAKS_RULE, positions_from_peaks
+from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.cluster.relational._base import MEDOID_RULES, MedoidClusterer
 from evidentia.cluster.relational._weighted_medoids import (
     WeightedMedoidMethod,
@@ -184,7 +184,8 @@ default="medoids"
         self.verbose = verbose
 
     def _method(self, sample: Sample[DissimilaritySource], task: Task) -> WeightedMedoidMethod:
-        init = positions_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
+        peaks = peaks_of_source(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
+        init = self.init if peaks is None else peaks.peak_indices_
         settings = WeightedMedoidSettings(
             power=self.power, psi=self.psi, concentration=self.concentration, **self._shared_settings(task, init)
         )

@@ -76,12 +76,24 @@ class NetworkSettings:
 
 @dataclass(frozen=True)
 class FirstMasses:
-    """What a training starts from: the family, the scale, and masses that the network learns first (None: random
-    weights). ``given``: whether these are the user's."""
+    """What a training starts from.
+
+    Attributes
+    ----------
+    family : FocalSets
+    d0 : float
+    masses : (n, f) array or None
+        What the network learns first; None: it starts from random weights.
+    origin : str
+        Where all this comes from: a checkpoint belongs to one origin.
+    given : bool
+        Whether the masses are the user's, and not found from data and seed.
+    """
 
     family: FocalSets
     d0: float
-    masses: np.ndarray | None = None
+    masses: np.ndarray | None
+    origin: str
     given: bool = False
 
 
@@ -144,6 +156,7 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         names = {field.name for field in fields(self.settings)} - {"checkpoint", "outlier_detector"}
         told = {name: repr(getattr(self.settings, name)) for name in names}
         metric = self.targets.source.metric
+        told["first"] = self.first.origin
         told["sets"] = repr(list(self.family))
         told["metric"] = metric if isinstance(metric, str) else getattr(metric, "__qualname__", type(metric).__name__)
 

@@ -1,0 +1,223 @@
+/* Minimization of a smooth function by L-BFGS (Nocedal, 1980).
+ *
+ * The function is evaluated by the caller: `lbfgs_advance` takes its value and gradient at x and says where to evaluate it
+ * next. What has to be remembered in between lies in arrays of the caller's.
+ *
+ * An iteration searches along a line from a point, whose direction is minus the gradient times an approximate inverse
+ * Hessian; that follows from the last steps and the changes of the gradient along them and is never written down. The
+ * step must satisfy the conditions of Wolfe (Nocedal and Wright, 2006, algorithms 3.5, 3.6 and 7.4). */
+#include "optimize/lbfgs.h"
+
+#include "_native/sums.h"
+
+static const double DECREASE = 1e-4, CURVATURE = 0.9; /* of the conditions of Wolfe */
+static const double NO_CURVATURE = 2.220446049250313e-16; /* times the square of the change of the gradient */
+static const double LONGER = 4.0; /* by how much a step that is too short grows at least */
+enum { MOST_TRIALS = 20 };        /* steps tried along a line */
+
+/* A point on a line: how far, the value there, its derivative along the line. */
+typedef struct {
+    double t, value, slope;
+} Trial;
+
+/* The numbers that are remembered between calls. `low` is the best point of the line that falls enough, `high` one beyond
+ * which the function does not go on falling; between them, once there are both, the search goes on. */
+typedef struct {
+    Trial start, low, high;
+    double t;
+} Line;
+
+typedef struct {
+    index_t begun;          /* whether there is a line */
+    index_t bracketed;      /* whether there is a `high` */
+    index_t trials;         /* along this line */
+    index_t iterations;
+    index_t newest, stored; /* pairs in the ring */
+} Counts;
+
+typedef struct {
+    index_t n, memory, max_iter;
+    double tol, gradient_tol;
+    double *x;                /* (n,) where to evaluate next */
+    double *point, *gradient; /* (n,) where the line begins, and the gradient there */
+    double *direction;        /* (n,) */
+    double *low_gradient;     /* (n,) at `low` */
+    double *steps, *changes;  /* (memory, n) the last steps, and the changes of the gradient along them, in a ring */
+    double *shares, *curvatures; /* (memory,) scratch */
+    Line *line;
+    Counts *counts;
+    double *history;          /* (max_iter + 1,) */
+} Search;
+
+static double dot(index_t n, const double *x, const double *y) {
+    index_t whole = n - n % LANES;
+    double sum = lanes_dot(whole, x, y);
+    for (index_t i = whole; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+static void add_multiple(index_t n, double factor, const double *restrict x, double *restrict y) {
+    for (index_t i = 0; i < n; i++) y[i] += factor * x[i];
+}
+
+static void copy(index_t n, const double *from, double *to) { memcpy(to, from, (size_t)n * sizeof(double)); }
+
+/* ---- the direction -------------------------------------------------------------------------------------------- */
+
+/* Minus the inverse Hessian times the gradient, in place of minus the gradient. */
+static void turn(const Search *s) {
+    index_t n = s->n, memory = s->memory, newest = s->counts->newest, stored = s->counts->stored;
+    for (index_t back = 0; back < stored; back++) {
+        index_t k = (newest - back + memory) % memory;
+        const double *step = s->steps + k * n, *change = s->changes + k * n;
+        s->curvatures[k] = dot(n, step, change);
+        s->shares[k] = dot(n, step, s->direction) / s->curvatures[k];
+        add_multiple(n, -s->shares[k], change, s->direction);
+    }
+    if (stored > 0) {
+        const double *change = s->changes + newest * n;
+        double scale = s->curvatures[newest] / dot(n, change, change);
+        for (index_t i = 0; i < n; i++) s->direction[i] *= scale;
+    }
+    for (index_t back = stored - 1; back >= 0; back--) {
+        index_t k = (newest - back + memory) % memory;
+        double share = dot(n, s->changes + k * n, s->direction) / s->curvatures[k];
+        add_multiple(n, s->shares[k] - share, s->steps + k * n, s->direction);
+    }
+}
+
+static void remember_pair(const Search *s, const double *gradient) {
+    index_t n = s->n, next = (s->counts->newest + 1) % s->memory;
+    double *step = s->steps + next * n, *change = s->changes + next * n;
+    for (index_t i = 0; i < n; i++) {
+        step[i] = s->x[i] - s->point[i];
+        change[i] = gradient[i] - s->gradient[i];
+    }
+    if (s->counts->stored == s->memory) s->counts->stored--; /* the oldest has just been overwritten */
+    if (!(dot(n, step, change) > NO_CURVATURE * dot(n, change, change))) return;
+    s->counts->newest = next;
+    s->counts->stored++;
+}
+
+/* ---- along a line --------------------------------------------------------------------------------------------- */
+
+static int another_direction(const Search *s);
+
+static void go_to(const Search *s, double t) {
+    s->line->t = t;
+    for (index_t i = 0; i < s->n; i++) s->x[i] = s->point[i] + t * s->direction[i];
+}
+
+/* Begin a line at the point; the end, if no way leads down. */
+static int begin_line(const Search *s) {
+    Line *line = s->line;
+    double steepest = 0.0;
+    for (index_t i = 0; i < s->n; i++) {
+        s->direction[i] = -s->gradient[i];
+        steepest = larger(fabs(s->gradient[i]), steepest);
+    }
+    if (!(steepest > s->gradient_tol)) return CONVERGED;
+    turn(s);
+    line->start.slope = dot(s->n, s->gradient, s->direction);
+    if (!(line->start.slope < 0.0)) return another_direction(s);
+    line->low = line->start;
+    s->counts->bracketed = 0;
+    s->counts->trials = 0;
+    go_to(s, s->counts->stored > 0 ? 1.0 : smaller(1.0, 1.0 / sqrt(-line->start.slope)));
+    return EVALUATE;
+}
+
+/* The curvature may be to blame if no lower point is found: once more, straight down. */
+static int another_direction(const Search *s) {
+    if (s->counts->stored == 0) return CONVERGED; /* rounding allows no further decrease */
+    s->counts->stored = 0;
+    return begin_line(s);
+}
+
+/* The point x becomes the beginning of the next line. */
+static int accept(const Search *s, double value, const double *gradient) {
+    double last = s->line->start.value;
+    remember_pair(s, gradient);
+    copy(s->n, s->x, s->point);
+    copy(s->n, gradient, s->gradient);
+    s->line->start.value = value;
+    s->history[++s->counts->iterations] = value;
+    if (last - value <= s->tol * larger(larger(fabs(last), fabs(value)), 1.0)) return CONVERGED;
+    return s->counts->iterations == s->max_iter ? OUT_OF_ITERATIONS : begin_line(s);
+}
+
+/* Where the slope, continued through two points, would vanish; not too near and not too far. */
+static double extrapolated(Trial before, Trial low) {
+    double change = low.slope - before.slope;
+    double guess = change > 0.0 ? low.t - low.slope * (low.t - before.t) / change : INFINITY;
+    return smaller(larger(guess, LONGER * low.t), LONGER * LONGER * low.t);
+}
+
+/* The minimum between two points of the cubic that has their values and slopes, kept away from both. */
+static double interpolated(Trial low, Trial high) {
+    double gap = high.t - low.t, share = 0.5;
+    double bend = low.slope + high.slope - 3.0 * (high.value - low.value) / gap;
+    double inside = bend * bend - low.slope * high.slope;
+    if (isfinite(inside) && inside >= 0.0) {
+        double root = copysign(sqrt(inside), gap), below = high.slope - low.slope + 2.0 * root;
+        if (below != 0.0) share = 1.0 - (high.slope + root - bend) / below;
+    }
+    return low.t + gap * smaller(larger(share, 0.1), 0.9);
+}
+
+/* No step satisfied the conditions: the lowest will do, or else another direction. */
+static int give_up(const Search *s) {
+    if (!(s->line->low.t > 0.0)) return another_direction(s);
+    go_to(s, s->line->low.t);
+    return accept(s, s->line->low.value, s->low_gradient);
+}
+
+static int look_at(const Search *s, double value, const double *gradient) {
+    Line *line = s->line;
+    Counts *counts = s->counts;
+    Trial trial = {line->t, value, dot(s->n, gradient, s->direction)}, before = line->low;
+    bool falls = value <= line->start.value + DECREASE * trial.t * line->start.slope;
+    if (!falls || (before.t > 0.0 && value >= before.value)) {
+        line->high = trial;
+        counts->bracketed = 1;
+    } else if (fabs(trial.slope) <= -CURVATURE * line->start.slope) {
+        return accept(s, value, gradient);
+    } else {
+        if (trial.slope * (counts->bracketed ? line->high.t - before.t : 1.0) >= 0.0) {
+            line->high = before;
+            counts->bracketed = 1;
+        }
+        line->low = trial;
+        copy(s->n, gradient, s->low_gradient);
+    }
+    if (++counts->trials == MOST_TRIALS) return give_up(s);
+    go_to(s, counts->bracketed ? interpolated(line->low, line->high) : extrapolated(before, line->low));
+    return EVALUATE;
+}
+
+/* Take in the value and the gradient at x, and move x to where they are wanted next. The result says what to do; in the
+ * end the minimum is the first of the vectors. */
+KERNEL lbfgs_advance(index_t n, index_t memory, double *x, double value, const double *gradient, double *vectors,
+                     double *steps, double *changes, double *line, index_t *counts, index_t max_iter,
+                     double tol, double gradient_tol, double *history, index_t *result) {
+    Scratch scratch = {0};
+    Search search = {
+        .n = n, .memory = memory, .max_iter = max_iter, .tol = tol, .gradient_tol = gradient_tol, .x = x,
+        .point = vectors, .gradient = vectors + n, .direction = vectors + 2 * n, .low_gradient = vectors + 3 * n,
+        .steps = steps, .changes = changes,
+        .shares = take(&scratch, memory, sizeof(double)), .curvatures = take(&scratch, memory, sizeof(double)),
+        .line = (Line *)line, .counts = (Counts *)counts, .history = history,
+    };
+    if (scratch.failed) return release(&scratch);
+    if (search.counts->begun) {
+        *result = look_at(&search, value, gradient);
+    } else {
+        search.counts->begun = 1;
+        search.line->start = (Trial){0.0, value, 0.0};
+        copy(n, x, search.point);
+        copy(n, gradient, search.gradient);
+        history[0] = value;
+        *result = begin_line(&search);
+    }
+    return release(&scratch);
+}

@@ -1,0 +1,226 @@
+"""What every evidential classifier must be able to do: found by itself, asked of each."""
+
+import inspect
+import pickle
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from sklearn.base import ClassifierMixin, clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+
+from evidentia import FocalSets, MassFunctions, classify
+from tests.docstrings import section
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+X, CODES = load_iris(return_X_y=True)
+X = X[::2, 1:].copy()
+y = np.array(["setosa", "versicolor", "virginica"])[CODES[::2]]
+NEW = X[::3] + 0.05
+
+PUBLIC = [getattr(classify, name) for name in classify.__all__]
+CLASSIFIERS = [kind for kind in PUBLIC if inspect.isclass(kind) and issubclass(kind, ClassifierMixin)]
+QUICK = {"n_init": 2, "random_state": 0}
+FIRST = ["n_neighbors", "n_prototypes", "estimator", "prefit", "focal_sets", "metric", "metric_params"]
+LAST = ["init", "n_init", "max_iter", "tol", "random_state", "n_jobs"]
+
+
+@pytest.fixture(params=CLASSIFIERS, ids=lambda kind: kind.__name__)
+def kind(request):
+    return request.param
+
+
+def parameters_of(kind):
+    return dict(inspect.signature(kind).parameters)
+
+
+def make(kind, **changes):
+    return kind(**{name: value for name, value in QUICK.items() if name in parameters_of(kind)} | changes)
+
+
+@cache
+def fitted(kind):
+    """A fitted classifier, which tests look at and leave as it is."""
+    return make(kind).fit(X, y)
+
+
+def masses(model, objects=NEW):
+    return model.predict_mass(objects).masses
+
+
+# ---- results --------------------------------------------------------------------------------------------------------
+
+
+def test_masses_probabilities_and_classes_agree(kind):
+    model = fitted(kind)
+    found = model.predict_mass(NEW)
+    assert isinstance(found, MassFunctions)
+    assert list(found.frame) == model.classes_.tolist() == sorted(set(y))
+    assert found.focal_sets == model.focal_sets_
+    probabilities = model.predict_proba(NEW)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(NEW), model.classes_[probabilities.argmax(axis=1)])
+    assert model.score(X, y) > 0.85
+    np.testing.assert_array_equal(model.decide(NEW, reject=1.0), model.decide(NEW))
+
+
+def test_history_and_objective_agree(kind):
+    model = fitted(kind)
+    if hasattr(model, "history_"):
+        assert model.objective_ == model.history_[-1]
+        assert model.n_iter_ == len(model.history_) >= 1
+        assert (np.diff(model.history_) <= 0).all()
+        assert isinstance(model.converged_, bool)
+
+
+def test_labels_that_are_certain_are_labels(kind):
+    certain = np.eye(3)[np.unique(y, return_inverse=True)[1]]
+    labels = MassFunctions(certain, FocalSets.simple(3, empty=False, omega=False), frame=sorted(set(y)))
+    np.testing.assert_array_equal(masses(make(kind).fit(X, labels)), masses(fitted(kind)))
+
+
+def test_the_index_of_a_table_is_kept(kind):
+    table = pd.DataFrame(X, columns=list("abc"), index=[f"flower {i}" for i in range(len(X))])
+    model = make(kind).fit(table, y)
+    assert list(model.predict_mass(table[:4]).index) == list(table.index[:4])
+    assert masses(model, table).tobytes() == masses(fitted(kind), X).tobytes()
+
+
+def test_single_precision_is_enough(kind):
+    model = make(kind).fit(X.astype(np.float32), y)
+    assert np.mean(model.predict(X.astype(np.float32)) == fitted(kind).predict(X)) > 0.95
+
+
+# ---- seeds, threads, order ------------------------------------------------------------------------------------------
+
+
+def test_the_same_bits_in_any_number_of_threads(kind):
+    if "n_jobs" not in parameters_of(kind):
+        return
+    for n_jobs in (1, 2, -1, None):
+        assert masses(make(kind, n_jobs=n_jobs).fit(X, y)).tobytes() == masses(fitted(kind)).tobytes()
+    with parallel_config(n_jobs=2):
+        assert masses(make(kind, n_jobs=None).fit(X, y)).tobytes() == masses(fitted(kind)).tobytes()
+
+
+def test_permuting_new_objects_permutes_the_answers(kind):
+    order = np.random.default_rng(0).permutation(len(NEW))
+    np.testing.assert_allclose(masses(fitted(kind), NEW[order]), masses(fitted(kind))[order], atol=1e-12)
+
+
+# ---- scikit-learn's manners -----------------------------------------------------------------------------------------
+
+
+def test_nothing_is_predicted_before_a_fit(kind):
+    for method in ("predict", "predict_mass", "predict_proba", "decide"):
+        with pytest.raises(NotFittedError):
+            getattr(make(kind), method)(X)
+
+
+def test_clone_and_parameters(kind):
+    copied = clone(fitted(kind))
+    assert copied.get_params(deep=False) == make(kind).get_params(deep=False)
+    assert set(vars(copied)) == set(parameters_of(kind))
+    marker = object()
+    for name in parameters_of(kind):  # the constructor stores what it is given, and nothing else
+        assert getattr(kind(**{name: marker}), name) is marker
+
+
+def test_pickle(kind):
+    assert masses(pickle.loads(pickle.dumps(fitted(kind)))).tobytes() == masses(fitted(kind)).tobytes()
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(kind):
+    model = make(kind).fit(X, y)
+    before, known = dict(vars(model)), masses(model)
+    one_class = np.full(len(y), "a")
+    for wrong in ((np.full_like(X, np.nan), y), (X[:, :2], y[:-1]), (X[:, :2], one_class), ("no", y)):
+        with pytest.raises((ValueError, TypeError)):
+            model.fit(*wrong)
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[name] is before[name] for name in before)
+    assert masses(model).tobytes() == known.tobytes()
+    fresh = make(kind)
+    with pytest.raises(ValueError, match="NaN"):
+        fresh.fit(np.full_like(X, np.nan), y)
+    assert set(vars(fresh)) == set(parameters_of(kind))
+
+
+def test_the_data_are_neither_changed_nor_kept(kind):
+    mine, labels = X.copy(), y.copy()
+    mine.flags.writeable = labels.flags.writeable = False
+    model = make(kind).fit(mine, labels)
+    known = masses(model)
+    np.testing.assert_array_equal(mine, X)
+    mine.flags.writeable = labels.flags.writeable = True
+    mine[:], labels[:] = mine[::-1].copy(), labels[::-1].copy()
+    assert masses(model).tobytes() == known.tobytes()
+
+
+# ---- clear errors ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("objects", "labels", "words"),
+    [
+        (np.where(np.arange(X.size).reshape(X.shape) == 5, np.nan, X), y, "NaN"),
+        (np.where(np.arange(X.size).reshape(X.shape) == 5, np.inf, X), y, "infinity"),
+        (X.astype(str).astype(object) + "x", y, "could not convert"),
+        (X[:, 0], y, "2D array"),
+        (X[:0], y[:0], "sample"),
+        (X, y[:-1], "inconsistent numbers of samples"),
+        (X, None, "requires y"),
+        (X, np.full(len(y), "a"), "class"),
+        (X, np.linspace(0, 1, len(y)), "continuous|classes"),
+        (X, np.where(np.arange(len(y)) == 3, np.nan, 1.0), "NaN"),
+    ],
+    ids=["NaN", "infinity", "text", "1-d", "empty", "lengths", "no labels", "one class", "numbers", "NaN label"],
+)
+def test_bad_data_are_refused_with_words(kind, objects, labels, words):
+    with pytest.raises(ValueError, match=words):
+        make(kind).fit(objects, labels)
+
+
+def test_new_objects_of_another_width_are_refused(kind):
+    with pytest.raises(ValueError, match="X has 2 features, but .* is expecting 3"):
+        fitted(kind).predict_mass(X[:, :2])
+
+
+# ---- parameters and words -------------------------------------------------------------------------------------------
+
+
+def test_parameters_have_one_order_and_one_default(kind):
+    parameters = parameters_of(kind)
+    own = [name for name in parameters if name not in FIRST + LAST]
+    wanted = [name for name in FIRST if name in parameters] + own + [name for name in LAST if name in parameters]
+    assert list(parameters) == wanted
+    for position, (name, parameter) in enumerate(parameters.items()):
+        assert parameter.kind is (parameter.KEYWORD_ONLY if position else parameter.POSITIONAL_OR_KEYWORD), name
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    assert defaults.get("n_jobs", -1) == -1
+    assert defaults.get("random_state") is None
+    assert defaults.get("metric", "euclidean") == "euclidean"
+    assert defaults.get("focal_sets", "auto") == "auto"
+
+
+def test_every_parameter_has_a_rule_that_refuses_nonsense(kind):
+    assert set(parameters_of(kind)) == set(kind._rules)
+    for name in parameters_of(kind):
+        with pytest.raises(ValueError, match=f"^{name} must be .*, got <object"):
+            make(kind, **{name: object()}).fit(X, y)
+
+
+def test_the_docstring_says_what_there_is(kind):
+    parameters, attributes = section(kind.__doc__, "Parameters"), section(kind.__doc__, "Attributes")
+    assert list(parameters) == list(parameters_of(kind))
+    found = {name for name in vars(fitted(kind)) if name.endswith("_") and not name.startswith("_")}
+    assert found - set(attributes) <= {"n_features_in_"}
+    threads = "Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise."
+    assert parameters.get("n_jobs", ("int or None, default=-1", threads)) == ("int or None, default=-1", threads)
+    words = "The same seed gives the same result bit for bit, whatever ``n_jobs``."
+    wanted = "int, RandomState, Generator or None", words
+    assert parameters.get("random_state", wanted) == wanted

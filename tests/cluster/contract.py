@@ -1,0 +1,132 @@
+"""Who is asked by the contract of the clusterers: every public one, with data that it can read and quick settings."""
+
+import inspect
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import ClusterMixin
+from sklearn.datasets import make_blobs
+
+from evidentia import cluster
+
+__all__ = ["EXCEPTIONS", "OTHER_DEFAULTS", "SUBJECTS", "Subject", "answer", "prediction"]
+
+POINTS = make_blobs(60, centers=[[0, 0], [6, 0], [0, 7]], cluster_std=1.2, random_state=0)[0]
+MANY = make_blobs(4200, centers=[[0, 0], [6, 0], [0, 7]], cluster_std=1.2, random_state=0)[0]
+IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((4, 5))) + np.random.default_rng(0).normal(0, 0.5, (8, 10))
+LARGE_IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((35, 35))) + np.random.default_rng(0).normal(0, 0.5, (70, 70))
+
+
+def categories(X):
+    """Three attributes with four categories each."""
+    return np.digitize(np.column_stack([X, X.sum(axis=1)]), [-1.0, 1.5, 4.0])
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "BootClus": {"n_bootstraps": 20, "mixture": "EII"},
+    "NNEVCLUS": {"network": 5, "max_iter": 4, "tol": 0.0},
+}
+DATA = {
+    "CatECM": (categories(POINTS), categories(MANY)),
+    "SECM": (IMAGE, LARGE_IMAGE),
+    "NNEVCLUS": (POINTS, MANY[:300]),  # a step of the network takes long, and does not go by blocks of rows
+}
+
+# What a clusterer cannot do, by its name and the name of the test, with the reason. Each must still fail.
+PERMUTED = "test_permuting_the_objects_permutes_the_result"
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("BootClus", PERMUTED): "bootstrap samples are drawn by the rows",
+    ("EKNNClus", PERMUTED): "objects are visited in an order that is drawn for the rows",
+    ("SECM", PERMUTED): "pixels that are moved have other neighbours",
+}
+
+# Defaults that differ from those of the other clusterers, with the reason.
+OTHER_DEFAULTS: dict[tuple[str, str], Any] = {
+    ("BeliefPeaks", "n_clusters"): None,  # it finds the number
+    ("BPEC", "n_clusters"): None,  # likewise
+    ("BootClus", "n_neighbor_clusters"): 2,  # as in the paper
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A clusterer with objects for it to cluster.
+
+    Attributes
+    ----------
+    estimator : class
+    data, many : objects as `fit` takes them, a few, and enough for several blocks of rows
+    settings : parameters that make it quick
+    """
+
+    estimator: type
+    data: np.ndarray = field(default_factory=lambda: POINTS.copy())
+    many: np.ndarray = field(default_factory=lambda: MANY.copy())
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.estimator.__name__
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Those of the constructor, in their order."""
+        return dict(inspect.signature(self.estimator).parameters)
+
+    def fit_takes(self, name: str) -> bool:
+        return name in inspect.signature(self.estimator.fit).parameters
+
+    @property
+    def takes_tables(self) -> bool:
+        """Whether objects are rows with a name each, rather than pixels."""
+        return self.data.ndim == 2 and str(self) != "SECM"
+
+    @property
+    def too_few(self) -> np.ndarray:
+        """A single object."""
+        return self.data[:1] if self.takes_tables else self.data[:1, :1]
+
+    def make(self, **changes: Any) -> Any:
+        """An unfitted clusterer, quick and with a seed."""
+        quick = {"n_clusters": 3, "n_init": 2, "random_state": 0}
+        chosen = {name: value for name, value in quick.items() if name in self.parameters}
+        return self.estimator(**{**chosen, **self.settings, **changes})
+
+    def exact(self) -> Any:
+        """The same, that goes on until nothing moves."""
+        return self.make(tol=1e-10) if "tol" in self.parameters and "tol" not in self.settings else self.make()
+
+    @cache  # noqa: B019
+    def fitted(self) -> Any:
+        """A fitted clusterer, which tests look at and leave as it is."""
+        return self.make().fit(self.data)
+
+    def table(self) -> pd.DataFrame:
+        """The objects with names."""
+        names = [f"attribute {k}" for k in range(self.data.shape[1])]
+        return pd.DataFrame(self.data, columns=names, index=[f"object {i}" for i in range(len(self.data))])
+
+
+def answer(model: Any) -> np.ndarray:
+    """What a fitted clusterer says of its objects: masses, or clusters where it has no more to say."""
+    return model.credal_partition_.masses if hasattr(model, "credal_partition_") else model.labels_
+
+
+def prediction(model: Any, X: Any) -> np.ndarray:
+    """The same of new objects."""
+    return model.predict_mass(X).masses if hasattr(model, "predict_mass") else model.predict(X)
+
+
+def _subjects() -> list[Subject]:
+    found = []
+    for name in cluster.__all__:
+        estimator = getattr(cluster, name)
+        if inspect.isclass(estimator) and issubclass(estimator, ClusterMixin):
+            few, many = DATA.get(name, (POINTS, MANY))
+            found.append(Subject(estimator, few, many, SETTINGS.get(name, {})))
+    return found
+
+
+SUBJECTS = _subjects()

@@ -1,0 +1,192 @@
+"""Masses of new objects, and of those of the fit again; sampled pairs in sparse matrices."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
+
+from evidentia import CredalPartition
+from evidentia.cluster import EVCLUS
+from evidentia.cluster.evclus import _fitted_pairs
+from evidentia.dissimilarity.sampling import random_pairs
+from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
+
+# ---- new objects ----------------------------------------------------------------------------------------------------
+
+
+def largest_distance(a, b):
+    return float(np.abs(a - b).max())
+
+
+@sampled
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "manhattan", "cosine", "correlation", "seuclidean", "mahalanobis", largest_distance]
+)
+def test_objects_of_the_fit_keep_their_masses(sampling, metric, dtype):
+    """Their dissimilarity to themselves may be a rounding error (cosine); iris has three equal objects."""
+    X = iris()[0][::2].astype(dtype)
+    X[3] = X[70]
+    model = evclus(3, sampling, metric=metric, n_landmarks=30).fit(X)
+    np.testing.assert_array_equal(model.predict_mass(X).masses, masses_of(model))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@sampled
+def test_objects_of_the_fit_keep_their_masses_precomputed(sampling):
+    D = pairwise_distances(iris()[0][::2])
+    D[3], D[:, 3] = D[70], D[:, 70]
+    D[3, [3, 70]] = D[[3, 70], 3] = 0
+    model = evclus(3, sampling, metric="precomputed", n_landmarks=30).fit(D)
+    np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
+    np.testing.assert_array_equal(model.predict_mass(D[:, model.landmark_indices_]).masses, masses_of(model))
+    assert model.predict_mass(D.astype(np.float32)).masses.dtype == np.float32
+    # a diagonal of rounding errors, as cosine distances have it
+    noisy = D + np.diag(np.full(75, 1e-12))
+    np.testing.assert_array_equal(masses_of(clone(model).fit(noisy)), masses_of(model))
+    np.testing.assert_array_equal(model.predict_mass(noisy).masses, masses_of(model))
+
+
+def test_zero_does_not_make_objects_the_same_without_metric_axioms():
+    X, _ = blobs(60, cluster_std=2.0)
+    D = pairwise_distances(X)
+    i, j = np.unravel_index(np.argmax(D), D.shape)
+    D[i, j] = D[j, i] = 0
+    model = evclus(3, metric="precomputed").fit(D)
+    np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
+    assert model.stress_ == pytest.approx(model.objective_, rel=1e-6)
+
+
+@sampled
+def test_objects_of_the_fit_keep_their_masses_gower(sampling):
+    X, y = iris()
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(X[::2], columns=list("abcd"), index=np.arange(0, 150, 2))
+    table["kind"] = np.where(rng.random(75) < 0.8, y[::2], rng.integers(0, 3, 75)).astype(str)
+    table.loc[rng.random(75) < 0.2, "a"] = np.nan
+    table.loc[rng.random(75) < 0.2, "kind"] = None
+    model = evclus(3, sampling, metric="gower", n_landmarks=30).fit(table)
+    assert model.n_features_in_ == 5
+    assert adjusted_rand_score(y[::2], model.labels_) > 0.7
+    np.testing.assert_array_equal(model.predict_mass(table).masses, masses_of(model))
+    assert model.predict_mass(table.iloc[[4]]).index.tolist() == [8]
+
+
+@sampled
+def test_new_objects_of_the_same_clusters(sampling):
+    X, y = blobs(400, centers=[[0, 0], [5, 0], [0, 5]])
+    train, test = np.arange(400) % 2 == 0, np.arange(400) % 2 == 1
+    model = evclus(3, sampling, n_landmarks=100).fit(X[train])
+    predicted = model.predict(X[test])
+    joined = np.concatenate([model.labels_, predicted])
+    assert adjusted_rand_score(np.concatenate([y[train], y[test]]), joined) > 0.94
+    partition = model.predict_mass(X[test])
+    assert isinstance(partition, CredalPartition)
+    np.testing.assert_allclose(partition.masses.sum(axis=1), 1, atol=1e-9)
+    alone = np.vstack([model.predict_mass(X[[i]]).masses for i in np.flatnonzero(test)[:20]])
+    np.testing.assert_allclose(alone, partition.masses[:20], atol=1e-9)
+    D = pairwise_distances(X)
+    given = evclus(3, sampling, metric="precomputed", n_landmarks=100, d0=model.d0_).fit(D[np.ix_(train, train)])
+    assert adjusted_rand_score(given.predict(D[np.ix_(test, train)]), predicted) > 0.95
+
+
+def test_new_objects_are_compared_with_a_sample_when_there_are_many(monkeypatch):
+    monkeypatch.setattr(_fitted_pairs, "MOST_REFERENCES", 80)
+    X, y = blobs(200)
+    model = evclus(3, "random").fit(X)
+    assert len(model.landmark_indices_) == 80
+    np.testing.assert_array_equal(
+        model.predict_mass(X[model.landmark_indices_]).masses, masses_of(model)[model.landmark_indices_]
+    )
+    assert adjusted_rand_score(y, model.predict(X)) == 1
+    D = pairwise_distances(X)
+    given = evclus(3, "random", metric="precomputed").fit(D)
+    np.testing.assert_array_equal(given.predict(D), given.predict(D[:, given.landmark_indices_]))
+
+
+# ---- sampled pairs in a sparse matrix -------------------------------------------------------------------------------
+
+
+def sparse_pairs(X, k=40, triangles="both", diagonal=False, seed=0):
+    n = len(X)
+    pairs, _ = random_pairs(n, k, np.random.default_rng(seed))
+    d = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
+    i, j = pairs.T
+    if triangles == "both":
+        i, j, d = np.concatenate([i, j]), np.concatenate([j, i]), np.tile(d, 2)
+    if diagonal:
+        i, j, d = (np.concatenate([a, b]) for a, b in ((i, np.arange(n)), (j, np.arange(n)), (d, np.zeros(n))))
+    return sparse.coo_matrix((d, (i, j)), shape=(n, n))
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.lil_matrix])
+def test_sparse_matrices_in_one_or_both_triangles(form):
+    X, y = blobs()
+    one = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="upper")))
+    both = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="both")))
+    auto = EVCLUS(3, metric="precomputed", random_state=0, n_init=2).fit(form(sparse_pairs(X, triangles="both")))
+    assert auto.sampling_ == "random"
+    np.testing.assert_allclose(masses_of(one), masses_of(both), atol=1e-5)
+    np.testing.assert_array_equal(masses_of(both), masses_of(auto))
+    assert adjusted_rand_score(y, both.labels_) == 1
+    assert both.stress_ == pytest.approx(both.objective_, rel=1e-9)
+
+
+def test_new_objects_in_sparse_matrices():
+    X, y = blobs()
+    D = sparse_pairs(X, diagonal=True).tocsr()
+    model = evclus(3, "random", metric="precomputed").fit(D)
+    np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
+    bare = sparse_pairs(X).tocsr()  # each row then is one more update
+    np.testing.assert_allclose(model.predict_mass(bare).masses, masses_of(model), atol=2e-3)
+    new, truth = X[::3] + 0.05, y[::3]
+    every = pairwise_distances(new, X)
+    assert adjusted_rand_score(truth, model.predict(every)) == 1
+    some = sparse.csr_matrix(np.where(np.random.default_rng(0).random(every.shape) < 0.3, every, 0))
+    assert adjusted_rand_score(truth, model.predict(some)) == 1
+    dense = evclus(3, "landmarks", metric="precomputed").fit(pairwise_distances(X))
+    assert adjusted_rand_score(truth, dense.predict(some)) == 1  # entries for others than the landmarks are left aside
+
+
+def test_stored_zeros_are_dissimilarities():
+    X, _ = blobs(40)
+    D = sparse_pairs(X, k=39).tocsr()
+    apart = evclus(3, "random", metric="precomputed").fit(D)
+    i, j = np.unravel_index(np.argmax(D.toarray()), D.shape)
+    D[i, j] = D[j, i] = 0
+    assert D.nnz == 40 * 39
+    together = evclus(3, "random", metric="precomputed", d0=apart.d0_).fit(D)
+    before, after = (
+        masses_of(model)[i] @ model.focal_sets_.conflict @ masses_of(model)[j] for model in (apart, together)
+    )
+    assert after < before
+
+
+# ---- with torch -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_projections_by_torch_are_the_same(dtype, weighted):
+    """A device that torch would use, if only the processor: "cpu" alone means without torch."""
+    pytest.importorskip("torch")
+    X = blobs(400, cluster_std=2.0)[0].astype(dtype)
+    weights = np.random.default_rng(0).integers(0, 4, 400) if weighted else None
+    plain, torch = (evclus(3, "landmarks", device=name).fit(X, sample_weight=weights) for name in ("cpu", "cpu:0"))
+    assert masses_of(torch).dtype == dtype
+    tolerance = 1e-6 if dtype == np.float64 else 5e-3
+    np.testing.assert_allclose(masses_of(torch), masses_of(plain), atol=tolerance)
+    np.testing.assert_allclose(torch.predict_mass(X + 0.1).masses, plain.predict_mass(X + 0.1).masses, atol=tolerance)
+    np.testing.assert_array_equal(torch.predict_mass(X).masses, masses_of(torch))
+
+
+def test_devices_are_looked_for_at_once():
+    pytest.importorskip("torch")
+    X, _ = blobs(30)
+    for device in ("nonsense", "cuda:7"):
+        with pytest.raises(ValueError, match=f"device='{device}' is not available"):
+            EVCLUS(2, device=device).fit(X)
+    with pytest.raises(ValueError, match="works with metric='euclidean' only"):
+        EVCLUS(2, device="cpu:0", metric="manhattan").fit(X)

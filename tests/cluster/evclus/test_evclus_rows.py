@@ -1,0 +1,151 @@
+"""Neither the order of the rows nor their repetition makes a difference to EVCLUS, whatever is drawn at random."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import pairwise_distances
+
+from evidentia.cluster import EVCLUS
+from evidentia.cluster._search import Sample
+from evidentia.cluster._starts import order_along_line
+from evidentia.cluster.evclus._distinct import distinct_objects
+from evidentia.constraints import Constraints
+from evidentia.dissimilarity.sources import AttributeSource
+from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
+
+X, Y = blobs(cluster_std=1.8)
+SHUFFLED = np.random.default_rng(1).permutation(len(X))
+WEIGHTS = np.random.default_rng(0).integers(0, 4, len(X))
+REPEATED = np.random.default_rng(2).permutation(np.repeat(np.arange(len(X)), WEIGHTS))
+
+
+def table(data):
+    """Numbers with gaps, and categories."""
+    town = pd.Series(np.array(["Lille", "Arras", "Lens", None], dtype=object)[np.arange(len(data)) * 7 % 4])
+    frame = pd.DataFrame({"a": data[:, 0], "b": data[:, 1], "town": town})
+    frame.loc[::9, "a"] = np.nan
+    return frame
+
+
+def assert_same(one, other, rows):
+    """The same fit, but for the rows."""
+    assert other.d0_ == pytest.approx(one.d0_, rel=1e-12)
+    assert other.objective_ == pytest.approx(one.objective_, rel=1e-9)
+    assert other.n_iter_ == one.n_iter_
+    np.testing.assert_allclose(masses_of(other), masses_of(one)[rows], atol=1e-7)
+    np.testing.assert_array_equal(other.labels_, one.labels_[rows])
+
+
+# ---- order ----------------------------------------------------------------------------------------------------------
+
+
+@sampled
+@pytest.mark.parametrize("start", ["medoids", "random", "given"])
+def test_permuting_the_rows_permutes_the_result(sampling, start):
+    given = np.random.default_rng(3).dirichlet(np.ones(8), len(X))
+    one = evclus(3, sampling, init=given if start == "given" else start).fit(X)
+    two = evclus(3, sampling, init=given[SHUFFLED] if start == "given" else start).fit(X[SHUFFLED])
+    assert_same(one, two, SHUFFLED)
+    assert two.stress_ == pytest.approx(one.stress_, rel=1e-9)
+    np.testing.assert_array_equal(np.sort(SHUFFLED[two.landmark_indices_]), one.landmark_indices_)
+
+
+@sampled
+@pytest.mark.parametrize("metric", ["manhattan", "precomputed", "gower"])
+def test_in_any_metric(sampling, metric):
+    data = {"manhattan": X, "precomputed": pairwise_distances(X), "gower": table(X)}[metric]
+    if metric == "gower":
+        shuffled = data.iloc[SHUFFLED]
+    else:
+        shuffled = data[np.ix_(SHUFFLED, SHUFFLED)] if metric == "precomputed" else data[SHUFFLED]
+    assert_same(*(evclus(3, sampling, metric=metric).fit(each) for each in (data, shuffled)), SHUFFLED)
+
+
+@sampled
+def test_with_weights(sampling):
+    one = evclus(3, sampling).fit(X, sample_weight=WEIGHTS)
+    two = evclus(3, sampling).fit(X[SHUFFLED], sample_weight=WEIGHTS[SHUFFLED])
+    assert_same(one, two, SHUFFLED)
+    assert two.stress_ == pytest.approx(one.stress_, rel=1e-9)
+
+
+@sampled
+def test_with_constraints(sampling):
+    known = Constraints.from_labels(Y, 40, random_state=1)
+    place = np.argsort(SHUFFLED)
+    moved = Constraints(must_link=place[known.must_link], cannot_link=place[known.cannot_link])
+    one = evclus(3, sampling).fit(X, constraints=known)
+    assert_same(one, evclus(3, sampling).fit(X[SHUFFLED], constraints=moved), SHUFFLED)
+
+
+def test_estimates_of_many_pairs():
+    many, _ = blobs(1500, cluster_std=1.8)
+    shuffled = np.random.default_rng(1).permutation(1500)
+    one, two = (EVCLUS(3, n_landmarks=80, n_init=1, random_state=0).fit(each) for each in (many, many[shuffled]))
+    assert_same(one, two, shuffled)
+    assert two.stress_ == pytest.approx(one.stress_, rel=1e-9)
+
+
+# ---- repetition -----------------------------------------------------------------------------------------------------
+
+
+@sampled
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "gower"])
+def test_weights_are_repetitions(sampling, metric):
+    """Without rows of weight zero where these, too, say how wide the columns of a table are."""
+    kept = np.flatnonzero(WEIGHTS) if metric == "gower" else np.arange(len(X))
+    data, weights = X[kept], WEIGHTS[kept]
+    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(len(data)), weights))
+    data = table(data) if metric == "gower" else data
+    repeated = data.iloc[rows] if metric == "gower" else data[rows]
+    weighted = evclus(3, sampling, metric=metric).fit(data, sample_weight=weights)
+    plain = evclus(3, sampling, metric=metric).fit(repeated)
+    assert_same(weighted, plain, rows)
+    np.testing.assert_allclose(plain.predict_mass(data).masses, weighted.predict_mass(data).masses, atol=1e-7)
+    first = [np.flatnonzero(position == rows)[0] for position in weighted.landmark_indices_]
+    np.testing.assert_array_equal(plain.landmark_indices_, np.sort(first))
+
+
+@sampled
+def test_repeating_all_rows_changes_nothing(sampling):
+    once, thrice = evclus(3, sampling).fit(X), evclus(3, sampling).fit(np.tile(X, (3, 1)))
+    assert_same(once, thrice, np.tile(np.arange(len(X)), 3))
+    assert thrice.objective_ == once.objective_
+
+
+def test_pairs_of_equal_rows_count_in_the_stress():
+    model = evclus(3).fit(X[REPEATED])
+    masses, delta = masses_of(model), 1 - np.exp(np.log(0.05) * (pairwise_distances(X[REPEATED]) / model.d0_) ** 2)
+    gap = masses @ model.focal_sets_.conflict @ masses.T - delta
+    pair = np.triu_indices(len(REPEATED), 1)
+    assert model.stress_ == pytest.approx(np.sum(gap[pair] ** 2) / np.sum(delta[pair] ** 2), rel=1e-9)
+    differ = REPEATED[pair[0]] != REPEATED[pair[1]]
+    squares = [np.sum(each[pair][differ] ** 2) for each in (gap, delta)]
+    assert model.objective_ == pytest.approx(squares[0] / squares[1], rel=1e-9)
+
+
+# ---- the order itself -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_order_where_the_line_does_not_tell_objects_apart(dtype):
+    rng = np.random.default_rng(0)
+    data = np.vstack([rng.integers(0, 3, (300, 2)), np.full((20, 2), 1e300 if dtype == np.float64 else 1e30)])
+    data[-10:, 0] += data[-10:, 0] / 4
+    data = data.astype(dtype)
+    shuffled = rng.permutation(len(data))
+    np.testing.assert_array_equal(data[order_along_line(data)], data[shuffled][order_along_line(data[shuffled])])
+
+
+def test_distinct_objects():
+    data = np.array([[1.0, 2.0], [0.0, -0.0], [1.0, 2.0], [-0.0, 0.0], [5.0, 5.0], [1.0, 2.0]])
+    weights = np.array([0.0, 1.0, 2.0, 1.0, 2.0, 1.0]) * 2.0**1020
+    found = distinct_objects(Sample(AttributeSource(data), weights), merge=True)
+    assert sorted(found.positions) == [1, 2, 4]
+    assert found.first.tolist() == [0, 1, 2, 1, 4, 2]
+    np.testing.assert_allclose(found.weights[[1, 2, 4]], [2 / 3, 1, 2 / 3])
+    assert sorted(found.rows) == [1, 2, 3, 4, 5]
+    apart = distinct_objects(Sample(AttributeSource(data)), merge=False)
+    assert sorted(apart.positions) == list(range(6))
+    assert apart.weights is None
+    np.testing.assert_array_equal(apart.order, apart.positions)

@@ -1,0 +1,106 @@
+"""A training that was killed goes on to the same result; a checkpoint that belongs to something else is refused."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+torch = pytest.importorskip("torch")
+
+from evidentia.cluster import NNEVCLUS, Training  # noqa: E402
+from evidentia.cluster.evclus.network import _checkpoint  # noqa: E402
+
+X = make_blobs(90, 2, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
+
+
+def quick(**keywords):
+    return NNEVCLUS(3, **{"max_iter": 60, "random_state": 0, **keywords})
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adaptive-steps", "mini-batch"])
+def test_a_killed_fit_goes_on_to_the_same_result(solver, tmp_path, monkeypatch):
+    training = Training(solver, batch_size=32)
+    settings = {"training": training, "n_init": 2, "init": "random", "tol": 0.0, "n_partners": 20}
+    whole = quick(**settings).fit(X)
+    path = tmp_path / "fit.checkpoint"
+    write = _checkpoint.Checkpoint.save
+    for stop_after in (1, 4, 9):
+        path.unlink(missing_ok=True)
+        count = 0
+
+        def save_then_die(self, state, stop_after=stop_after):
+            nonlocal count
+            write(self, state)
+            count += 1
+            if count == stop_after:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(_checkpoint.Checkpoint, "save", save_then_die)
+        with pytest.raises(KeyboardInterrupt):
+            quick(checkpoint=path, **settings).fit(X)
+        monkeypatch.setattr(_checkpoint.Checkpoint, "save", write)
+        resumed = quick(checkpoint=path, **settings).fit(X)
+        np.testing.assert_array_equal(resumed.credal_partition_.masses, whole.credal_partition_.masses)
+        np.testing.assert_array_equal(resumed.history_, whole.history_)
+
+
+def test_a_finished_fit_is_not_trained_again(tmp_path, monkeypatch):
+    path = tmp_path / "fit.checkpoint"
+    first = quick(checkpoint=path, n_init=2).fit(X)
+    monkeypatch.setattr(_checkpoint.Checkpoint, "save", lambda self, state: pytest.fail("trained again"))
+    again = quick(checkpoint=path, n_init=2).fit(X)
+    np.testing.assert_array_equal(again.credal_partition_.masses, first.credal_partition_.masses)
+
+
+def test_other_parameters_and_other_data_are_refused(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    quick(checkpoint=path, init="random").fit(X)
+    other = X.copy()
+    other[57, 1] = np.nextafter(other[57, 1], 1)  # one bit of one value
+    for change, data in (
+        ({"regularization": 0.5}, X),
+        ({"random_state": 1}, X),
+        ({"d0": 3.0}, X),
+        ({"d0_quantile": 0.9}, X),
+        ({"init": "evclus"}, X),
+        ({"network": 7}, X),
+        ({"training": Training(patience=3)}, X),
+        ({}, X + 1),
+        ({}, other),
+    ):
+        with pytest.raises(ValueError, match="belongs to another model"):
+            quick(checkpoint=path, **{"init": "random", **change}).fit(data)
+
+
+def test_all_of_large_data_counts():
+    """Once only every hundred-thousandth part of it did."""
+    values = np.zeros((300_000, 2))
+    marks = {_checkpoint.fingerprint({}, [values])}
+    for place in (1, 150_001, 299_999):
+        changed = values.copy()
+        changed[place, 1] = 1e-300
+        marks |= {_checkpoint.fingerprint({}, [changed]), _checkpoint.fingerprint({}, [changed.T])}
+    assert len(marks) == 7
+
+
+def test_the_weights_of_a_given_network_count(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    modules = [torch.nn.Linear(2, 8) for _ in range(2)]
+    quick(checkpoint=path, network=modules[0], init="random").fit(X)
+    quick(checkpoint=path, network=modules[0], init="random").fit(X)
+    with pytest.raises(ValueError, match="belongs to another model"):
+        quick(checkpoint=path, network=modules[1], init="random").fit(X)
+
+
+def test_broken_files_are_refused(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    quick(checkpoint=path, init="random").fit(X)
+    data = path.read_bytes()
+    for broken in (data[:-10], data[:20], data[:200], b"something else entirely", b""):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match="checkpoint"):
+            quick(checkpoint=path, init="random").fit(X)
+    flipped = bytearray(data)
+    flipped[-50] ^= 1
+    path.write_bytes(bytes(flipped))
+    with pytest.raises(ValueError, match="damaged"):
+        quick(checkpoint=path, init="random").fit(X)

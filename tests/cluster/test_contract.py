@@ -1,0 +1,338 @@
+"""What every clusterer must be able to do: found by itself, asked of each; an exception is named with its reason."""
+
+import inspect
+import pickle
+import re
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from evidentia.cluster import ECM
+from evidentia.constraints import Constraints
+from tests.cluster.contract import EXCEPTIONS, OTHER_DEFAULTS, SUBJECTS, answer, prediction
+from tests.docstrings import section
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def pytest_generate_tests(metafunc):
+    """Every test is asked of every clusterer."""
+    cases = []
+    for subject in SUBJECTS:
+        reason = EXCEPTIONS.get((str(subject), metafunc.function.__name__))
+        marks = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
+        cases.append(pytest.param(subject, marks=marks, id=str(subject)))
+    metafunc.parametrize("subject", cases)
+
+
+def same_bits(a, b):
+    """Whether two fits are the same to the last bit."""
+    assert answer(a).tobytes() == answer(b).tobytes()
+    assert getattr(a, "objective_", 0) == getattr(b, "objective_", 0)
+    np.testing.assert_array_equal(getattr(a, "history_", 0), getattr(b, "history_", 0))
+
+
+# ---- results --------------------------------------------------------------------------------------------------------
+
+
+def test_fit_gives_a_partition_of_its_objects(subject):
+    model = subject.fitted()
+    assert subject.make().fit_predict(subject.data).shape == model.labels_.shape
+    assert model.n_clusters_ == len(np.unique(model.labels_)) or subject.parameters["n_clusters"].default is not None
+    if hasattr(model, "credal_partition_"):
+        partition = model.credal_partition_
+        assert len(partition) == model.labels_.size
+        assert partition.n_clusters == model.n_clusters_ == model.focal_sets_.n_clusters
+        np.testing.assert_array_equal(model.labels_.ravel(), partition.labels)
+        np.testing.assert_allclose(partition.masses.sum(axis=1), 1)
+        assert partition.masses.min() >= 0
+        assert partition.metadata["method"] == str(subject)
+
+
+def test_predict_agrees_with_fit(subject):
+    model = subject.fitted()
+    np.testing.assert_allclose(prediction(model, subject.data), answer(model), atol=1e-7)
+    np.testing.assert_array_equal(np.ravel(model.predict(subject.data)), np.ravel(model.labels_))
+
+
+def test_history_and_objective_agree(subject):
+    model = subject.fitted()
+    if not hasattr(model, "objective_"):
+        assert not hasattr(model, "history_")
+        return
+    assert isinstance(model.history_, np.ndarray)
+    assert model.objective_ == model.history_[-1]
+    assert model.n_iter_ == len(model.history_) >= 1
+    assert isinstance(model.converged_, bool)
+    steps = np.diff(model.history_)
+    assert (steps <= 1e-9 * np.abs(model.history_[:-1])).all()  # it is minimised
+
+
+def test_an_early_end_is_told(subject):
+    if "max_iter" not in subject.parameters or "tol" not in subject.parameters:
+        return
+    with pytest.warns(match=f"{subject} did not converge"):
+        model = subject.make(max_iter=1, tol=0.0).fit(subject.data)
+    assert not model.converged_
+
+
+def test_float32_stays_float32(subject):
+    if subject.data.dtype != np.float64:
+        return
+    model = subject.make().fit(subject.data.astype(np.float32))
+    if hasattr(model, "credal_partition_"):
+        assert model.credal_partition_.masses.dtype == np.float32
+        assert model.predict_mass(subject.data.astype(np.float32)).masses.dtype == np.float32
+        agree = np.mean(np.ravel(model.labels_) == np.ravel(subject.fitted().labels_))
+        assert agree > 0.9
+
+
+def test_the_index_of_a_table_is_kept(subject):
+    if not subject.takes_tables:
+        return
+    table = subject.table()
+    model = subject.make().fit(table)
+    assert model.n_features_in_ == table.shape[1]
+    assert answer(model).tobytes() == answer(subject.fitted()).tobytes()
+    if hasattr(model, "credal_partition_"):
+        assert list(model.credal_partition_.index) == list(table.index)
+        assert list(model.predict_mass(table[3:8]).index) == list(table.index[3:8])
+        assert subject.fitted().credal_partition_.index is None
+
+
+# ---- seeds, threads, order, weights ---------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_bits_in_any_number_of_threads(subject):
+    few = {name: value for name, value in {"n_init": 2, "max_iter": 2}.items() if name in subject.parameters}
+    one, two = (subject.make(n_jobs=n_jobs, **few).fit(subject.many) for n_jobs in (1, 2))
+    same_bits(one, two)
+    assert prediction(one, subject.many).tobytes() == prediction(two, subject.many).tobytes()
+    for n_jobs in (1, None):
+        same_bits(subject.fitted(), subject.make(n_jobs=n_jobs).fit(subject.data))
+    with parallel_config(n_jobs=2):
+        same_bits(subject.fitted(), subject.make(n_jobs=None).fit(subject.data))
+
+
+def test_permuting_the_objects_permutes_the_result(subject):
+    order = np.random.default_rng(1).permutation(len(subject.data))
+    as_given, moved = subject.exact().fit(subject.data), subject.exact().fit(subject.data[order])
+    np.testing.assert_allclose(answer(moved), answer(as_given)[order], atol=1e-5)
+
+
+def test_weights_count_as_repetitions(subject):
+    if not subject.fit_takes("sample_weight") or not subject.takes_tables:
+        return
+    weights = np.random.default_rng(2).integers(1, 4, len(subject.data))
+    rows = np.repeat(np.arange(len(subject.data)), weights)
+    weighted = subject.exact().fit(subject.data, sample_weight=weights)
+    repeated = subject.exact().fit(subject.data[rows])
+    np.testing.assert_allclose(answer(weighted)[rows], answer(repeated), atol=1e-5)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
+
+
+def test_weight_zero_leaves_an_object_out(subject):
+    if not subject.fit_takes("sample_weight") or not subject.takes_tables:
+        return
+    kept = np.random.default_rng(3).random(len(subject.data)) < 0.7
+    some = subject.exact().fit(subject.data, sample_weight=kept.astype(float))
+    without = subject.exact().fit(subject.data[kept])
+    np.testing.assert_allclose(answer(some)[kept], answer(without), atol=1e-5)
+    np.testing.assert_allclose(answer(some)[~kept], prediction(without, subject.data[~kept]), atol=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [[1.0, 2.0], -1.0, 0.0, np.nan], ids=["two", "negative", "zero", "NaN"])
+def test_weights_that_are_none_are_refused(subject, wrong):
+    if not subject.fit_takes("sample_weight"):
+        return
+    shape = subject.data.shape if not subject.takes_tables else len(subject.data)
+    weights = np.full(shape, wrong) if np.ndim(wrong) == 0 else wrong
+    with pytest.raises(ValueError, match=r"[Ss]ample.weight|weight"):
+        subject.make().fit(subject.data, sample_weight=weights)
+
+
+# ---- scikit-learn's manners -----------------------------------------------------------------------------------------
+
+
+def test_nothing_is_predicted_before_a_fit(subject):
+    for method in ("predict", "predict_mass"):
+        if hasattr(subject.estimator, method):
+            with pytest.raises(NotFittedError):
+                getattr(subject.make(), method)(subject.data)
+
+
+def test_clone_and_parameters(subject):
+    model = subject.make()
+    given = model.get_params(deep=False)
+    assert set(given) == set(subject.parameters)
+    copied = clone(subject.fitted())
+    assert {k: repr(v) for k, v in copied.get_params(deep=False).items()} == {k: repr(v) for k, v in given.items()}
+    assert not [name for name in vars(copied) if name.endswith("_") and not name.startswith("_")]
+    marker = object()
+    for name in subject.parameters:  # the constructor stores what it is given, and nothing else
+        assert getattr(subject.estimator(**{name: marker}), name) is marker
+    assert set(vars(subject.estimator())) == set(subject.parameters)
+
+
+def test_pickle(subject):
+    model = subject.fitted()
+    again = pickle.loads(pickle.dumps(model))
+    same_bits(model, again)
+    assert prediction(again, subject.data).tobytes() == prediction(model, subject.data).tobytes()
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(subject):
+    model = subject.make().fit(subject.data)
+    before, known = dict(vars(model)), prediction(model, subject.data)
+    garbage = [np.full(subject.data.shape, np.nan), subject.too_few, np.array("garbage")]
+    for wrong in garbage:
+        with pytest.raises((ValueError, TypeError)):
+            model.fit(wrong)
+        assert vars(model).keys() == before.keys()
+        assert all(vars(model)[name] is before[name] for name in before)
+    model.set_params(n_jobs=0)
+    with pytest.raises(ValueError, match="n_jobs"):
+        model.fit(subject.data)
+    model.set_params(n_jobs=1)
+    assert prediction(model, subject.data).tobytes() == known.tobytes()
+    fresh = subject.make()
+    with pytest.raises((ValueError, TypeError)):
+        fresh.fit(garbage[0])
+    assert set(vars(fresh)) == set(subject.parameters)
+
+
+def test_the_data_are_neither_changed_nor_kept(subject):
+    mine = subject.data.copy()
+    mine.flags.writeable = False
+    model = subject.make().fit(mine)
+    known = prediction(model, mine)
+    np.testing.assert_array_equal(mine, subject.data)
+    mine.flags.writeable = True
+    mine[...] = mine[::-1].copy()
+    assert prediction(model, subject.data).tobytes() == known.tobytes()
+
+
+# ---- clear errors ---------------------------------------------------------------------------------------------------
+
+
+def damaged(X, value):
+    """The objects with one cell of another value."""
+    out = X.astype(object if isinstance(value, str) else float)
+    out[(2,) + (0,) * (X.ndim - 1)] = value
+    return out
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda s: damaged(s.data, np.nan), "NaN|missing"),
+        (lambda s: damaged(s.data, np.inf), "infinity|infinite|finite|NaN"),
+        (lambda s: damaged(s.data, "nonsense"), "could not convert|numbers|numeric|float"),
+        (lambda s: s.data.ravel(), "2D|dimension|shape|axes"),
+        (lambda s: s.data[:0], "sample|empty|object|pixel"),
+        (lambda s: s.too_few, r"n_clusters|sample|object|neighbo|different|pixel"),
+    ],
+    ids=["NaN", "infinity", "text", "one dimension", "empty", "too few"],
+)
+def test_bad_data_are_refused_with_words(subject, damage, words):
+    wrong = damage(subject)
+    if wrong.dtype == object and str(subject) == "CatECM":
+        return  # text is what it reads
+    with pytest.raises((ValueError, TypeError), match=words):
+        subject.make().fit(wrong)
+
+
+def test_new_objects_of_another_width_are_refused(subject):
+    wider = np.concatenate([subject.data, subject.data], axis=-1)
+    wider = subject.data[..., None].repeat(2, axis=-1) if not subject.takes_tables else wider
+    with pytest.raises(ValueError, match="feature|channel"):
+        prediction(subject.fitted(), wider)
+
+
+def test_constraints_about_other_objects_are_refused(subject):
+    if not subject.fit_takes("constraints"):
+        return
+    n = len(subject.data)
+    with pytest.raises(ValueError, match=f"constraints are about {n + 1} objects, but there are {n}"):
+        subject.make().fit(subject.data, constraints=Constraints([(0, 1)], n_objects=n + 1))
+    with pytest.raises(TypeError, match="constraints must be a Constraints"):
+        subject.make().fit(subject.data, constraints=[(0, 1)])
+    with pytest.raises(ValueError, match=r"below 60 .*\(0, 60\)"):
+        subject.make().fit(subject.data, constraints=Constraints([(0, n)]))
+
+
+# ---- parameters and words -------------------------------------------------------------------------------------------
+
+FIRST = ["n_clusters", "focal_sets", "metric", "symmetrize"]
+LAST = ["init", "n_init", "max_iter", "tol", "n_neighbor_clusters", "warm_start", "checkpoint", "device"]
+LAST += ["random_state", "n_jobs", "verbose"]
+DEFAULTS = {
+    "n_clusters": 2,
+    "focal_sets": "auto",
+    "metric": "euclidean",
+    "symmetrize": False,
+    "n_neighbor_clusters": 1,
+    "warm_start": False,
+    "checkpoint": None,
+    "device": "cpu",
+    "random_state": None,
+    "n_jobs": -1,
+    "verbose": 0,
+}
+# What is said of these is the same everywhere, in the words of ECM; more may follow.
+SAME_WORDS = ["n_neighbor_clusters", "random_state", "n_jobs", "verbose"]
+SAME_ATTRIBUTES = ["focal_sets_", "objective_", "n_iter_", "converged_", "n_clusters_"]
+
+
+def test_parameters_have_one_order_and_one_default(subject):
+    parameters = list(subject.parameters)
+    own = [name for name in parameters if name not in FIRST + LAST]
+    wanted = [name for name in FIRST if name in parameters] + own + [name for name in LAST if name in parameters]
+    assert parameters == wanted
+    for name, parameter in subject.parameters.items():
+        assert parameter.kind is (parameter.POSITIONAL_OR_KEYWORD if name == "n_clusters" else parameter.KEYWORD_ONLY)
+        if name in DEFAULTS:
+            assert parameter.default == OTHER_DEFAULTS.get((str(subject), name), DEFAULTS[name]), name
+    assert {"random_state", "n_jobs"} <= set(parameters)
+
+
+def test_fit_takes_its_arguments_in_one_order(subject):
+    found = [str(p) for p in inspect.signature(subject.estimator.fit).parameters.values()]
+    names = [part.split(":")[0].split("=")[0].strip() for part in found]
+    order = ["self", "X", "y", "sample_weight", "constraints", "dissimilarities"]
+    assert names == [name for name in order if name in names]
+    for name, p in inspect.signature(subject.estimator.fit).parameters.items():
+        positional = name in ("self", "X", "y", "sample_weight")
+        assert p.kind is (p.POSITIONAL_OR_KEYWORD if positional else p.KEYWORD_ONLY)
+
+
+def test_every_parameter_has_a_rule_that_refuses_nonsense(subject):
+    assert set(subject.parameters) <= set(subject.estimator._rules)
+    for name in subject.parameters:
+        with pytest.raises(ValueError, match=f"^{name} must be .*, got <object"):
+            subject.make(**{name: object()}).fit(subject.data)
+
+
+def test_the_docstring_says_what_there_is(subject):
+    """Every parameter in its order, every fitted attribute, and common things in common words."""
+    text = subject.estimator.__doc__
+    parameters, attributes = section(text, "Parameters"), section(text, "Attributes")
+    assert list(parameters) == list(subject.parameters)
+    fitted = {name for name in vars(subject.fitted()) if name.endswith("_") and not name.startswith("_")}
+    assert fitted - set(attributes) <= {"feature_names_in_"}
+    ours, reference = section(ECM.__doc__, "Parameters"), section(ECM.__doc__, "Attributes")
+    common = [(parameters, ours, name) for name in SAME_WORDS] + [
+        (attributes, reference, name) for name in SAME_ATTRIBUTES
+    ]
+    for found, wanted, name in common:
+        if name in found:
+            (kind, words), (usual_kind, usual_words) = found[name], wanted[name]
+            assert kind.split(", default")[0] == usual_kind.split(", default")[0]
+            assert words.startswith(usual_words)
+    if "history_" in attributes:
+        assert attributes["history_"][1].startswith("Objective after every ")
+    for part in ("References", "Examples"):
+        assert re.search(rf"^{part}\n-+\n", inspect.cleandoc(text), re.MULTILINE)

@@ -1,0 +1,16 @@
+"""What docstrings say, by section."""
+
+import inspect
+import re
+
+
+def section(text, name):
+    """Entries of a section of a docstring: {name: (type, words)}, several names of an entry apart."""
+    found = {}
+    part = re.search(rf"^{name}\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", inspect.cleandoc(text), re.DOTALL | re.MULTILINE)
+    for entry in re.split(r"\n(?=\S)", part.group(1).strip()) if part else []:
+        head, _, words = entry.replace("\\\n", "").partition("\n")
+        names, _, kind = head.partition(" : ")
+        for one in names.split(", "):
+            found[one] = kind, " ".join(words.split())
+    return found

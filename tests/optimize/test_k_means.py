@@ -1,0 +1,80 @@
+"""k-means: as good as scikit-learn's, weights as repetitions, and clusters without objects."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris, make_blobs
+
+from evidentia.optimize.k_means import k_means
+
+
+def inertia(X, centers, labels, weights=1.0):
+    return float((weights * ((X - centers[labels]) ** 2).sum(axis=1)).sum())
+
+
+def rng(seed=0):
+    return np.random.RandomState(seed)
+
+
+@pytest.mark.parametrize(("X", "k"), [(load_iris().data, 3), (make_blobs(700, 5, centers=12, random_state=0)[0], 12)])
+def test_as_good_as_scikit_learn(X, k):
+    ours = [inertia(X, *k_means(X, k, rng(seed))) for seed in range(20)]
+    others = [KMeans(k, n_init=1, random_state=seed).fit(X).inertia_ for seed in range(20)]
+    assert min(ours) <= min(others) * (1 + 1e-3)
+    assert np.mean(ours) <= np.mean(others) * 1.1
+
+
+def test_labels_and_centers_agree():
+    X = make_blobs(500, 3, centers=6, cluster_std=3.0, random_state=1)[0]
+    centers, labels = k_means(X, 6, rng())
+    np.testing.assert_array_equal(labels, cdist(X, centers).argmin(axis=1))
+    means = np.array([X[labels == k].mean(axis=0) for k in range(6)])
+    assert np.abs(means - centers).max() < 0.1  # but for the last moves, below the tolerance
+
+
+def test_weights_are_repetitions():
+    X = make_blobs(60, 2, centers=4, random_state=2)[0]
+    weights = np.random.default_rng(0).integers(0, 4, size=60)
+    repeated = np.repeat(X, weights, axis=0)
+    scale = np.sqrt(repeated.var(axis=0).mean() / X.var(axis=0).mean())
+    assert 0.5 < scale < 2  # so that the tolerance, a share of the variance, is about the same
+    centers, labels = k_means(X, 4, rng(3), weights)
+    again, _ = k_means(repeated, 4, rng(3))
+    np.testing.assert_allclose(centers, again, rtol=1e-12)
+    assert set(labels) <= set(range(4))
+    without = k_means(X, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0]
+    far = np.where(np.arange(60)[:, None] == 7, 1e3, X)  # an object without weight may lie anywhere
+    np.testing.assert_allclose(
+        k_means(far, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0].min(), without.min(), atol=1
+    )
+
+
+def test_seeds():
+    X = make_blobs(300, 2, centers=9, cluster_std=2.0, random_state=0)[0]
+    first, again = k_means(X, 9, rng(1)), k_means(X, 9, rng(1))
+    np.testing.assert_array_equal(first[0], again[0])
+    np.testing.assert_array_equal(first[1], again[1])
+    assert (k_means(X, 9, rng(2))[0] != first[0]).any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_cluster_stays_without_objects(seed):
+    """As many clusters as different objects: each gets one, however the start was drawn."""
+    X = np.repeat([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [9.0, 1.0]], 5, axis=0)
+    centers, labels = k_means(X, 4, rng(seed))
+    assert np.bincount(labels).tolist() == [5, 5, 5, 5]
+    assert inertia(X, centers, labels) == 0
+
+
+def test_fewer_different_objects_than_clusters():
+    centers, labels = k_means(np.repeat([[0.0], [1.0]], 3, axis=0), 4, rng())
+    assert centers.shape == (4, 1)
+    assert inertia(np.repeat([[0.0], [1.0]], 3, axis=0), centers, labels) == 0
+
+
+def test_one_cluster_and_float32():
+    X = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
+    centers, labels = k_means(X, 1, rng())
+    np.testing.assert_allclose(centers[0], X.mean(axis=0, dtype=float), rtol=1e-12)
+    assert not labels.any()
