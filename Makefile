@@ -50,10 +50,11 @@ test: $(VENV)/.installed-all kernels lint
 # Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and
 # neither is a request for more memory than there is.
 SANITIZED := build/sanitized
+KERNEL_TESTS := tests/native tests/optimize $(wildcard tests/cluster/test_kernels.py tests/cluster/*/test_kernels.py)
 test-sanitized: $(VENV)/.installed-all
 	$(BIN)/python src/evidentia/_native/build.py --sanitize $(SANITIZED)
 	EVIDENTIA_KERNELS=$(CURDIR)/$(SANITIZED)/kernels.so LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) \
-	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/native tests/optimize
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 $(BIN)/python -m pytest -q -p no:cacheprovider $(KERNEL_TESTS)
 
 test-long: $(VENV)/.installed-all
 	$(BIN)/python -m pytest -m long

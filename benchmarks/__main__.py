@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmarks.harness import Benchmark, Row, discover, skipped
 
-_PACKAGES = ("evidentia", "numpy", "scipy", "scikit-learn", "numba", "torch", "evclust", "scikit-fuzzy", "daqp")
+_PACKAGES = ("evidentia", "numpy", "scipy", "scikit-learn", "torch", "evclust", "scikit-fuzzy", "daqp")
 _WIDTH_OF_FILES = 170  # columns when the output is not a terminal
 _HEADINGS = ("benchmark", "measured", "time", "noise", "memory", "quality", "ratio", "target", "met")
 _LEGEND = (

@@ -32,7 +32,7 @@ _DELTA = 1.0  # distance to the empty set; neighbouring centres are as far apart
 _D0 = 1.0  # distance from which on two objects are surely in different clusters
 _LIMIT = 60.0  # seconds that a rival may take, with its imports
 _R_LIMIT = 30.0
-_IMPORTS = ("sklearn.metrics", "numba", "evidentia.cluster", "evidentia.constraints", "evclust.utils")
+_IMPORTS = ("sklearn.metrics", "evidentia.cluster", "evidentia.constraints", "evclust.utils")
 _DISTRIBUTIONS = {"evclust": "evclust", "sklearn": "scikit-learn", "skfuzzy": "scikit-fuzzy"}
 
 Parameters = dict[str, Any]

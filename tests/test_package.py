@@ -249,7 +249,7 @@ def fresh(code):
 
 
 def test_import_is_light():
-    heavy = ["torch", "dask", "dash", "plotly", "numba", "pandas", "matplotlib", "sklearn", "scipy", "tqdm", "rich"]
+    heavy = ["torch", "dask", "dash", "plotly", "pandas", "matplotlib", "sklearn", "scipy", "tqdm", "rich"]
     loaded = fresh(f"import sys, evidentia; print([m for m in {heavy!r} if m in sys.modules])")
     assert loaded.strip() == "[]"
 

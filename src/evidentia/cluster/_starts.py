@@ -53,7 +53,7 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
 
     Different objects at the same place are ordered by their attributes; equal ones stay in the order of the rows.
     """
-    direction = np.random.RandomState(0).normal(size=X.shape[1])
+    direction: np.ndarray = np.random.RandomState(0).normal(size=X.shape[1:])
     at = np.zeros(len(X))
     for start in range(0, len(X), 4096):
         for column, factor in zip(X[start : start + 4096].T, direction, strict=True):

@@ -73,7 +73,7 @@ class PartitionSummary:
             possible=possible,
             typical=typical,
             ambiguous=between,
-            outliers=[name(i) for i in np.flatnonzero(size[best_set] == 0)],
+            outliers=[name(int(i)) for i in np.flatnonzero(size[best_set] == 0)],
             nonspecificity=nonspecificity,
         )
 

@@ -31,7 +31,7 @@ def grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray
     """Places on and around the objects, as `numpy.meshgrid` gives them."""
     if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or resolution < 2:
         raise ValueError(f"grid_resolution must be an integer of at least 2, got {resolution!r}")
-    if not np.isscalar(margin) or not 0 <= margin < np.inf:
+    if not isinstance(margin, int | float | np.number) or not 0 <= margin < np.inf:
         raise ValueError(f"margin must be a number of at least 0, got {margin!r}")
     low, high = points.min(axis=0), points.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
