@@ -13,7 +13,8 @@ from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._search import Sample
-from evidentia.cluster.evclus._method import EvclusMethod
+from evidentia.cluster.evclus._doubt_model import DoubtModel
+from evidentia.cluster.evclus._method import EvclusMethod, scaled_to_data
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._settings import EvclusSettings, link_factor
 from evidentia.cluster.evclus.shepard import ShepardMixin
@@ -157,8 +158,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         **COMMON_RULES,
         "metric": METRIC_RULE,
         "symmetrize": rule.flag,
-        "d0": rule.choice(None) | rule.real(0, open_low=True),
-        "d0_quantile": rule.choice("auto") | rule.real(0, 1, open_low=True),
+        "d0": rule.choice("auto") | rule.real(0, open_low=True),
+        "d0_quantile": rule.choice(None) | rule.real(0, 1, open_low=True),
         "xi": rule.real(0),
         "convention": rule.choice("program", "paper"),
         "sampling": rule.choice("auto", "all", "random", "landmarks"),
@@ -168,7 +169,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         "device": rule.kind(str, words="the name of a device"),
     }
 
-    _model: EvclusModel
+    _model: EvclusModel | DoubtModel
 
     def __init__(
         self,
@@ -177,8 +178,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         focal_sets: str | FocalSets = "auto",
         metric: Metric = "euclidean",
         symmetrize: bool = False,
-        d0: float | None = None,
-        d0_quantile: float | str = "auto",
+        d0: float | str = "auto",
+        d0_quantile: float | None = None,
         xi: float = 0.5,
         convention: str = "program",
         sampling: str = "auto",
@@ -249,11 +250,12 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
         self._check_device()
         c = task.n_clusters
+        rng = generator(self.random_state)
         peaks = peaks_of_source(self.init, sample.values, c, self.random_state, self.n_jobs)
         settings = EvclusSettings(
             n_clusters=c,
-            d0=None if self.d0 is None else float(self.d0),
-            d0_quantile=default_quantile(c) if self.d0_quantile == "auto" else float(self.d0_quantile),
+            d0=None if isinstance(self.d0, str) else float(self.d0),
+            d0_quantile=default_quantile(c) if self.d0_quantile is None else float(self.d0_quantile),
             sampling=self.sampling,
             n_partners=self.n_partners,
             n_landmarks=None if self.n_landmarks == "auto" else int(self.n_landmarks),
@@ -267,7 +269,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             tol=self.tol,
             device=self.device,
         )
-        return EvclusMethod(settings, sample, task.constraints, generator(self.random_state), task.apply)
+        if self.d0 == "auto" and self.d0_quantile is None and not isinstance(sample.values, SparseSource):
+            settings = scaled_to_data(settings, sample, rng, task.apply)
+        return EvclusMethod(settings, sample, task.constraints, rng, task.apply)
 
     def _check_device(self) -> None:
         if self.device == "cpu":
@@ -278,10 +282,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             raise ValueError(f"device={self.device!r} works with metric='euclidean' only")
         torch_on(self.device)
 
-    def _attributes(self, method: EvclusMethod, model: EvclusModel) -> dict[str, Any]:
-        found = method.assess(self.credal_partition_.masses, model.family)
+    def _attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
+        found = method.assess(model, self.credal_partition_.masses)
         return {
             "d0_": model.d0,
+            "scale_": method.settings.scale,
             "sampling_": method.sampling,
             "landmark_indices_": np.sort(model.references.positions),
             "stress_": found.stress,

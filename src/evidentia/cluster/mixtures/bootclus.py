@@ -204,7 +204,7 @@ class BootClus(EvidentialClusterer):
         return self._fits
 
     def _families(self, n_clusters: int) -> Families:
-        return Families(pair_family(self.focal_sets, self._known_fits().posterior, self.n_neighbor_clusters))
+        return Families(pair_family(self.focal_sets, self._known_fits(), self.n_neighbor_clusters))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> BootClusMethod:
         settings = BootClusSettings(self.confidence, self.n_partners, self.max_iter, self.tol)

@@ -186,7 +186,8 @@ CredalPartition, default="k-means++"
         likelihood = method.log_likelihood(model)
         means = (model.means + method.origin).astype(method.values.dtype)
         weights = np.zeros(len(model.family))
-        weights[model.family.cardinality > 0] = model.weights
+        components = model.components.membership[model.components.cardinality > 0]
+        weights[model.family.find(components)] = model.weights
         return {
             "means_": means,
             "cluster_centers_": means,

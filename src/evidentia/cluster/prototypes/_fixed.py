@@ -56,6 +56,11 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def extended(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
         return self.descend(self._model(family, run.model.metrics))
 
+    def with_neighbors(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
+        return Run(
+            replace(run.model, step=run.model.step.on(FocalSets.neighbors(self.centers))), run.history, run.converged
+        )
+
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 

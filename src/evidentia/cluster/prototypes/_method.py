@@ -140,6 +140,10 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def extended(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
         return self.descend(self._model(family, run.model.centers, run.model.metrics))
 
+    def with_neighbors(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
+        family = FocalSets.neighbors(run.model.centers, empty=run.model.family.empty_index is not None)
+        return Run(replace(run.model, step=run.model.step.on(family)), run.history, run.converged)
+
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
         s, step = self.settings, self._step(on_sample=on_sample)
         if s.adaptive and start.metrics is None:

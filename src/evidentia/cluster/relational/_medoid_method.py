@@ -222,6 +222,11 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
     def extended(self, run: Run[State], family: FocalSets) -> Run[State]:
         return self.descend(replace(run.model, step=self._mass_step(family)))
 
+    def with_neighbors(self, run: Run[State]) -> Run[State]:
+        medoids = self.whole.fitted(run.model).medoid_positions
+        family = FocalSets.neighbors(squared_distances=np.square(self.source.block(medoids, medoids)))
+        return Run(replace(run.model, step=run.model.step.on(family)), run.history, run.converged)
+
     # ---- results --------------------------------------------------------------------------------------------------
 
     def partition(self, run: Run[State]) -> CredalPartition:

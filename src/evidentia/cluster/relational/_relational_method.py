@@ -215,10 +215,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def _coincide(self, means: WeightedMeans) -> bool:
         """Whether all prototypes are at the same place: a fixed point that says nothing."""
-        D = self.part.distances
+        apart = self._squared_gaps(means, self.part)
+        return len(apart) > 1 and float(apart.max()) < 1e-6 * self.part.mean_distance
+
+    @staticmethod
+    def _squared_gaps(means: WeightedMeans, objects: RelationalObjects) -> np.ndarray:
+        """(c, c) squared distances between the prototypes."""
+        D = objects.distances
         inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
-        apart = inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2
-        return len(inner) > 1 and float(apart.max()) < 1e-6 * self.part.mean_distance
+        return np.maximum(inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2, 0)
 
     def completed(self, best: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self.part is self.objects:
@@ -232,6 +237,10 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def extended(self, run: Run[WeightedMeans], family: FocalSets) -> Run[WeightedMeans]:
         return self._run(self._means(family, run.model.weights), self.objects)
+
+    def with_neighbors(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
+        family = FocalSets.neighbors(squared_distances=self._squared_gaps(run.model, self.objects))
+        return Run(replace(run.model, step=run.model.step.on(family)), run.history, run.converged)
 
     def _run(self, start: WeightedMeans, objects: RelationalObjects) -> Run[WeightedMeans]:
         lowest = np.inf
