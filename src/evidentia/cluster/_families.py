@@ -36,11 +36,15 @@ class Families:
 def families_of(
     focal_sets: str | FocalSets, n_clusters: int, n_neighbor_clusters: int, *, empty: bool = True
 ) -> Families:
-    """What the parameter of an estimator stands for; ``empty``: whether named families hold the empty set."""
+    """What the parameter of an estimator stands for; ``empty``: whether named families hold the empty set.
+
+    With "auto" single clusters alone are fitted. The empty set would take small clusters for outliers; like the pairs,
+    it is read off.
+    """
     if isinstance(focal_sets, FocalSets):
         return Families(focal_sets)
     if focal_sets == "auto":
-        return Families(FocalSets.simple(n_clusters, empty=empty, omega=False), neighbors=True)
+        return Families(FocalSets.simple(n_clusters, empty=False, omega=False), neighbors=True)
     first = named_family(focal_sets, n_clusters, empty=empty)
     if focal_sets != "selected":
         return Families(first)

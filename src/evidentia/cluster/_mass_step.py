@@ -10,7 +10,7 @@ has a closed form (Masson and Denoeux, 2008, eq. 17).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,10 +43,6 @@ class MassStep:
     beta: float
     delta2: float
     zero: float
-
-    def on(self, family: FocalSets) -> MassStep:
-        """The same penalties for another family."""
-        return replace(self, family=family)
 
     @property
     def sets(self) -> np.ndarray:

@@ -115,7 +115,8 @@ class Method(ABC, Generic[Start, Model]):
         raise NotImplementedError(f"{type(self).__name__} fits one family")
 
     def with_neighbors(self, run: Run[Model]) -> Run[Model]:
-        """The same run with the pairs of neighboring clusters added to its family; nothing that was found moves.
+        """The same run with the pairs of neighboring clusters, and the empty set if the method has one, added to its
+        family; nothing that was found moves.
 
         A pair that took part in the descent would pull the clusters towards each other, and of three clusters in a
         row, that of the outer two lies on the one in the middle. Read off afterwards, only between neighbors, pairs

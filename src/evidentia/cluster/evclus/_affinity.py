@@ -51,7 +51,8 @@ def affinity(
     unit: float,
     rate: float,
 ) -> np.ndarray:
-    """(n, c) mean over the references j of each cluster of exp(-rate d_ij^2 / (s_i s_j)), with the scales s of both.
+    """(n, c) sum over the references j of each cluster of exp(-rate d_ij^2 / (s_i s_j)), with the scales s of both,
+    divided by the root of their weight.
 
     ``itself`` and ``unit`` are as in `reach`. A cluster without references gets zero.
     """

@@ -237,7 +237,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             return Run(replace(run.model, doubtful=True), run.history, run.converged)
         pairs, _, d = self.pairs.stored
         labels = np.full(self.n, -1)
-        labels[self.pairs.fitted] = run.model.masses[:, run.model.family.singleton_index].argmax(axis=1)
+        labels[self.pairs.fitted] = self.partition(run).labels
         return self.extended(run, neighbors_of_pairs(*labels[pairs].T, d, self.settings.n_clusters))
 
     @property
@@ -370,7 +370,7 @@ def scaled_to_data(
     D = source.block(np.arange(len(positions)), np.arange(len(positions))).astype(float)
     euclidean = source.is_euclidean and isinstance(source.objects, np.ndarray)
     dimension = float(source.objects.shape[1]) if euclidean else intrinsic_dimension(D)
-    singles = Families(FocalSets.simple(settings.n_clusters, omega=False))
+    singles = Families(FocalSets.simple(settings.n_clusters))
     seed = int(rng.integers(2**63))
     quick = replace(
         settings, d0=None, init="medoids", labels=None, n_init=_TRIAL_STARTS, sampling="all", tol=_FIRST_TOLERANCE
@@ -379,7 +379,7 @@ def scaled_to_data(
     def trial(quantile: float) -> ScaleTrial:
         method = EvclusMethod(replace(quick, d0_quantile=quantile), few, None, np.random.default_rng(seed), apply)
         run = Search(quick.tol, apply, partial(progress_bar, "", shown=False)).run(method, singles)
-        labels = run.model.masses[:, run.model.family.singleton_index].argmax(axis=1)
+        labels = method.partition(run).labels
         fitted = method.pairs.fitted
         found = likelihood_of_clusters(D[np.ix_(fitted, fitted)], labels, dimension, method.pairs.counts)
         return ScaleTrial(quantile, method.d0, found)

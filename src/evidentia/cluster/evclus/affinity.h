@@ -56,7 +56,8 @@ KERNEL TYPED(reach)(index_t n, index_t r, const real *D, const real *weights, co
     return release(&scratch);
 }
 
-/* Mean over the references of each cluster of exp(-rate d^2 / (s_i s_j)), where s are the scales of the two objects. */
+/* Sum over the n_k references of each cluster of exp(-rate d^2 / (s_i s_j)), where s are the scales of the two objects,
+ * divided by the root of n_k. */
 KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const real *own_scales, const real *scales,
                               const real *weights, const int64_t *labels, const int64_t *itself, double unit, double rate,
                               real *out) {
@@ -76,7 +77,7 @@ KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const rea
             const real power = j == own ? 0 : d[j] * inverse[j] * (d[j] * mine);
             if (power < NEGLIGIBLE) sum[labels[j]] += weight * EXP(-power);
         }
-        for (index_t k = 0; k < c; k++) out[i * c + k] = total[k] > 0 ? (real)(sum[k] / total[k]) : 0;
+        for (index_t k = 0; k < c; k++) out[i * c + k] = total[k] > 0 ? (real)(sum[k] / sqrt(total[k])) : 0;
     }
     return release(&scratch);
 }

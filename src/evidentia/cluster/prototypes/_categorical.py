@@ -212,11 +212,8 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         """Mismatches are squared distances: those of the indicators of the categories."""
         modes = run.model.modes
         apart = np.stack([mismatches(modes, mode) for mode in modes])
-        return Run(
-            replace(run.model, step=run.model.step.on(FocalSets.neighbors(squared_distances=apart))),
-            run.history,
-            run.converged,
-        )
+        wider = self._model(FocalSets.neighbors(squared_distances=apart), modes)
+        return Run(wider, run.history, run.converged)
 
     def _run(self, start: CategoricalModel, codes: np.ndarray, weights: np.ndarray) -> Run[CategoricalModel]:
         def step(model: CategoricalModel) -> tuple[float, CategoricalModel]:
