@@ -25,13 +25,13 @@ from evidentia.cluster.evclus._scale import (
     SAMPLE_SIZE,
     ScaleTrial,
     best_scale,
-    intrinsic_dimension,
     likelihood_of_clusters,
 )
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_conflicts
 from evidentia.cluster.evclus.shepard import Assessment, assess
 from evidentia.constraints import Constraints
+from evidentia.dissimilarity.dimension import intrinsic_dimension
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
 from evidentia.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource
