@@ -57,7 +57,8 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         mclust; "ward": the same with criterion EII. Both build one tree for all numbers of components; above 2,000
         objects that of a sample of 1,000, or k-means of all, whichever leads to the larger likelihood. "k-means":
         ``n_init`` runs of it on standardised data, the best likelihood is kept. An array holds
-        labels (n_samples,) or responsibilities (n_samples, n_components). `GaussianParameters` (``parameters_`` of a fitted mixture) are a warm start.
+        labels (n_samples,) or responsibilities (n_samples, n_components). `GaussianParameters` (``parameters_`` of a
+        fitted mixture) are a warm start.
     n_init : int, default=10
         Starts from k-means; the others are not random.
     tol : float, default=1e-5
