@@ -71,7 +71,7 @@ class BootClus(EvidentialClusterer):
         "all": all pairs of objects are looked at. A number: the pairs of each object with that many reference objects,
         drawn at random but enough from each cluster, which are fitted among themselves first; time is then linear in
         the number of objects, and memory does not grow with their pairs (40 bytes each with "all"). "auto": all pairs
-        up to 2,000 objects, 500 partners beyond.
+        up to 2,000 objects; beyond, 500 reference objects, with 150 of which the others are compared.
     max_iter : int, default=1000
         Sweeps over the objects when masses are fitted.
     tol : float, default=1e-6
