@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["to_conflict", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
+__all__ = ["to_conflict", "conflicts_among", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
 
 LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
+_LOST = 1e-4  # of an exponent, which single precision may lose
 
 
 def decay(d0: float) -> float:
@@ -17,6 +18,26 @@ def decay(d0: float) -> float:
 def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
     """delta = 1 - exp(-gamma d^2): 0 for identical objects, 0.95 at d0 (Denoeux, 2021, eq. 4)."""
     return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(dissimilarities / d0))
+
+
+def conflicts_among(points: np.ndarray, gamma: float, dtype: np.dtype) -> np.ndarray:
+    """delta = 1 - exp(-gamma d^2) of all pairs of points, from Euclidean distances; the diagonal is zero.
+
+    One product gives all distances. It is computed in the precision of the result, unless points far from the others
+    let it lose too many digits.
+    """
+    scaled = (points - points.mean(axis=0)) * (2 * gamma) ** 0.5
+    half = 0.5 * np.einsum("id,id->i", scaled, scaled)
+    if half.max() * np.finfo(dtype).eps < _LOST:
+        scaled, half = scaled.astype(dtype), half.astype(dtype)
+    exponents = scaled @ scaled.T
+    exponents -= half[:, None]
+    exponents -= half
+    np.minimum(exponents, 0, out=exponents)
+    np.fill_diagonal(exponents, 0)
+    delta = exponents.astype(dtype, copy=False)
+    np.expm1(delta, out=delta)
+    return np.negative(delta, out=delta)
 
 
 def default_quantile(n_clusters: int) -> float:

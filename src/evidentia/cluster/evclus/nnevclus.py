@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -23,6 +22,10 @@ from evidentia.cluster._search import Method, Sample, Search, progress_bar
 from evidentia.cluster._starts import check_partition
 from evidentia.cluster.evclus._settings import link_factor
 from evidentia.cluster.evclus.evclus import EVCLUS
+from evidentia.cluster.evclus.network._method import FirstMasses, NetworkMethod
+from evidentia.cluster.evclus.network._model import NetworkModel
+from evidentia.cluster.evclus.network._objective import Penalties
+from evidentia.cluster.evclus.network._settings import NetworkSettings, is_module
 from evidentia.cluster.evclus.network._targets import NetworkTargets, network_quantile, targets_of
 from evidentia.cluster.evclus.shepard import ShepardMixin
 from evidentia.cluster.evclus.training import Training
@@ -30,20 +33,13 @@ from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.constraints import Constraints
 from evidentia.optimize.descent import Run
+from evidentia.optimize.projection_torch import torch_on
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from evidentia.cluster.evclus.network._method import FirstMasses, NetworkMethod
-    from evidentia.cluster.evclus.network._model import NetworkModel
-
 __all__ = ["NNEVCLUS"]
-
-
-def _is_module(network: Any) -> bool:
-    """Whether it is a torch.nn.Module (torch may not be there to ask)."""
-    return callable(network) and hasattr(network, "state_dict")
 
 
 def _are_sizes(network: Any) -> bool:
@@ -65,7 +61,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     New objects get masses by a forward pass. With an ``outlier_detector`` a share of the mass that grows outside the
     region of the data goes to the empty set, so that the network recognises what it has never seen.
 
-    Needs torch (``pip install evidentia[nn]``).
+    Layers of the sizes in ``network`` are computed with NumPy. A network of your own, or another ``device`` than the
+    processor, needs torch (``pip install evidentia[nn]``).
 
     Parameters
     ----------
@@ -127,8 +124,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. The network has those
-        of torch.
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. A network of torch has
+        those of torch.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -137,7 +134,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
         Cluster of largest plausibility.
-    network_ : torch.nn.Module
+    network_ : FeedForward or torch.nn.Module
+        It gives masses to standardised objects. `FeedForward.matrices` are the weights and biases of each layer; where
+        torch is needed, it is a module of torch.
     evclus_ : EVCLUS or None
         The fit that the network started from, with ``init="evclus"``.
     outlier_detector_ : object or None
@@ -191,7 +190,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         "convention": rule.choice("program", "paper"),
         "network": rule.choice("auto")
         | rule.Rule(
-            "an integer of at least 1, several of them or a torch.nn.Module", lambda v: _are_sizes(v) or _is_module(v)
+            "an integer of at least 1, several of them or a torch.nn.Module", lambda v: _are_sizes(v) or is_module(v)
         ),
         "outlier_detector": rule.choice(None)
         | rule.choice("one-class-svm")
@@ -282,7 +281,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
         fewest = self._fewest_objects if reset else 1
-        own = _is_module(self.network)
+        own = is_module(self.network)
         floats = [np.float64, np.float32]
         return validate_data(self, X, reset=reset, dtype=floats, order="C", allow_nd=own, ensure_min_samples=fewest)
 
@@ -293,11 +292,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return method, quiet.run(method, Families(method.family))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
-        if find_spec("torch") is None:
-            raise ImportError("NNEVCLUS needs torch: pip install 'evidentia[nn]'")
-        from evidentia.cluster.evclus.network._method import NetworkMethod, NetworkSettings
-        from evidentia.cluster.evclus.network._objective import Penalties
-
         rng = generator(self.random_state)
         targets = targets_of(
             sample.values, self.metric, task.n_clusters, task.labels, task.constraints, task.dissimilarities
@@ -317,6 +311,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             checkpoint=self.checkpoint,
             seed=int(self.random_state) if isinstance(self.random_state, Integral) else None,
         )
+        if settings.uses_torch:
+            torch_on(self.device)
         return NetworkMethod(settings, sample, targets, first, rng, self._progress, task.apply)
 
     # ---- where a training starts ----------------------------------------------------------------------------------
@@ -325,8 +321,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         self, targets: NetworkTargets, task: Task, rng: np.random.Generator
     ) -> tuple[NetworkTargets, FirstMasses]:
         """What the network learns first, and what it is to match: belief peaks count as labelled objects."""
-        from evidentia.cluster.evclus.network._method import FirstMasses
-
         c = task.n_clusters
         quantile = network_quantile(c) if self.d0_quantile == "auto" else float(self.d0_quantile)
         init = self.init if isinstance(self.init, str) else type(self.init).__name__

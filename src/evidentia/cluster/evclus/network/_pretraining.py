@@ -1,0 +1,50 @@
+"""A network first learns the masses of a partition, so that it starts where EVCLUS ended."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evidentia.cluster.evclus.network._objective import Network, NetworkInputs
+from evidentia.cluster.evclus.network._trainers import Adam, falling
+from evidentia.optimize.lbfgs import minimize_lbfgs
+
+__all__ = ["learn_masses", "learn_masses_in_batches"]
+
+_ITERATIONS = 150
+_GAIN = 1e-6
+_OBJECTS = 10_000
+_STEPS = 1000
+_RATE = 5e-3
+
+
+def learn_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator) -> None:
+    """By L-BFGS, from all objects or, of many, some: far more than a network of this kind has weights."""
+    n, arrays = len(masses), inputs.arrays
+    some = None if n <= _OBJECTS else np.sort(rng.choice(n, _OBJECTS, replace=False))
+    x, wanted = inputs.objects(some), arrays.array(masses if some is None else masses[some])
+
+    def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        network.weights = arrays.array(weights)
+        value, gradient = network.taught(x, wanted)
+        return float(value), arrays.to_host(gradient).astype(np.float64)
+
+    network.weights = arrays.array(
+        minimize_lbfgs(evaluate, arrays.to_host(network.weights), max_iter=_ITERATIONS, tol=_GAIN).model
+    )
+
+
+def learn_masses_in_batches(
+    network: Network, inputs: NetworkInputs, masses: np.ndarray, batch_size: int, rng: np.random.Generator
+) -> None:
+    """By Adam: a network of the user's may be large, and draw numbers or learn from batches."""
+    n, adam = len(masses), Adam(network, inputs.arrays)
+    order, at = rng.permutation(n), 0
+    network.train()
+    for step in range(_STEPS):
+        if at + batch_size > n:
+            order, at = rng.permutation(n), 0
+        who = order[at : at + batch_size]
+        at += batch_size
+        _, gradient = network.taught(inputs.objects(who), inputs.arrays.array(masses[who]))
+        adam.step(gradient, falling(_RATE, step, _STEPS))
+    network.eval()
