@@ -111,7 +111,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Trainings from different weights; the smallest loss is kept (with held-out pairs, the smallest error on them).
     max_iter : int, default=1000
         Iterations of the whole-batch solvers; a tenth of it, epochs of mini-batches.
-    tol : float, default=2e-4
+    tol : float, default=1e-4
         Relative gain of the loss, in ten iterations of L-BFGS or in the running mean of the adaptive steps, that ends
         the whole-batch solvers.
     n_neighbor_clusters : int, default=1
@@ -223,7 +223,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         init: str | BeliefPeaks | CredalPartition = "evclus",
         n_init: int = 1,
         max_iter: int = 1000,
-        tol: float = 2e-4,
+        tol: float = 1e-4,
         n_neighbor_clusters: int = 1,
         checkpoint: str | Path | None = None,
         device: str = "cpu",

@@ -33,7 +33,7 @@ class HostArrays:
         return array
 
     def conflicts_among(self, points: np.ndarray, gamma: float) -> np.ndarray:
-        return conflicts_among(points, gamma, self.dtype)
+        return self.array(conflicts_among(points, gamma))
 
     def session(self, seed: int) -> AbstractContextManager[object]:
         """In which a training runs. Its products are too small for threads, which slow them down on a busy machine and

@@ -163,15 +163,14 @@ class NetworkObjective:
         sees_few = steps * size < n // 2  # far more objects than an epoch sees
         order = rng.integers(0, n, steps * size) if sees_few else rng.permutation(n)
         for batch in np.array_split(order[: max(steps * size, size)], steps):
-            who = np.unique(batch)
+            who = np.unique(batch) if sees_few else batch
             if len(who) < 2:
                 continue
             extra, known = self._some_knowledge(len(who), rng)
             both = np.concatenate([who, extra])
             masses, back = network.traced(self.inputs.objects(both), self.inputs.decisions(both))
             delta = self._conflicts_among(who)
-            squares = (delta * delta).sum()
-            value, of_batch = losses.all_pairs_error(masses[: len(who)], delta, self.conflict, squares)
+            value, of_batch = losses.all_pairs_error(masses[: len(who)], delta, self.conflict, _squares(delta))
             gradient = self.arrays.array(np.zeros(tuple(masses.shape)))
             gradient[: len(who)] = of_batch
             value, gradient = self._with_knowledge(masses, known, value, gradient)
@@ -192,7 +191,7 @@ class NetworkObjective:
         D = self.targets.all_dissimilarities().astype(float)
         np.fill_diagonal(D, 0)
         delta = self.arrays.array(to_conflict(D, self.d0))
-        squares = (delta * delta).sum()
+        squares = _squares(delta)
         return lambda masses: losses.all_pairs_error(masses, delta, self.conflict, squares)
 
     def _error_of(self, i: np.ndarray, j: np.ndarray) -> Callable[[Array], ValueAndGradient]:
@@ -255,3 +254,9 @@ class NetworkObjective:
             Links(arrays.integers(pairs[:, 0]), arrays.integers(pairs[:, 1]), arrays.array(signs), len(cannot)),
             Labels(arrays.integers(position(labelled)), arrays.array(self.indicators[self.targets.labels[labelled]])),
         )
+
+
+def _squares(delta: Array) -> Any:
+    """The sum of delta^2."""
+    values = delta.reshape(-1)
+    return values @ values

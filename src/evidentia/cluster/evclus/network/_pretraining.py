@@ -12,13 +12,13 @@ __all__ = ["learn_masses", "learn_masses_in_batches"]
 
 _ITERATIONS = 150
 _GAIN = 1e-6
-_OBJECTS = 10_000
+_OBJECTS = 3000
 _STEPS = 1000
 _RATE = 5e-3
 
 
 def learn_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator) -> None:
-    """By L-BFGS, from all objects or, of many, some: far more than a network of this kind has weights."""
+    """By L-BFGS, from all objects or, of many, some of them: it is only where the training starts."""
     n, arrays = len(masses), inputs.arrays
     some = None if n <= _OBJECTS else np.sort(rng.choice(n, _OBJECTS, replace=False))
     x, wanted = inputs.objects(some), arrays.array(masses if some is None else masses[some])
