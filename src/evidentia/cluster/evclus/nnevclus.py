@@ -292,11 +292,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return method, quiet.run(method, Families(method.family))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
-        rng = generator(self.random_state)
-        targets = targets_of(
-            sample.values, self.metric, task.n_clusters, task.labels, task.constraints, task.dissimilarities
-        )
-        targets, first = self._start(targets, task, rng)
         settings = NetworkSettings(
             network=self.network,
             penalties=Penalties(link_factor(self.convention) * self.xi, self.nu, self.regularization),
@@ -312,7 +307,12 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             seed=int(self.random_state) if isinstance(self.random_state, Integral) else None,
         )
         if settings.uses_torch:
-            torch_on(self.device)
+            torch_on(self.device, "a network of your own" if settings.module is not None else None)
+        rng = generator(self.random_state)
+        targets = targets_of(
+            sample.values, self.metric, task.n_clusters, task.labels, task.constraints, task.dissimilarities
+        )
+        targets, first = self._start(targets, task, rng)
         return NetworkMethod(settings, sample, targets, first, rng, self._progress, task.apply)
 
     # ---- where a training starts ----------------------------------------------------------------------------------

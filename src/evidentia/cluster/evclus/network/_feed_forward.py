@@ -119,11 +119,9 @@ class FeedForward:
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self.weights = state["weights"]
 
-    def matrices(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Weights (inputs, outputs) and biases of each layer."""
-        return self._layers_of(self._weights)
-
-    def _layers_of(self, vector: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    def matrices(self, vector: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Weights (inputs, outputs) and biases of each layer; or these parts of another vector, such as a gradient."""
+        vector = self._weights if vector is None else vector
         layers, at = [], 0
         for a, b in pairwise(self.sizes):
             layers.append((vector[at : at + a * b].reshape(a, b), vector[at + a * b : at + (a + 1) * b]))
@@ -150,13 +148,12 @@ class FeedForward:
         gradient = np.zeros_like(self._weights)
         if of_coefficients is not None:
             gradient[-2:] = of_coefficients
-        parts, of_signal = self._layers_of(gradient), of_scores
-        for (matrix, _), (of_matrix, of_biases), signal in reversed(
-            list(zip(self.matrices(), parts, signals, strict=False))
-        ):
-            np.matmul(signal.T, of_signal, out=of_matrix)
+        layers, of_signal = list(zip(self.matrices(), self.matrices(gradient), strict=True)), of_scores
+        for number in reversed(range(len(layers))):
+            (matrix, _), (of_matrix, of_biases) = layers[number]
+            np.matmul(signals[number].T, of_signal, out=of_matrix)
             of_signal.sum(axis=0, out=of_biases)
-            if signal is not signals[0]:
+            if number > 0:
                 of_signal = of_signal @ matrix.T
-                of_signal *= signal > 0
+                of_signal *= signals[number] > 0
         return gradient

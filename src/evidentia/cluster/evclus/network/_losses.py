@@ -1,7 +1,8 @@
-"""The terms of the loss of NN-EVCLUS with their gradients with respect to the masses.
+"""The terms of the loss of NN-EVCLUS with their gradients.
 
-Numbers of equations and sections are those of Denoeux (2021). Every term gives its value and its gradient, of the shape
-of the masses. The arrays are NumPy's or torch's: both understand what is written here, so each formula stands once.
+Numbers of equations and sections are those of Denoeux (2021). A term gives its value and its gradient with respect to
+the masses (for the size of the weights, to these). The arrays are NumPy's or torch's: both understand what is written
+here, so each formula stands once.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = [
     "pairs_value",
     "links_error",
     "labels_error",
+    "size_of_weights",
 ]
 
 Array = Any
@@ -91,6 +93,13 @@ def labels_error(masses: Array, labels: Labels, membership: Array) -> ValueAndGr
 def _mean_square(gap: Array) -> Any:
     """Mean over rows of the squared length."""
     return (gap * gap).sum() / len(gap)
+
+
+def size_of_weights(weights: Array, shares: Array) -> ValueAndGradient:
+    """Half the sum over layers of the mean squared weights, biases included (eq. 10), and its gradient with respect to
+    the weights; ``shares`` holds one over the number of weights of its layer for each of them."""
+    gradient = shares * weights
+    return 0.5 * (gradient * weights).sum(), gradient
 
 
 def _forms(masses: Array, form: Array, i: Array, j: Array) -> tuple[Array, Callable[[Array], Array]]:

@@ -217,12 +217,11 @@ class NetworkObjective:
         return sum(w * term[0] for w, term in terms), sum(w * term[1] for w, term in terms)
 
     def _with_size(self, network: Network, value: Any, gradient: Array) -> ValueAndGradient:
-        """Half the sum over layers of the mean squared weights, biases included, is added (eq. 10)."""
+        """The loss as a function of the weights, whose own size counts too."""
         if not self.regularization:
             return value, gradient
-        pull = network.shares * network.weights
-        size = 0.5 * (pull * network.weights).sum()
-        return value + self.regularization * size, gradient + self.regularization * pull
+        size, of_size = losses.size_of_weights(network.weights, network.shares)
+        return value + self.regularization * size, gradient + self.regularization * of_size
 
     # ---- constraints and labels -----------------------------------------------------------------------------------
 
