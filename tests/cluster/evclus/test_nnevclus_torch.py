@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from evidentia.cluster import NNEVCLUS, Training
 from evidentia.constraints import Constraints
+from evidentia.datasets import make_fourclass
 
 SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
 
@@ -32,7 +34,7 @@ def blobs():
 
 def layers(torch, *sizes, dtype=None):
     torch.manual_seed(0)
-    parts = [part for a, b in zip(sizes, sizes[1:], strict=False) for part in (torch.nn.Linear(a, b), torch.nn.ReLU())]
+    parts = [part for a, b in pairwise(sizes) for part in (torch.nn.Linear(a, b), torch.nn.ReLU())]
     return torch.nn.Sequential(*parts[:-1]).to(dtype or torch.float32)
 
 
@@ -59,18 +61,24 @@ def test_a_network_of_your_own_on_images(torch):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_all_knowledge_reaches_a_network_of_torch(torch, blobs, solver):
-    """Labels, constraints, a detector, penalties: the same clusters as with our layers."""
+    """Labels, constraints, penalties: the same clusters as with our layers."""
     X, y = blobs
     partial = np.full(len(y), -1)
     partial[:20] = y[:20]
     known = Constraints.from_labels(y, 20, random_state=0)
-    settings = {"outlier_detector": "one-class-svm", "regularization": 1e-3, "solver": solver, "max_iter": 100}
     for network in (20, layers(torch, 2, 20, 8)):
-        model = quick(3, network=network, **settings).fit(X, partial, constraints=known)
+        model = quick(3, network=network, regularization=1e-3, solver=solver).fit(X, partial, constraints=known)
         assert (model.labels_ == y).mean() > 0.95
-        far = model.predict_mass(np.array([[60.0, -60.0], [-40.0, 40.0]]))
-        assert far.empty.min() > 0.8
         np.testing.assert_allclose(model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_network_of_torch_has_a_detector(torch, solver):
+    X, _ = make_fourclass(200, random_state=0)
+    network = layers(torch, 2, 20, 12)
+    model = quick(4, network=network, outlier_detector="one-class-svm", solver=solver, max_iter=200).fit(X)
+    assert model.predict_mass(np.array([[30.0, 30], [-25, 40], [60, -60]])).empty.min() > 0.9
+    assert model.predict_mass(np.array([[0.0, 0], [4, 4], [0, 4], [4, 0]])).empty.max() < 0.3
 
 
 def test_layers_of_torch_are_trained_like_ours(torch, blobs):

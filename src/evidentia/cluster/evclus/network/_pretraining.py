@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.cluster._starts import order_along_line
 from evidentia.cluster.evclus.network._objective import Network, NetworkInputs
 from evidentia.cluster.evclus.network._trainers import Adam, falling
 from evidentia.optimize.lbfgs import minimize_lbfgs
@@ -18,10 +19,15 @@ _RATE = 5e-3
 
 
 def learn_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator) -> None:
-    """By L-BFGS, from all objects or, of many, some of them: it is only where the training starts."""
+    """By L-BFGS, from all objects or, of many, some of them: it is only where the training starts.
+
+    The objects are taken in a fixed order: so many steps would magnify the rounding of another.
+    """
     n, arrays = len(masses), inputs.arrays
-    some = None if n <= _OBJECTS else np.sort(rng.choice(n, _OBJECTS, replace=False))
-    x, wanted = inputs.objects(some), arrays.array(masses if some is None else masses[some])
+    who = order_along_line(inputs.values.reshape(n, -1))
+    if n > _OBJECTS:
+        who = who[np.sort(rng.choice(n, _OBJECTS, replace=False))]
+    x, wanted = inputs.objects(who), arrays.array(masses[who])
 
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
         network.weights = arrays.array(weights)
