@@ -68,9 +68,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     ----------
     n_clusters : int, default=2
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters, and the pairs of mutually nearest clusters of the partition that
-        the network starts from.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters, and the pairs of mutually
+        nearest clusters of the partition that the network starts from.
     metric : str, callable, or transformer, default="euclidean"
         Dissimilarities of the rows of X: a metric of scikit-learn, or a transformer (such as
         `evidentia.metric.PCCA`) that is fitted to ``constraints`` or ``y`` and in whose space distances are Euclidean.

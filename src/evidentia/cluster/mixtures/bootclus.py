@@ -55,9 +55,10 @@ class BootClus(EvidentialClusterer):
     n_clusters : int or None, default=2
         None: as ``focal_sets`` says if it is a family, else chosen by BIC along with the covariance model, from 1 to 9.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "pairs": single clusters and all pairs. "selected": single clusters and
-        the pairs of mutually most similar clusters, by the similarity sum_i pi_ik pi_il. "auto": pairs up to four
-        clusters, selected pairs beyond. "simple": single clusters and the frame. "full": all subsets.
+        Which sets of clusters may carry mass. "auto": single clusters and the pairs of neighboring ones (with no third
+        one between their means). "pairs": single clusters and all pairs. "selected": single clusters and the pairs of
+        mutually most similar clusters, by the similarity sum_i pi_ik pi_il. "simple": single clusters and the frame.
+        "full": all subsets.
     mixture : None, str or ParsimoniousGaussianMixture, default=None
         Covariance model: None chooses among all fourteen by BIC, a name ("EII", "VEV", "VVV", ...) fixes it. An
         estimator is copied and given ``n_clusters`` components (with ``n_clusters=None`` it keeps its own).
@@ -204,7 +205,7 @@ class BootClus(EvidentialClusterer):
         return self._fits
 
     def _families(self, n_clusters: int) -> Families:
-        return Families(pair_family(self.focal_sets, self._known_fits().posterior, self.n_neighbor_clusters))
+        return Families(pair_family(self.focal_sets, self._known_fits(), self.n_neighbor_clusters))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> BootClusMethod:
         settings = BootClusSettings(self.confidence, self.n_partners, self.max_iter, self.tol)

@@ -35,8 +35,10 @@ class CatECM(EvidentialClusterer):
     ----------
     n_clusters : int, default=2
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
+        mutually nearest clusters are added.
     alpha : float, default=-0.25
         Penalty of large sets: larger values give smaller sets. It may be negative here: the mean mismatch of a set is
         never below that of its best member, so a pair is the first choice of an object only if ``alpha < 0``; with
