@@ -17,7 +17,7 @@ from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from evidentia.cluster._families import Families
+from evidentia.cluster._families import Families, named_family
 from evidentia.cluster._search import Method, Sample, Search, progress_bar
 from evidentia.cluster._starts import check_partition
 from evidentia.cluster.evclus._settings import link_factor
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 __all__ = ["NNEVCLUS"]
+
+_PAIRS_UP_TO = 4  # clusters: focal_sets="auto"
 
 
 def _are_sizes(network: Any) -> bool:
@@ -68,10 +70,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     ----------
     n_clusters : int, default=2
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters, and the pairs of mutually
-        nearest clusters of the partition that the network starts from.
+        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
+        the whole frame. "selected": single clusters, and the pairs of mutually nearest clusters of the partition that
+        the network starts from.
     metric : str, callable, or transformer, default="euclidean"
         Dissimilarities of the rows of X: a metric of scikit-learn, or a transformer (such as
         `evidentia.metric.PCCA`) that is fitted to ``constraints`` or ``y`` and in whose space distances are Euclidean.
@@ -286,6 +287,12 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         floats = [np.float64, np.float32]
         return validate_data(self, X, reset=reset, dtype=floats, order="C", allow_nd=own, ensure_min_samples=fewest)
 
+    def _families(self, n_clusters: int) -> Families:
+        """With "auto" nothing is read off at the end: the sets are the outputs of the network, there from the start."""
+        if self.focal_sets != "auto":
+            return super()._families(n_clusters)
+        return Families(named_family("pairs" if n_clusters <= _PAIRS_UP_TO else "simple", n_clusters))
+
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
         """The family is that of the first masses; a training shows its rounds, so the starts are not counted."""
         method = self._method(sample, task)
@@ -351,9 +358,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         metric, table = (source.metric, source.objects) if source.matrix is None else ("precomputed", source.matrix)
         return EVCLUS(
             n_clusters,
-            focal_sets=self.focal_sets,
+            focal_sets=self._families(n_clusters).first if self.focal_sets == "auto" else self.focal_sets,
             metric=metric,
-            d0=self.d0,
+            d0="auto" if self.d0 is None else self.d0,
             d0_quantile=quantile,
             n_neighbor_clusters=self.n_neighbor_clusters,
             device=self.device if source.is_euclidean else "cpu",

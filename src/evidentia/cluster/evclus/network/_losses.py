@@ -57,7 +57,7 @@ def all_pairs_error(masses: Array, delta: Array, conflict: Array, squares: Array
     (n, n) matrix.
     """
     n_pairs = len(masses) * (len(masses) - 1)
-    image, product = masses @ conflict, delta @ masses
+    image, product = masses @ conflict, (masses.T @ delta).T  # delta is symmetric, and wide products are faster
     gram, own = image.T @ image, (image * masses).sum(axis=1)
     value = (gram * (masses.T @ masses)).sum() - (own * own).sum() - 2 * (image * product).sum() + squares
     gradient = masses @ gram - own[:, None] * image - product @ conflict

@@ -139,6 +139,7 @@ class NetworkObjective:
         self.conflict = self.arrays.array(np.array(family.conflict))
         self.link_form = self.arrays.array(link_form(family))
         self.membership = self.arrays.array(family.membership)
+        self.nothing_known = self._known(none, none, none[:, 0])
 
     def whole_loss(
         self, network: Network, pairs: tuple[np.ndarray, np.ndarray] | None = None
@@ -229,6 +230,8 @@ class NetworkObjective:
         """Objects of some constraints and labels; these by positions among them, counted from the offset."""
         must, cannot, labelled = self.must_link, self.cannot_link, self.labelled
         total = len(must) + len(cannot)
+        if total + len(labelled) == 0:
+            return labelled, self.nothing_known
         if total:
             chosen = rng.choice(total, min(_EXTRA, total), replace=False)
             n_must = len(must)

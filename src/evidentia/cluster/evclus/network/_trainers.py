@@ -27,7 +27,8 @@ __all__ = [
 ]
 
 LBFGS_STEPS = 10  # iterations in a round
-_MEMORY = 20  # steps from which L-BFGS learns the curvature
+_MEMORY = 40  # steps from which L-BFGS learns the curvature
+_LEAST_MEMORY, _REMEMBERED = 10, 2_000_000  # numbers of all steps, if a network has many weights
 _NO_SLOPE = 1e-12  # derivatives below which it ends
 _KEPT = 0.9  # of the running gain, a round
 _MEAN_KEPT, _SQUARE_KEPT, _NO_ROOT = 0.9, 0.999, 1e-8  # of Adam, the authors' values
@@ -122,7 +123,8 @@ def train_lbfgs(
         return float(value), arrays.to_host(gradient).astype(np.float64)
 
     start = arrays.to_host(network.weights)
-    search = LBFGS(start, max_iter=max_iter, tol=0.0, gradient_tol=_NO_SLOPE, memory=_MEMORY)
+    memory = max(_LEAST_MEMORY, min(_MEMORY, _REMEMBERED // len(start)))
+    search = LBFGS(start, max_iter=max_iter, tol=0.0, gradient_tol=_NO_SLOPE, memory=memory)
     if progress.optimizer:
         search.restore(progress.optimizer)
     while not progress.finished:
