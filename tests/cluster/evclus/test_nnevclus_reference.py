@@ -10,7 +10,7 @@ from evidentia.cluster.evclus.network import _losses as losses
 from evidentia.cluster.evclus.network._feed_forward import FeedForward, HostArrays
 from evidentia.cluster.evclus.network._mass_layer import MassLayer
 from evidentia.cluster.evclus.network._trainers import TrainingProgress, train_adaptive_steps
-from evidentia.dissimilarity.transform import conflicts_among, decay, to_conflict
+from evidentia.dissimilarity.transform import to_conflict
 
 DOUBLE = HostArrays(np.dtype(np.float64))
 
@@ -150,27 +150,17 @@ def test_losses_of_batches_lead_where_the_program_goes(reference, name):
     case.assert_equal("mass", network(case["x"], case["fhat"] if p["fhat"] else None), atol=1e-10)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1000.0])
-def test_pair_losses_are_what_they_say(offset):
-    """The loss multiplied out, and distances from products, against double loops; also far from the origin."""
+def test_the_loss_multiplied_out_is_what_it_says():
+    """Against double loops."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 3)) + offset
+    X = rng.normal(size=(40, 3))
     conflict = np.array(FocalSets.pairs(3).conflict)
     masses = rng.dirichlet(np.ones(len(conflict)), size=40)
     delta = to_conflict(cdist(X, X), 2.0)
-    np.testing.assert_allclose(conflicts_among(X, decay(2.0)), delta, atol=1e-6)
-    single = conflicts_among(X.astype(np.float32), decay(2.0))
-    np.testing.assert_allclose(single, delta, atol=2e-4 if offset else 1e-6)
     gap = masses @ conflict @ masses.T - delta
     wanted = sum(gap[i, j] ** 2 for i in range(40) for j in range(40) if i != j) / (40 * 39)
     value, _ = losses.all_pairs_error(masses, delta, conflict, np.sum(delta**2))
     assert float(value) == pytest.approx(wanted, rel=1e-12)
-
-
-def test_a_point_far_from_the_others_costs_no_digits():
-    X = np.random.default_rng(0).normal(size=(60, 4))
-    X[7] = 1e7
-    np.testing.assert_allclose(conflicts_among(X, decay(2.0)), to_conflict(cdist(X, X), 2.0), atol=1e-4)
 
 
 def test_the_two_conventions_of_the_outlier_unit():
