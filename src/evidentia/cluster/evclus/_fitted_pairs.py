@@ -146,10 +146,13 @@ class FittedPairs:
         p = max(_FEWEST_LANDMARKS, _LANDMARKS_PER_CLUSTER * c) if asked is None else asked
         if p < c:
             raise ValueError(f"n_landmarks={p} must be at least n_clusters={c}")
-        linked = np.flatnonzero(np.isin(self.counted, links.objects))
+        free = ~np.isin(self.counted, links.objects)
+        linked = np.flatnonzero(~free)
         if len(linked) > MOST_REFERENCES:
             linked = np.sort(self.rng.choice(linked, MOST_REFERENCES, replace=False))
-        others = np.setdiff1d(np.arange(len(self.counted)), linked)
+            free = np.ones(len(free), dtype=bool)
+            free[linked] = False
+        others = np.flatnonzero(free)
         more, times = self._drawn_from(others, max(p - len(linked), p // 2))
         places = np.concatenate([linked, more])
         order = np.argsort(places)

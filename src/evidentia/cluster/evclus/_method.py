@@ -25,19 +25,19 @@ from evidentia.cluster.evclus._scale import (
     SAMPLE_SIZE,
     ScaleTrial,
     best_scale,
-    intrinsic_dimension,
     likelihood_of_clusters,
 )
 from evidentia.cluster.evclus._settings import EvclusSettings
-from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_conflicts
+from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_terms
 from evidentia.cluster.evclus.shepard import Assessment, assess
 from evidentia.constraints import Constraints
+from evidentia.dissimilarity.dimension import intrinsic_dimension
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
 from evidentia.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.descent import Run
-from evidentia.optimize.projection import linear_image, projection_hessian, settle_links
+from evidentia.optimize.projection import projection_hessian, settle_links
 from evidentia.partition import CredalPartition
 
 __all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses", "scaled_to_data"]
@@ -345,11 +345,9 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             raise ValueError("constraints of objects of weight zero need all dissimilarities, but X is a sparse matrix")
         conflict, known = np.array(model.family.conflict), model.reference_masses
         H = projection_hessian(known, conflict, model.counts)
-        image = linear_image(known, conflict, model.counts)
-        conflicts = wanted_conflicts(self._values(outside), model.references, model.d0, known, conflict)
-        linear = np.concatenate(
-            [conflicts(start, stop)[0] @ image for start, stop in row_blocks(len(outside), 1024, most=None)]
-        )
+        terms = wanted_terms(self._values(outside), model.references, model.d0, known, conflict, model.counts)
+        blocks = row_blocks(len(outside), 1024, most=None)
+        linear = np.concatenate([terms(start, stop)[0] for start, stop in blocks], dtype=float)
         weight = self.pairs.problem.total * self._link_share * self.settings.xi / (2 * len(self.links))
         everyone = masses.astype(float)
         settle_links(

@@ -24,13 +24,11 @@ __all__ = [
     "ScaleTrial",
     "best_scale",
     "likelihood_of_clusters",
-    "intrinsic_dimension",
 ]
 
 SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities that are tried
 SAMPLE_SIZE = 600  # objects on which they are
 _FLOOR = 0.02
-_NEAREST = 10  # objects by which the dimension is told
 
 
 @dataclass(frozen=True)
@@ -71,17 +69,3 @@ def likelihood_of_clusters(
     if not mean > 0:  # every cluster is a place
         return np.inf
     return float(part @ (np.log(part) - dimension / 2 * np.log(within + _FLOOR * mean)))
-
-
-def intrinsic_dimension(D: np.ndarray) -> float:
-    """Of how many dimensions the dissimilarities to the nearest objects speak (Levina and Bickel, 2004, with the
-    inverses averaged, as MacKay and Ghahramani proposed)."""
-    k = min(_NEAREST, len(D) - 1)
-    if k < 2:
-        return 1.0
-    near = np.partition(D + np.diag(np.full(len(D), np.inf)), range(k), axis=1)[:, :k]
-    apart = near[:, 0] > 0  # twins say nothing
-    if not apart.any():
-        return 1.0
-    slopes = np.log(near[apart, -1:] / near[apart, :-1]).mean(axis=1)
-    return float(1 / max(slopes.mean(), 1e-3))

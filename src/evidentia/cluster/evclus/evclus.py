@@ -64,7 +64,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
         of neighboring clusters (with no third one between them) are read off, and what was found does not move.
@@ -183,7 +185,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         metric: Metric = "euclidean",
@@ -256,6 +258,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             return self._input.training(self, X)
         few = None if sparse.issparse(X) else len(self._model.references)
         return self._input.new(self, X, or_width=few)
+
+    def _compared(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
+        if isinstance(values, SparseSource):
+            raise ValueError("n_clusters='auto' needs all dissimilarities, but X is a sparse matrix of some")
+        return values
 
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
         self._check_device()

@@ -31,6 +31,7 @@ __all__ = ["BootClusSettings", "BootClusMethod", "pair_family"]
 
 _ALL_PAIRS_UP_TO = 2000  # objects, for n_partners="auto"
 _PARTNERS = 500  # of each object beyond
+_COMPARED = 150  # of these, with whom the other objects are compared: more change neither masses nor coverage
 
 
 @dataclass(frozen=True)
@@ -48,19 +49,23 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
 
     def __init__(self, settings: BootClusSettings, sample: Sample[np.ndarray], fits: MixtureFits, apply: Apply):
         self.settings, self.values, self.fits, self.apply = settings, sample.values, fits, apply
-        self.which = self._reference_positions()
+        self.which, self.compared = self._reference_positions()
         data = np.ascontiguousarray(self.values, dtype=float)
         self.references = References.of(AttributeSource(data), self.which)
         probabilities = fits.bootstraps.posteriors(data[self.which], apply)
         self.lower, self.upper = intervals_of_all_pairs(probabilities, settings.confidence, apply)
 
-    def _reference_positions(self) -> np.ndarray:
+    def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the reference objects; which of them others are compared with."""
         n, wanted = len(self.values), self.settings.n_partners
         if wanted == "all" or (wanted == "auto" and n <= _ALL_PAIRS_UP_TO):
-            return np.arange(n)
-        partners = _PARTNERS if isinstance(wanted, str) else wanted
-        rng = np.random.default_rng(self.fits.for_references)
-        return choose_references(self.fits.posterior.argmax(axis=1), partners, rng)
+            return np.arange(n), np.arange(n)
+        rng, labels = np.random.default_rng(self.fits.for_references), self.fits.posterior.argmax(axis=1)
+        if not isinstance(wanted, str):
+            which = choose_references(labels, wanted, rng)
+            return which, np.arange(len(which))
+        which = choose_references(labels, _PARTNERS, rng)
+        return which, choose_references(labels[which], _COMPARED, rng)
 
     def given_start(self, family: FocalSets) -> PairMasses:
         return PairFamily.of(family).start(self.fits.posterior[self.which])
@@ -75,7 +80,7 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         return CredalPartition.unchecked(run.model.masses, run.model.family.sets)
 
     def result(self, run: Run[PairMasses]) -> tuple[PairModel, np.ndarray]:
-        model = PairModel(self.fits.bootstraps, self.settings.confidence, self.references, run.model)
+        model = PairModel(self.fits.bootstraps, self.settings.confidence, self.references, run.model, self.compared)
         return model, model.masses(self.values, self.apply)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:

@@ -38,7 +38,9 @@ class EGMM(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass, the empty set left out of the named families. "auto": the mixture has
         single clusters as components; then doubt between neighboring clusters (with no third one between them) is read
@@ -120,7 +122,7 @@ CredalPartition, default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         reg_covar: float = 1e-6,

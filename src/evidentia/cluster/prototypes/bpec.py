@@ -103,7 +103,7 @@ class BPEC(EvidentialClusterer):
 
     _rules = {
         **{name: r for name, r in COMMON_RULES.items() if name != "n_init"},
-        "n_clusters": rule.choice(None) | rule.integer(1),
+        "n_clusters": rule.choice(None, "auto") | rule.integer(1),
         "metric": rule.choice("euclidean", "adaptive"),
         "alpha": rule.real(0),
         "beta": rule.choice("auto") | rule.real(1, open_low=True),
@@ -155,9 +155,9 @@ class BPEC(EvidentialClusterer):
         """
         return self._fit(X)
 
-    def _number_of_clusters(self, sample: Sample[np.ndarray]) -> int:
+    def _number_of_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
         """As many as there are peaks, unless the centres are given."""
-        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self.n_clusters
+        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self._wanted_clusters()
         self._peaks: BeliefPeaks | None = None
         if asks_for_peaks(self.init):
             settings = "euclidean", self.random_state, self.n_jobs

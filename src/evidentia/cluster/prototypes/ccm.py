@@ -17,6 +17,7 @@ from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, centers_from_peaks
 from evidentia.cluster.prototypes._credal import CredalMethod, CredalModel, CredalSettings
 from evidentia.cluster.prototypes._lifted import lifted
+from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.partition import CredalPartition
 
 __all__ = ["CCM"]
@@ -38,7 +39,9 @@ class CCM(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass; the published T_c is the size of the largest:
         ``FocalSets.max_cardinality(c, T_c)``. "auto": single clusters are found first; then the empty set and the pairs
@@ -119,7 +122,7 @@ CredalPartition, default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         gamma: float = 1.0,
@@ -164,6 +167,9 @@ CredalPartition, default="k-means++"
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
         """Attributes, and one more that is zero for all: the model has one dimension more than the data."""
         return lifted(super()._read(X, reset=reset))
+
+    def _compared(self, values: np.ndarray) -> AttributeSource:
+        return AttributeSource(values[:, :-1])
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> CredalMethod:
         attributes = sample.values[:, :-1]

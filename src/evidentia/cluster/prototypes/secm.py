@@ -18,6 +18,7 @@ from evidentia.cluster._search import Sample
 from evidentia.cluster.prototypes._image import as_pixels, grid_shape, neighborhood, smoothed
 from evidentia.cluster.prototypes._lifted import SpatialMethod, SpatialModel
 from evidentia.cluster.prototypes._method import PrototypeSettings
+from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.partition import CredalPartition
 
 __all__ = ["SECM"]
@@ -43,7 +44,9 @@ class SECM(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
         of neighboring clusters (with no third one between them) are read off, and what was found does not move.
@@ -138,7 +141,7 @@ class SECM(EvidentialClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         smoothing: float = 0.5,
@@ -228,6 +231,9 @@ class SECM(EvidentialClusterer):
 
     def _names(self, X: ArrayLike) -> None:
         """None: pixels have no names, not even in an image that is a table."""
+
+    def _compared(self, values: np.ndarray) -> AttributeSource:
+        return AttributeSource(values[:, :-1])
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> SpatialMethod:
         settings = PrototypeSettings(

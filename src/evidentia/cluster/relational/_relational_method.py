@@ -26,7 +26,7 @@ from evidentia.partition import CredalPartition
 
 __all__ = ["RelationalSettings", "RelationalObjects", "RelationalMethod", "NotEuclidean", "shifted_methods"]
 
-SAMPLE_SIZE = 2_000  # objects on which starts compete
+SAMPLE_FROM, SAMPLE_SIZE = 1_000, 500  # starts compete on a sample of this size if there are more objects
 _DELTA_SHARE = 0.95  # delta="auto": squared, this quantile of the dissimilarities
 _SHARES_OF_SHIFT = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # tried in turn by correction="auto", if none does not do
 _REDRAWS = 5  # of a random start whose prototypes all end at the same place
@@ -101,7 +101,7 @@ class RelationalObjects:
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
         """Positions of some of the objects, drawn in proportion to the weights, and these objects; all if they are
         few."""
-        if len(self) <= SAMPLE_SIZE:
+        if len(self) <= SAMPLE_FROM:
             return np.arange(len(self)), self
         which, weights = _starts.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
         D = np.ascontiguousarray(self.distances[np.ix_(which, which)])
@@ -256,14 +256,11 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
         def step(means: WeightedMeans) -> tuple[float, WeightedMeans]:
             nonlocal lowest
-            costs, _ = means.costs(objects.distances, means.weights.T)
-            if self.watched and costs.min() < means.negative:
-                raise NotEuclidean
-            objective, masses, _ = means.step.nonempty_masses(means.nonnegative(costs), objects.weights, self.apply)
-            if self.watched and objective > lowest * (1 + 1e-9):
+            objective, least, following = means.iterated(objects.distances, objects.weights, self.apply)
+            if self.watched and (least < means.negative or objective > lowest * (1 + 1e-9)):
                 raise NotEuclidean
             lowest = objective
-            return objective, means.updated(masses, objects.weights)
+            return objective, following
 
         return descend(step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
 
@@ -275,6 +272,6 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def result(self, run: Run[WeightedMeans]) -> tuple[WeightedMeansModel, np.ndarray]:
         D = self.objects.distances
-        _, inner = run.model.costs(D, run.model.weights.T)
+        _, inner = run.model.costs(D, run.model.weights.T, self.apply)
         means = replace(run.model, inner=inner)
         return WeightedMeansModel(means, self.references, self.settings.square), means.masses(D, self.apply)

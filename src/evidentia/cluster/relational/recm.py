@@ -40,7 +40,9 @@ class RECM(RelationalClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
         of neighboring clusters (with no third one between them) are read off, and what was found does not move.
@@ -139,7 +141,7 @@ class RECM(RelationalClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         metric: Metric = "euclidean",
