@@ -103,9 +103,14 @@ class FittedPairs:
         places, times = self._drawn_from(np.arange(len(self.counted)), size)
         return self.counted[places], times
 
-    def pairs_to_assess(self) -> ComparedPairs:
-        """All pairs of objects, equal ones too, or a random sample of many; of a sparse matrix those that it holds."""
+    def pairs_to_assess(self, some: np.ndarray | None = None) -> ComparedPairs:
+        """All pairs of objects, equal ones too, or a random sample of many; of a sparse matrix those that it holds.
+
+        ``some``: of these objects only, each of which counts for its equals.
+        """
         rows, weights = self.distinct.rows, self.distinct.row_weights
+        if some is not None:
+            rows, weights = some, self.weights
         if self.stored is not None:
             pairs, times, d = self.stored
         elif len(rows) <= ALL_PAIRS_UP_TO:

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from evidentia._random import as_random_state
 from evidentia.belief import FocalSets
+from evidentia.cluster._families import Families
 from evidentia.cluster._medoid_starts import masses_of_labels, medoid_starts, random_masses
-from evidentia.cluster._search import Method, Sample
-from evidentia.cluster._starts import checked_masses_start
+from evidentia.cluster._search import Method, Sample, Search, progress_bar
+from evidentia.cluster._starts import checked_masses_start, systematic_draw
 from evidentia.cluster.evclus._conflict_problems import AllPairs, Links, link_form
-from evidentia.cluster.evclus._distinct import distinct_objects
+from evidentia.cluster.evclus._distinct import DistinctObjects, distinct_objects
+from evidentia.cluster.evclus._doubt_model import DoubtModel, neighbors_of_pairs
 from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
 from evidentia.cluster.evclus._model import EvclusModel
+from evidentia.cluster.evclus._scale import (
+    SAMPLE_SIZE,
+    ScaleTrial,
+    best_scale,
+    likelihood_of_clusters,
+)
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_terms
 from evidentia.cluster.evclus.shepard import Assessment, assess
 from evidentia.constraints import Constraints
+from evidentia.dissimilarity.dimension import intrinsic_dimension
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
 from evidentia.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource
@@ -30,12 +40,13 @@ from evidentia.optimize.descent import Run
 from evidentia.optimize.projection import projection_hessian, settle_links
 from evidentia.partition import CredalPartition
 
-__all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses"]
+__all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses", "scaled_to_data"]
 
 _REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
 _LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
 _FIRST_TOLERANCE = 1e-5  # of the papers, at which starts compete
 _FIRST_TOLERANCE_OF_LANDMARKS = 1e-3
+_TRIAL_STARTS = 2  # of each scale that is tried
 _FIRST_XI = 0.05  # second of the three stages of the constraints
 _SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
 
@@ -51,11 +62,14 @@ class ObjectMasses:
         As the descent left them.
     equalized : (m, f) array or None
         The same at the very end, where objects at dissimilarity zero in a matrix have got equal ones.
+    doubtful : bool
+        Whether doubt between neighboring clusters is to be read off.
     """
 
     family: FocalSets
     masses: np.ndarray
     equalized: np.ndarray | None = None
+    doubtful: bool = False
 
 
 class EvclusStart(NamedTuple):
@@ -98,9 +112,16 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         """What "auto" stands for."""
         return self.pairs.sampling
 
-    def assess(self, masses: np.ndarray, family: FocalSets) -> Assessment:
-        """How well the conflicts of all objects match their dissimilarities."""
-        return assess(masses, family, self.pairs.pairs_to_assess(), self.d0, self.rng)
+    def assess(self, model: EvclusModel | DoubtModel, masses: np.ndarray) -> Assessment:
+        """How well the conflicts of all objects match their dissimilarities; if doubt was read off, those of the
+        references before that."""
+        if isinstance(model, EvclusModel):
+            return assess(masses, model.family, self.pairs.pairs_to_assess(), self.d0, self.rng)
+        fit = model.fit
+        everyone = np.zeros((self.n, len(fit.family)))
+        everyone[fit.references.positions] = fit.reference_masses
+        compared = self.pairs.pairs_to_assess(fit.references.positions)
+        return assess(everyone, fit.family, compared, self.d0, self.rng)
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
@@ -210,6 +231,15 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         objective = self.pairs.problem.stress(equalized, run.model.family)
         return Run(replace(run.model, equalized=equalized), [*run.history[:-1], objective], run.converged)
 
+    def with_neighbors(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
+        """A sparse matrix, which lacks most dissimilarities, is fitted again with the pairs of neighbors."""
+        if self.pairs.stored is None:
+            return Run(replace(run.model, doubtful=True), run.history, run.converged)
+        pairs, _, d = self.pairs.stored
+        labels = np.full(self.n, -1)
+        labels[self.pairs.fitted] = self.partition(run).labels
+        return self.extended(run, neighbors_of_pairs(*labels[pairs].T, d, self.settings.n_clusters))
+
     @property
     def _are_landmarks(self) -> bool:
         """Whether the objects that are fitted stand for others."""
@@ -239,12 +269,25 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
 
     # ---- everybody ------------------------------------------------------------------------------------------------
 
-    def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel, np.ndarray]:
+    def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel | DoubtModel, np.ndarray]:
         model = self._model(run.model)
+        if run.model.doubtful:
+            return self._doubtful_result(model)
         masses = self._masses_of_all(model, run.model)
         if len(self.links):
             masses[self.pairs.fitted] = run.model.masses
             self._settle(masses, model)
+        return model, masses
+
+    def _doubtful_result(self, fit: EvclusModel) -> tuple[DoubtModel, np.ndarray]:
+        """Linked objects among the references keep the masses that their constraints gave them."""
+        positions = self.pairs.references
+        D = self.pairs.source.block(positions, positions).astype(float)
+        model = DoubtModel.of(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, self.links.objects)))
+        masses = model.masses(self._values(slice(None)), self.apply)
+        rows = self.distinct.rows
+        masses[positions] = model.reference_masses
+        masses[rows] = masses[self.distinct.first[rows]]
         return model, masses
 
     def _model(self, found: ObjectMasses) -> EvclusModel:
@@ -312,3 +355,44 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             link_form(model.family), *_SETTLING,
         )  # fmt: skip
         masses[outside] = everyone[outside]
+
+
+def scaled_to_data(
+    settings: EvclusSettings, sample: Sample[DissimilaritySource], rng: np.random.Generator, apply: Apply
+) -> EvclusSettings:
+    """The settings with the scale at which the clusters of a sample explain it best."""
+    distinct = distinct_objects(sample, merge=True)
+    positions, counts = _drawn_from(distinct, rng)
+    source = sample.values.subset(positions)
+    few = Sample(source, counts)
+    D = source.block(np.arange(len(positions)), np.arange(len(positions))).astype(float)
+    euclidean = source.is_euclidean and isinstance(source.objects, np.ndarray)
+    dimension = float(source.objects.shape[1]) if euclidean else intrinsic_dimension(D)
+    singles = Families(FocalSets.simple(settings.n_clusters))
+    seed = int(rng.integers(2**63))
+    quick = replace(
+        settings, d0=None, init="medoids", labels=None, n_init=_TRIAL_STARTS, sampling="all", tol=_FIRST_TOLERANCE
+    )
+
+    def trial(quantile: float) -> ScaleTrial:
+        method = EvclusMethod(replace(quick, d0_quantile=quantile), few, None, np.random.default_rng(seed), apply)
+        run = Search(quick.tol, apply, partial(progress_bar, "", shown=False)).run(method, singles)
+        labels = method.partition(run).labels
+        fitted = method.pairs.fitted
+        found = likelihood_of_clusters(D[np.ix_(fitted, fitted)], labels, dimension, method.pairs.counts)
+        return ScaleTrial(quantile, method.d0, found)
+
+    scale = best_scale(trial)
+    return replace(settings, d0_quantile=scale.quantile, scale=scale)
+
+
+def _drawn_from(distinct: DistinctObjects, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+    """At most as many different objects as scales are tried on, with their weights."""
+    positions = distinct.positions
+    weights = None if distinct.weights is None else distinct.weights[positions]
+    if len(positions) <= SAMPLE_SIZE:
+        return positions, weights
+    if weights is None:
+        return positions[choose_landmarks(len(positions), SAMPLE_SIZE, rng)], None
+    which, times = np.unique(systematic_draw(weights, SAMPLE_SIZE, as_random_state(rng)), return_counts=True)
+    return positions[which], times.astype(float)

@@ -45,6 +45,11 @@ class EvclusModel:
     device: str
     dtype: np.dtype
 
+    @property
+    def reference_labels(self) -> np.ndarray:
+        """(r,) single cluster of largest mass of each reference."""
+        return self.reference_masses[:, self.family.singleton_index].argmax(axis=1)
+
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """(n, f) masses of objects read by `DissimilarityInput.new`."""
         if sparse.issparse(values):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia._types import ArrayLike
+from evidentia.cluster.evclus._scale import Scale
 from evidentia.partition import CredalPartition
 
 __all__ = ["EvclusSettings", "link_factor"]
@@ -34,6 +35,8 @@ class EvclusSettings:
         The name of a way to draw starts, or where to start from.
     labels : array or None
         A hard partition to start from instead.
+    scale : Scale or None
+        How ``d0_quantile`` was found from the data, if it was.
     """
 
     n_clusters: int
@@ -51,3 +54,4 @@ class EvclusSettings:
     max_iter: int
     tol: float
     device: str
+    scale: Scale | None = None

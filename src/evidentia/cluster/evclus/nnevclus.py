@@ -69,11 +69,14 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters, and the pairs of mutually nearest clusters of the partition that
-        the network starts from.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters, and the pairs of mutually
+        nearest clusters of the partition that the network starts from.
     metric : str, callable, or transformer, default="euclidean"
         Dissimilarities of the rows of X: a metric of scikit-learn, or a transformer (such as
         `evidentia.metric.PCCA`) that is fitted to ``constraints`` or ``y`` and in whose space distances are Euclidean.
@@ -207,7 +210,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         metric: Metric | Any = "euclidean",

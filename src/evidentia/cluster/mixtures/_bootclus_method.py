@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.cluster._families import PAIRS_UP_TO, named_family, require_singletons
+from evidentia.cluster._families import named_family, require_singletons
 from evidentia.cluster._search import Method, Sample
+from evidentia.cluster.mixtures._evidential_mixture import neighbors_in_metric
 from evidentia.cluster.mixtures._pair_fit import (
     PairFamily,
     PairMasses,
@@ -88,13 +89,18 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         return self.lower[right], self.upper[right]
 
 
-def pair_family(focal_sets: str | FocalSets, posterior: np.ndarray, n_neighbor_clusters: int) -> FocalSets:
-    """What the parameter of BootClus stands for; pairs are selected by the similarity sum_i pi_ik pi_il of clusters."""
+def pair_family(focal_sets: str | FocalSets, fits: MixtureFits, n_neighbor_clusters: int) -> FocalSets:
+    """What the parameter of BootClus stands for: with "auto" pairs of neighboring means, with "selected" pairs of
+    mutually most similar clusters by the similarity sum_i pi_ik pi_il."""
     if isinstance(focal_sets, FocalSets):
         require_singletons(focal_sets, "belief in a pair comes from them")
         return focal_sets
+    posterior, mixture = fits.posterior, fits.mixture
     n_clusters = posterior.shape[1]
-    if focal_sets == "selected" or (focal_sets == "auto" and n_clusters > PAIRS_UP_TO):
+    if focal_sets == "auto":
+        within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
+        return neighbors_in_metric(mixture.means_, within)
+    if focal_sets == "selected":
         similar = mutual_neighbors(posterior.T @ posterior, n_neighbor_clusters)
         return FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
     return named_family(focal_sets, n_clusters, empty=False, omega=False)

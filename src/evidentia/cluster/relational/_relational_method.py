@@ -13,6 +13,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep, carried_masses
+from evidentia.cluster._scales import outlier_distance
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.relational._matrices import check_different_objects, pair_quantile, smallest_eigenvalue
 from evidentia.cluster.relational._squares import squared_matrix
@@ -149,11 +150,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         self.shift, self.watched = shift, watched
         self.negative = -objects.mean_distance * (1e-9 if objects.distances.dtype == np.float64 else 1e-4)
         check_different_objects(objects.distances.__getitem__, objects.all_weights, settings.n_clusters, objects.zero)
-        if settings.delta is None:
-            self.delta = float(np.sqrt(objects.large_distance + shift)) or 1.0
-        else:
-            self.delta = float(np.sqrt(settings.delta**2 + shift / 2))
+        self._delta = None if settings.delta is None else float(np.sqrt(settings.delta**2 + shift / 2))
         self.sampled, self.part = objects.sample(self.rng)
+
+    @property
+    def delta(self) -> float:
+        """Distance to the empty set: given, or found from the data; pairs that are read off find it from the fit."""
+        if self._delta is None:
+            self._delta = float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0
+        return self._delta
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
@@ -189,7 +194,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
         require_singletons(family)
-        step = MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, self.objects.zero)
+        delta2 = np.inf if family.empty_index is None else self.delta**2
+        step = MassStep(family, self.settings.alpha, self.settings.beta, delta2, self.objects.zero)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
     def _means_of_objects(self, family: FocalSets, chosen: np.ndarray, n: int) -> WeightedMeans:
@@ -215,10 +221,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def _coincide(self, means: WeightedMeans) -> bool:
         """Whether all prototypes are at the same place: a fixed point that says nothing."""
-        D = self.part.distances
+        apart = self._squared_gaps(means, self.part)
+        return len(apart) > 1 and float(apart.max()) < 1e-6 * self.part.mean_distance
+
+    @staticmethod
+    def _squared_gaps(means: WeightedMeans, objects: RelationalObjects) -> np.ndarray:
+        """(c, c) squared distances between the prototypes."""
+        D = objects.distances
         inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
-        apart = inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2
-        return len(inner) > 1 and float(apart.max()) < 1e-6 * self.part.mean_distance
+        return np.maximum(inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2, 0)
 
     def completed(self, best: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self.part is self.objects:
@@ -232,6 +243,13 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def extended(self, run: Run[WeightedMeans], family: FocalSets) -> Run[WeightedMeans]:
         return self._run(self._means(family, run.model.weights), self.objects)
+
+    def with_neighbors(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
+        if self._delta is None:
+            costs, _ = run.model.costs(self.objects.distances, run.model.weights.T)
+            self._delta = outlier_distance(np.sqrt(np.maximum(costs.min(axis=1), 0)), self.objects.all_weights)
+        family = FocalSets.neighbors(squared_distances=self._squared_gaps(run.model, self.objects))
+        return Run(self._means(family, run.model.weights), run.history, run.converged)
 
     def _run(self, start: WeightedMeans, objects: RelationalObjects) -> Run[WeightedMeans]:
         lowest = np.inf
