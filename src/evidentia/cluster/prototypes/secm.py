@@ -125,7 +125,7 @@ class SECM(EvidentialClusterer):
     ((20, 30), True)
     """
 
-    n_clusters: int
+    n_clusters: int | str
     _rules = {
         **COMMON_RULES,
         "smoothing": rule.real(0, 1, open_high=True),
