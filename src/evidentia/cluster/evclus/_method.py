@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -39,8 +39,7 @@ _REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
 _LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
 _FIRST_TOLERANCE = 1e-5  # of the papers, at which starts compete
 _FIRST_TOLERANCE_OF_LANDMARKS = 1e-2
-_STARTS_AT_A_SCALE = 0.4  # of n_init, where scales compete
-_PROMISING = 3  # scales that compete for landmarks
+_STARTS_OF_ALL, _STARTS_OF_LANDMARKS = 0.4, 0.2  # of n_init, at each of the scales that compete
 _FIRST_XI = 0.05  # second of the three stages of the constraints
 _SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
 
@@ -137,26 +136,19 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvclusStart], int]:
         given, scales = self._given(family), self.pairs.scales
-        at: Sequence[int] = range(len(scales))
+        at = range(len(scales))
         if given is not None:
             masses = [[given.masses] for _ in at]
         elif len(scales) == 1:
             masses = [self._drawn_masses(family, scales[0], self.settings.n_init)]
-        elif self._are_landmarks:
-            masses = [self._drawn_masses(family, scale, 1) for scale in scales]
-            at = self._promising([start for start, *_ in masses], family)
         else:
-            few = max(1, round(_STARTS_AT_A_SCALE * self.settings.n_init))
+            share = _STARTS_OF_LANDMARKS if self._are_landmarks else _STARTS_OF_ALL
+            few = max(1, round(share * self.settings.n_init))
             masses = [self._drawn_masses(family, scale, few) for scale in scales]
         starts = [(start, k) for k in at for start in masses[k]]
         seeds = self.rng.integers(0, 2**63, len(starts))
         drawn = zip(starts, seeds, strict=True)
         return [EvclusStart(start, family, np.random.default_rng(seed), k) for (start, k), seed in drawn], len(starts)
-
-    def _promising(self, starts: list[np.ndarray], family: FocalSets) -> Sequence[int]:
-        """Scales whose starts explain the data best already: landmarks are to take little longer than at one scale."""
-        found = [self.pairs.likelihood(start[:, family.singleton_index].argmax(axis=1)) for start in starts]
-        return sorted(np.argsort(found)[-_PROMISING:].tolist())
 
     def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
         given = checked_masses_start(init, self.n, family)
