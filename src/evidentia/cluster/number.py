@@ -40,6 +40,7 @@ _SAMPLE_SIZE = 1500
 _STARTS = 5  # of k-means
 _PENALTY = 4.0  # times that of BIC
 _FLOOR = 0.02
+_NEAR, _FENCE, _LEAST_RANGE = 5, 4.0, 0.1  # neighbors, and interquartile ranges beyond which one is far from all
 _BELIEF = 0.9  # of the neighbors that bear witness for a peak
 
 
@@ -116,9 +117,8 @@ class NumberOfClusters:
         order = np.argsort(-self.support, kind="stable")
         if len(order) > 1:
             k = int(self.n_clusters[order[1]])
-            words += (
-                f"; next {k}, with {self.support[order[1]] / max(self.support[order[0]], 1e-12):.0%} of the support"
-            )
+            ratio = self.support[order[1]] / max(self.support[order[0]], np.finfo(float).tiny)
+            words += f"; next {k}, with {ratio:.0%} of the support"
         return words
 
     def __len__(self) -> int:
@@ -148,13 +148,9 @@ def compared_numbers(
     Candidates above half the number of objects are left out: of so few objects a cluster nothing can be said.
     """
     rng = as_random_state(random_state)
-    some, w = _sample(source, weights, rng)
-    n = len(some)
+    some, w, D = _without_outliers(*_sample(source, weights, rng))
+    n, squares = len(some), np.square(D)
     numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= max(n // 2, 1)}) or [1])
-    everyone = np.arange(n)
-    squares = np.square(some.block(everyone, everyone), dtype=float)
-    np.fill_diagonal(squares, 0)
-    D = np.sqrt(squares)
     euclidean = some.is_euclidean and isinstance(some.objects, np.ndarray)
     dimension = float(some.objects.shape[1]) if euclidean else intrinsic_dimension(D)
     partitions = _partitions(some.objects if euclidean else None, squares, w, numbers, rng)
@@ -184,6 +180,25 @@ def _sample(
         order = np.argsort(source.block(np.arange(len(source)), probes).sum(axis=1), kind="stable")
     which, counts = sample_in_order(order, w, _SAMPLE_SIZE, rng)
     return source.subset(which), counts / counts.mean()
+
+
+def _without_outliers(
+    source: DissimilaritySource, weights: np.ndarray
+) -> tuple[DissimilaritySource, np.ndarray, np.ndarray]:
+    """The objects that are not far from all others, for which clusters of their own would speak, their weights, and
+    the dissimilarities between them."""
+    everyone = np.arange(len(source))
+    D = source.block(everyone, everyone).astype(float)
+    D = (D + D.T) / 2
+    np.fill_diagonal(D, 0)
+    k = min(_NEAR, len(D) - 1)
+    if k < 1:
+        return source, weights, D
+    near = np.partition(D, k, axis=1)[:, k]
+    logs = np.log(np.maximum(near, np.finfo(float).tiny))
+    low, high = np.quantile(logs, [0.25, 0.75])
+    kept = np.flatnonzero(logs <= high + _FENCE * max(high - low, _LEAST_RANGE))
+    return source.subset(kept), weights[kept], D[np.ix_(kept, kept)]
 
 
 def _partitions(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["to_conflict", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
+from evidentia._native import kernel
+
+__all__ = ["to_conflict", "conflicts_among", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
 
 LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
+_LOST = 1e-4  # of an exponent, which single precision may lose
+
+_conflicts = kernel("transform_conflicts(products: float32[n, n] out, half: float32[n])")
 
 
 def decay(d0: float) -> float:
@@ -17,6 +22,25 @@ def decay(d0: float) -> float:
 def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
     """delta = 1 - exp(-gamma d^2): 0 for identical objects, 0.95 at d0 (Denoeux, 2021, eq. 4)."""
     return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(dissimilarities / d0))
+
+
+def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
+    """delta = 1 - exp(-gamma d^2) of all pairs of points, from Euclidean distances, in single precision; the diagonal
+    is zero.
+
+    One product gives all distances; in double precision where points far from the others would cost it too many
+    digits.
+    """
+    scaled = (points - points.mean(axis=0)) * (2 * gamma) ** 0.5
+    half = 0.5 * np.einsum("id,id->i", scaled, scaled)
+    if half.max() * np.finfo(np.float32).eps < _LOST:
+        single, half = scaled.astype(np.float32), half.astype(np.float32)
+        delta = single @ np.ascontiguousarray(single.T)  # of a plain transpose NumPy would ask a slower product
+    else:
+        delta, half = (scaled @ scaled.T - half[:, None] - half).astype(np.float32), np.zeros(len(half), np.float32)
+    _conflicts(delta, half)
+    np.fill_diagonal(delta, 0)
+    return delta
 
 
 def default_quantile(n_clusters: int) -> float:

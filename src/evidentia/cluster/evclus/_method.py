@@ -23,8 +23,9 @@ from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._scale import (
     SAMPLE_SIZE,
+    SCALES,
+    Scale,
     ScaleTrial,
-    best_scale,
     likelihood_of_clusters,
 )
 from evidentia.cluster.evclus._settings import EvclusSettings
@@ -126,7 +127,11 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> EvclusStart | None:
+        """What was asked for, or the clusters that were found when the scale was."""
         init, labels = self.settings.init, self.settings.labels
+        if labels is None and isinstance(init, str) and init == "medoids" and self.settings.scale is not None:
+            best = self.settings.scale.best.labels[self._nearest(self.settings.scale.positions)]
+            return EvclusStart(masses_of_labels(best, family), family, self.rng)
         if labels is not None:
             return EvclusStart(masses_of_labels(labels[self.pairs.fitted], family), family, self.rng)
         return None if isinstance(init, str) else EvclusStart(self._given_masses(init, family), family, self.rng)
@@ -161,7 +166,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         return [masses_of_labels(y, family) for y in labels]
 
     def _nearest(self, medoids: np.ndarray) -> np.ndarray:
-        """Number of the nearest medoid, for every object that is fitted."""
+        """Number of the nearest of some objects, for every object that is fitted."""
         fitted, source = self.pairs.fitted, self.pairs.source
         blocks = row_blocks(len(fitted), most=None)
         return np.concatenate([source.block(fitted[a:b], medoids).argmin(axis=1) for a, b in blocks])
@@ -380,9 +385,9 @@ def scaled_to_data(
         labels = method.partition(run).labels
         fitted = method.pairs.fitted
         found = likelihood_of_clusters(D[np.ix_(fitted, fitted)], labels, dimension, method.pairs.counts)
-        return ScaleTrial(quantile, method.d0, found)
+        return ScaleTrial(quantile, method.d0, found, labels[np.argsort(fitted)])
 
-    scale = best_scale(trial)
+    scale = Scale(positions, tuple(trial(quantile) for quantile in SCALES))
     return replace(settings, d0_quantile=scale.quantile, scale=scale)
 
 

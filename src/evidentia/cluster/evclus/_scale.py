@@ -12,7 +12,6 @@ that of the attributes, or for dissimilarities without any the one that the dist
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +21,6 @@ __all__ = [
     "SAMPLE_SIZE",
     "Scale",
     "ScaleTrial",
-    "best_scale",
     "likelihood_of_clusters",
 ]
 
@@ -31,28 +29,60 @@ SAMPLE_SIZE = 600  # objects on which they are
 _FLOOR = 0.02
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ScaleTrial:
-    """One scale that was tried: the quantile, d0, and the log-likelihood (per object) of the clusters found there."""
+    """One scale that was tried.
+
+    Attributes
+    ----------
+    quantile, d0 : float
+    log_likelihood : float
+        Per object, of the clusters found there.
+    labels : (m,) array
+        These clusters, of the objects of the sample.
+    """
 
     quantile: float
     d0: float
     log_likelihood: float
+    labels: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scale:
-    """The scale that was chosen, and all that were tried (none if it was given)."""
+    """Scales that were tried on a sample of the objects.
 
-    quantile: float
-    trials: tuple[ScaleTrial, ...] = ()
+    Attributes
+    ----------
+    positions : (m,) array
+        The sample.
+    trials : tuple of ScaleTrial
+    """
 
+    positions: np.ndarray
+    trials: tuple[ScaleTrial, ...]
 
-def best_scale(trial: Callable[[float], ScaleTrial]) -> Scale:
-    """The scale of largest likelihood, the smallest of equal ones."""
-    trials = tuple(trial(quantile) for quantile in SCALES)
-    best = max(trials, key=lambda found: found.log_likelihood)
-    return Scale(best.quantile, trials)
+    @property
+    def best(self) -> ScaleTrial:
+        """That of largest likelihood; the middle of equal ones."""
+        values = np.array([trial.log_likelihood for trial in self.trials])
+        equal = np.flatnonzero(values >= values.max() - 1e-9) if np.isfinite(values.max()) else values.argsort()[-1:]
+        return self.trials[int(equal[len(equal) // 2])]
+
+    @property
+    def quantile(self) -> float:
+        """Of the dissimilarities, at the best scale."""
+        return self.best.quantile
+
+    def reasons(self) -> str:
+        """In words: the best scale, and how much worse the others explain the data."""
+        best = self.best
+        others = ", ".join(
+            f"{trial.quantile:g} ({trial.log_likelihood - best.log_likelihood:+.2f})"
+            for trial in self.trials
+            if trial is not best
+        )
+        return f"d0 at the quantile {best.quantile:g} of the dissimilarities; log-likelihood elsewhere: {others}"
 
 
 def likelihood_of_clusters(

@@ -17,6 +17,7 @@ from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, asks_for_peaks, fitted_peaks
 from evidentia.cluster.prototypes._fixed import FixedPrototypeMethod, FixedPrototypeSettings
 from evidentia.cluster.prototypes._model import PrototypeModel
+from evidentia.optimize.blocks import Apply
 
 __all__ = ["BPEC"]
 
@@ -30,8 +31,8 @@ class BPEC(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int or None, default=None
-        None: as many as there are peaks (see `BeliefPeaks` for the rule), or as ``init`` or ``focal_sets`` say.
+    n_clusters : int, "auto" or None, default=None
+        "auto" or None: as many as there are peaks (see `BeliefPeaks` for the rule), or as ``init`` or ``focal_sets`` say.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
         of neighboring clusters (with no third one between them) are read off, and what was found does not move.
