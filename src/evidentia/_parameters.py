@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._scale import LARGEST, SMALLEST
+
 __all__ = ["Rule", "integer", "real", "choice", "flag", "kind", "array", "seed", "n_jobs", "check_parameters"]
 
 
@@ -35,16 +37,18 @@ def integer(low: int) -> Rule:
 
 
 def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False) -> Rule:
-    """A finite number between two bounds."""
+    """A number between two bounds, whose square stays in the range of floating-point numbers (`evidentia._scale`)."""
     left = "above" if open_low else "of at least"
     words = "a number" if low == -np.inf else f"a number {left} {low:g}"
     if high < np.inf:
         words += f" and {'below' if open_high else 'at most'} {high:g}"
 
     def test(v: Any) -> bool:
-        if not isinstance(v, Real) or isinstance(v, bool | np.bool_) or not np.isfinite(float(v)):
+        if not isinstance(v, Real) or isinstance(v, bool | np.bool_) or not abs(v) <= LARGEST:
             return False
         number = float(v)
+        if open_low and low == 0 and 0 < number < SMALLEST:
+            return False
         return (number > low if open_low else number >= low) and (number < high if open_high else number <= high)
 
     return Rule(words, test)
@@ -81,4 +85,6 @@ def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
         if not rule.test(value):
             shown = repr(value)
             shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-            raise ValueError(f"{name} must be {rule.words}, got {shown}")
+            out_of_range = isinstance(value, Real) and not (value == 0 or SMALLEST <= abs(value) <= LARGEST)
+            most = f" (and its size from {SMALLEST:g} to {LARGEST:g})" if out_of_range and value == value else ""
+            raise ValueError(f"{name} must be {rule.words}{most}, got {shown}")

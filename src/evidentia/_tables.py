@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._scale import SMALLEST, check_size
+
 __all__ = ["object_index", "object_weights"]
 
 
@@ -28,4 +30,8 @@ def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
     weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight must hold at least one non-zero weight")
+    check_size(weights, "sample_weight")
+    least = weights[weights > 0].min()
+    if least < SMALLEST:
+        raise ValueError(f"sample_weight must hold zeros or weights of at least {SMALLEST:g}, got {least:.6g}")
     return weights

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._scale import check_scale, check_size
 from evidentia._tables import object_index, object_weights
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
@@ -24,6 +25,8 @@ from evidentia.constraints import Constraints
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
+
+_SUM_TO_ONE = 1e-4  # what rounding may take from the sum of masses, in single precision
 
 __all__ = ["EvidentialClusterer", "COMMON_RULES", "Task", "checked_constraints", "check_enough_objects"]
 
@@ -77,8 +80,15 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         """X as the method reads it, checked; here attributes, C-contiguous, float32 kept."""
+        return self._checked_attributes(X, reset=reset)
+
+    def _checked_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> np.ndarray:
+        """Finite numbers of a size that can be worked with; ``options`` go to scikit-learn's ``validate_data``."""
         fewest = self._fewest_objects if reset else 1
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=fewest)
+        floats = [np.float64, np.float32]
+        values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=fewest, **options)
+        (check_scale if reset else check_size)(values, "X")
+        return values
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         """Weights of the objects as they were given, checked; None if all count alike."""
@@ -179,15 +189,16 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     # ---- the result -----------------------------------------------------------------------------------------------
 
     def _set_result(self, run: Run[Any], masses: np.ndarray, index: Index) -> None:
+        checked_masses(masses)
+        if not np.isfinite(run.objective):
+            raise ValueError(f"the objective is {run.objective}: scale X, or set less extreme parameters")
         self.focal_sets_ = self._model.family
         self.n_clusters_ = self.focal_sets_.n_clusters
         self.objective_ = run.objective
         self.history_ = np.asarray(run.history)
         self.n_iter_ = len(run.history)
         self.converged_ = bool(run.converged)
-        self.credal_partition_ = CredalPartition.unchecked(
-            checked_masses(masses), self.focal_sets_, index, metadata=self._metadata()
-        )
+        self.credal_partition_ = CredalPartition.unchecked(masses, self.focal_sets_, index, metadata=self._metadata())
         self.labels_ = self.credal_partition_.labels
 
     def _metadata(self) -> dict[str, Any]:
@@ -227,11 +238,17 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
 
 def checked_masses(masses: np.ndarray) -> np.ndarray:
-    """Masses that are numbers; anything else comes from values out of the range of floating-point numbers."""
-    if not np.isfinite(masses).all():
+    """Masses that are numbers and sum to one; others come from numbers out of the range of floating-point ones.
+
+    X and every parameter are checked by themselves; what is left are combinations of them.
+    """
+    total = masses.sum(axis=1, dtype=float)
+    wrong = ~(np.abs(total - 1) <= _SUM_TO_ONE)  # NaN is wrong too
+    if wrong.any():
         raise ValueError(
-            "the masses cannot be computed: X, or a parameter in its units, holds numbers so large or so small that "
-            "their squares leave the range of floating-point numbers; scale X"
+            f"the masses cannot be computed: those of object {wrong.argmax()} sum to {total[wrong.argmax()]:g}. The "
+            "scale of X and the parameters do not go together: powers leave the range of floating-point numbers. "
+            "Scale X, give it in double precision, or set less extreme parameters"
         )
     return masses
 

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._scale import check_scale, check_size
 from evidentia._types import Metric, TableLike
 from evidentia.dissimilarity.sources import (
     AttributeSource,
@@ -142,6 +143,10 @@ class DissimilarityInput:
         )
         if sparse.issparse(values):
             check_values(np.asarray(values.data), "X")
+        elif self.is_precomputed or not reset:
+            check_size(values, "X")
+        else:
+            check_scale(values, "X")
         return values
 
     def _check_fewest(self, n: int) -> None:

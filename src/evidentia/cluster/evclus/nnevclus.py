@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from evidentia import _parameters as rule
 from evidentia._random import generator
@@ -281,10 +280,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
-        fewest = self._fewest_objects if reset else 1
-        own = _is_module(self.network)
-        floats = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, dtype=floats, order="C", allow_nd=own, ensure_min_samples=fewest)
+        return self._checked_attributes(X, reset=reset, allow_nd=_is_module(self.network))
 
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
         """The family is that of the first masses; a training shows its rounds, so the starts are not counted."""

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from evidentia._scale import check_size
 from evidentia._types import ArrayLike
 
 __all__ = ["as_pixels", "grid_shape", "neighborhood", "smoothed"]
@@ -34,6 +35,7 @@ def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, t
     pixels = np.ascontiguousarray(array, dtype=dtype).reshape(-1, array.shape[-1])
     if not np.isfinite(pixels).all():
         raise ValueError("X must be an image of finite numbers; it contains NaN or infinity")
+    check_size(pixels, "X")
     return pixels, array.shape[:-1]
 
 
