@@ -14,7 +14,7 @@ import numpy as np
 from evidentia.mixture import _em_kernels as kernels
 from evidentia.mixture.models import DIAGONAL_MODELS, MODELS
 
-__all__ = ["GaussianParameters", "EMResult", "fit_em", "log_densities"]
+__all__ = ["GaussianParameters", "EMResult", "fit_em", "unit_log_likelihood", "log_densities"]
 
 # A variance (of an attribute, given those before it) below this share of that of the data: a singular covariance.
 SINGULAR_SHARE = 1e-10
@@ -80,6 +80,7 @@ def fit_em(
     tol: float = 1e-5,
     max_iter: int = 1000,
     regularization: float = 0.0,
+    scaled: bool = True,
 ) -> EMResult:
     """Maximise sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k) within a covariance model.
 
@@ -95,11 +96,14 @@ def fit_em(
     model : str
         One of `evidentia.mixture.models.MODELS`.
     tol : float
-        EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L|)``.
+        EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L - L0|)``, with L0 from
+        `unit_log_likelihood`, so that units do not matter.
     max_iter : int
     regularization : float
         This share of the variance of each attribute is added to the variance within every component (before the
         covariance model is fitted, so that its constraints hold).
+    scaled : bool
+        Whether L0 is taken off L; otherwise it is zero.
 
     Returns
     -------
@@ -152,6 +156,7 @@ def fit_em(
         axes,
         MODELS.index(model),
         tol,
+        unit_log_likelihood(X.T, w) if scaled else 0.0,
         max_iter,
         regularization,
         SINGULAR_SHARE,
@@ -166,6 +171,23 @@ def fit_em(
     parameters = GaussianParameters(proportions, means, covariances, model, orientation)
     responsibilities = Z.T if kept is None else _responsibilities(parameters, data)
     return EMResult(parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history)
+
+
+def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """What the units of the attributes add to a log-likelihood: that of a density one in a box of the size of the data.
+
+    Multiplying an attribute by s takes log(s) from the log-density of every object, and from this as much.
+
+    >>> import numpy as np
+    >>> x = np.array([[1.0], [3.0]])
+    >>> unit_log_likelihood(x), round(unit_log_likelihood(np.e * x), 6)
+    (0.0, -2.0)
+    """
+    w = np.ones(len(X)) if weights is None else weights
+    gap = X - X[0]
+    gap = gap - np.average(gap, axis=0, weights=w)
+    variances = np.average(gap * gap, axis=0, weights=w)
+    return float(-w.sum() / 2 * np.log(variances[variances > 0]).sum() + 0.0)
 
 
 def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ class _Refit(NamedTuple):
     tol: float
     max_iter: int
     regularization: float
+    scaled: bool
 
 
 class _Replicate(NamedTuple):
@@ -120,6 +121,7 @@ def bootstrap_mixture(
     tol: float,
     max_iter: int,
     regularization: float,
+    scaled: bool,
     n_jobs: int | None,
     advance: Advance,
 ) -> Bootstraps:
@@ -135,11 +137,11 @@ def bootstrap_mixture(
     posterior : (n, c) its probabilities of the components, to recognise them in the fits
     n_bootstraps : int
     seed : numpy SeedSequence
-    tol, max_iter, regularization : of the EM algorithm
+    tol, max_iter, regularization, scaled : of the EM algorithm
     n_jobs : int or None
     advance : function called after every sample with a word on the state
     """
-    refit = _Refit(data, fitted, posterior, tol, max_iter, regularization)
+    refit = _Refit(data, fitted, posterior, tol, max_iter, regularization, scaled)
     seeds = seed.spawn(n_bootstraps)
     tasks = [seeds[s : s + _SAMPLES_A_TASK] for s in range(0, n_bootstraps, _SAMPLES_A_TASK)]
     replicates: list[_Replicate] = []
@@ -178,13 +180,14 @@ def _refit(refit: _Refit, seeds: list[np.random.SeedSequence]) -> list[_Replicat
 
 def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
     """Draw a sample and fit it; draw again as long as the fit loses a component, after a while with a ridge."""
-    data, fitted, posterior, tol, max_iter, regularization = refit
+    data, fitted, posterior, tol, max_iter, regularization, scaled = refit
     n = len(data)
     for redrawn in range(_MOST_REDRAWS + 1):
         weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
         if redrawn == _PLAIN_REDRAWS:  # very few objects: most samples are degenerate
             regularization = max(regularization, _RIDGE)
-        result = fit_em(data, weights, fitted, fitted.model, tol=tol, max_iter=max_iter, regularization=regularization)
+        settings = {"tol": tol, "max_iter": max_iter, "regularization": regularization, "scaled": scaled}
+        result = fit_em(data, weights, fitted, fitted.model, **settings)
         if result.problem is None:
             p = result.parameters
             assert p is not None

@@ -152,6 +152,8 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         assert part.matrix is not None
         self.zero = 1e-12 * float((part.matrix**self.cost_power).mean())
         self.rounding = _ROUNDING**settings.power * float(part.matrix.mean())
+        share = part.weights / part.weights.sum()
+        self.unit = float(share @ part.matrix @ share)  # mean dissimilarity: the same if rows are repeated
         if settings.delta is None:
             large = pair_quantile(part.matrix, part.weights, _QUANTILE, self.rounding)
             self.delta2 = large**self.cost_power or 1.0  # any will do if there are twins only
