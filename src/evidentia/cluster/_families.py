@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition, nearest_pairs
 
@@ -17,10 +19,11 @@ PAIRS_UP_TO = 4  # clusters, for "auto"
 
 @dataclass(frozen=True)
 class Families:
-    """The family to fit, and how to find a second one from the partition that the first gave (None: one step)."""
+    """The family to fit, and how to find a second one from the partition that the first gave, and the weights of its
+    objects (None: one step)."""
 
     first: FocalSets
-    select: Callable[[CredalPartition], FocalSets] | None = None
+    select: Callable[[CredalPartition, np.ndarray | None], FocalSets] | None = None
 
 
 def families_of(
@@ -47,8 +50,10 @@ def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool 
     return FocalSets.simple(n_clusters, empty=empty)
 
 
-def _selected(n_clusters: int, n_neighbors: int, empty: bool, partition: CredalPartition) -> FocalSets:
-    return FocalSets.with_pairs(n_clusters, nearest_pairs(partition, n_neighbors), empty=empty)
+def _selected(
+    n_clusters: int, n_neighbors: int, empty: bool, partition: CredalPartition, weights: np.ndarray | None
+) -> FocalSets:
+    return FocalSets.with_pairs(n_clusters, nearest_pairs(partition, n_neighbors, weights), empty=empty)
 
 
 def require_singletons(family: FocalSets, why: str = "each has a prototype of its own") -> None:

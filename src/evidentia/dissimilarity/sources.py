@@ -271,7 +271,9 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
     return D
 
 
-def check_square(D: np.ndarray, *, symmetrize: bool) -> np.ndarray:
+def check_square(
+    D: np.ndarray, *, symmetrize: bool, remedy: str = "; set symmetrize=True to use the mean of the two"
+) -> np.ndarray:
     """A square matrix of dissimilarities, symmetric (or made so when asked), with a zero diagonal."""
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise ValueError(f"X must be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}")
@@ -283,7 +285,7 @@ def check_square(D: np.ndarray, *, symmetrize: bool) -> np.ndarray:
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
             raise ValueError(
                 f"X must be symmetric: X[{i}, {j}] = {D[i, j]:.6g} but X[{j}, {i}] = {D[j, i]:.6g} "
-                f"(difference {asymmetry:.6g}); set symmetrize=True to use the mean of the two"
+                f"(difference {asymmetry:.6g}){remedy}"
             )
         D = (D + D.T) / 2
     if len(D) and 0 < D.max() < SMALLEST:

@@ -17,8 +17,8 @@ _densities = kernel("""mixture_densities(
 _run_em = kernel("""run_em(
     X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
     proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes: float64[d, d] out,
-    model: int, tol: float, reference: float, max_iter: int, regularization: float, share: float, history: float64[max_iter] out,
-    outcome: int64[4] out)""")
+    model: int, tol: float, reference: float, max_iter: int, regularization: float, share: float,
+    history: float64[max_iter] out, outcome: int64[4] out)""")
 
 
 def densities(

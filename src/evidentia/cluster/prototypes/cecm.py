@@ -30,11 +30,11 @@ class CECM(EvidentialClusterer):
         + xi / |C| ( sum_{must-links} pl_ij(different) + sum_{cannot-links} pl_ij(same) ),
 
     with J_ECM the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, s^2 the mean variance of the
-    attributes, |C| the number of constraints, and pl_ij the plausibilities, after the masses of objects i and j, that the two are in different clusters, or in the
-    same one. With weights of objects, n is their sum. This is the objective of the paper, but for s^2, without which the
-    units of X decide how much constraints count. It rewards mass on the empty set for linked objects, as both
-    plausibilities vanish there; the published programs, and this class unless it is told otherwise, count constraints
-    in a way that does not: see ``convention``.
+    attributes, |C| the number of constraints, and pl_ij the plausibilities, after the masses of objects i and j, that
+    the two are in different clusters, or in the same one. With weights of objects, n is their sum. This is the
+    objective of the paper, but for s^2, without which the units of X decide how much constraints count. It rewards mass
+    on the empty set for linked objects, as both plausibilities vanish there; the published programs, and this class
+    unless it is told otherwise, count constraints in a way that does not: see ``convention``.
 
     Masses of objects without constraints have a closed form; those of linked objects are improved one object after the
     other, each exactly. The objective never rises. Cost per iteration: linear in the number of objects and of

@@ -32,8 +32,8 @@ class ECMdd(MedoidClusterer):
 
     The medoid of a cluster is the object with the least sum of m_i({k})^beta d(i, .), that of a set an object at
     about the same, small dissimilarity to all medoids of the set: it minimises their variance plus ``eta`` times
-    their mean, in units of the mean dissimilarity. This last rule is not derived from the objective, which may rise now and then; the iterations end when
-    the medoids stay, or come back, and then with the best ones that come back.
+    their mean, in units of the mean dissimilarity. This last rule is not derived from the objective, which may rise
+    now and then; the iterations end when the medoids stay, or come back, and then with the best ones that come back.
 
     Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects the matrix of all
     dissimilarities is kept; above, none is made if none was given.
