@@ -53,6 +53,7 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _rules: Mapping[str, rule.Rule] = {}
+    _any_scale = False  # whether it works in units of the data, so that numbers of any size will do
     _probability = "pignistic"  # or "plausibility": how masses become the probabilities of predict_proba
     classes_: np.ndarray
     focal_sets_: FocalSets
@@ -86,7 +87,7 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
     def _checked_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
         values = validate_data(self, X, reset=reset, **options)
-        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:
             (check_scale if reset else check_size)(values, "X")
         return values
 
