@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia._native import kernel
+from evidentia._native import interruptible, kernel
 
 __all__ = ["FINE", "LOST", "SINGULAR", "densities", "run_em"]
 
@@ -62,7 +62,7 @@ def run_em(
     `SINGULAR`) and with which component.
     """
     outcome = np.empty(4, np.int64)
-    _run_em(
+    interruptible(_run_em,
         X, weights, Z, given_parameters, proportions, means, covariances, axes, model, tol, reference, max_iter,
         regularization, share, history, outcome,
     )  # fmt: skip

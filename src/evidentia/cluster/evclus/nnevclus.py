@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._native import interruptible
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
@@ -291,6 +293,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
         if find_spec("torch") is None:
             raise ImportError("NNEVCLUS needs torch: pip install 'evidentia[nn]'")
+        interruptible(import_module, "torch")  # an interrupt in the middle of its import ends the program
         from evidentia.cluster.evclus.network._method import NetworkMethod, NetworkSettings
         from evidentia.cluster.evclus.network._objective import Penalties
 
