@@ -14,7 +14,7 @@ import numpy as np
 from evidentia.mixture import _em_kernels as kernels
 from evidentia.mixture.models import DIAGONAL_MODELS, MODELS
 
-__all__ = ["GaussianParameters", "EMResult", "fit_em", "unit_log_likelihood", "log_densities"]
+__all__ = ["GaussianParameters", "EMResult", "fit_em", "binary_unit", "unit_log_likelihood", "log_densities"]
 
 # A variance (of an attribute, given those before it) below this share of that of the data: a singular covariance.
 SINGULAR_SHARE = 1e-10
@@ -84,7 +84,8 @@ def fit_em(
 ) -> EMResult:
     """Maximise sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k) within a covariance model.
 
-    Arguments are not checked. The interpreter lock is released in the compiled part.
+    Arguments are not checked. The interpreter lock is released in the compiled part. The attributes are measured in
+    `binary_unit`, so that multiplying them by a power of two changes no digit of the responsibilities.
 
     Parameters
     ----------
@@ -132,10 +133,12 @@ def fit_em(
     else:
         kept = None if weights.all() else np.flatnonzero(weights)
         w = np.ascontiguousarray(weights if kept is None else weights[kept], dtype=np.float64)
-    X = np.ascontiguousarray((data if kept is None else data[kept]).T, dtype=np.float64)
+    unit = binary_unit(data.var(axis=0).mean())
+    X = np.ascontiguousarray((data if kept is None else data[kept]).T / unit, dtype=np.float64)
     if isinstance(start, GaussianParameters):
         proportions, means, covariances = (
-            np.array(a, dtype=np.float64, order="C") for a in (start.proportions, start.means, start.covariances)
+            np.array(a, dtype=np.float64, order="C")
+            for a in (start.proportions, start.means / unit, start.covariances / unit**2)
         )
         Z = np.empty((len(proportions), X.shape[1]))
         axes = _common_axes(start, model)
@@ -156,21 +159,30 @@ def fit_em(
         axes,
         MODELS.index(model),
         tol,
-        unit_log_likelihood(X.T, w) if scaled else 0.0,
+        unit_log_likelihood(X.T, w) if scaled else w.sum() * d * np.log(unit),
         max_iter,
         regularization,
         SINGULAR_SHARE,
         history,
     )
-    history = history[:n_iter].copy()
+    history = history[:n_iter] - w.sum() * d * np.log(unit)
     if flaw != kernels.FINE:
         what = "its covariance matrix became singular" if flaw == kernels.SINGULAR else "it lost all its objects"
         problem = f"component {component} collapsed: {what} (iteration {n_iter + 1})"
         return EMResult(None, -np.inf, n_iter, False, None, problem, history)
     orientation = axes if model in ("EVE", "VVE") else None
-    parameters = GaussianParameters(proportions, means, covariances, model, orientation)
+    parameters = GaussianParameters(proportions, means * unit, covariances * unit**2, model, orientation)
     responsibilities = Z.T if kept is None else _responsibilities(parameters, data)
     return EMResult(parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history)
+
+
+def binary_unit(variance: float) -> float:
+    """The power of two above the square root of a variance: dividing by it changes no digit.
+
+    >>> binary_unit(9.0), binary_unit(9.0 * 2.0**20)
+    (4.0, 4096.0)
+    """
+    return float(2.0 ** np.frexp(np.sqrt(variance))[1]) if variance > 0 else 1.0
 
 
 def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
@@ -221,17 +233,18 @@ def _responsibilities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarr
 
 def _of_objects(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
     """(n, g) logarithms of proportion times density, or responsibilities."""
+    unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
     proportions, means, covariances = (
         np.ascontiguousarray(a, dtype=np.float64)
-        for a in (parameters.proportions, parameters.means, parameters.covariances)
+        for a in (parameters.proportions, parameters.means / unit, parameters.covariances / unit**2)
     )
-    columns = np.ascontiguousarray(np.asarray(X).T, dtype=np.float64)
+    columns = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T / unit)
     out = np.empty((len(proportions), columns.shape[1]))
     diagonal = parameters.model in DIAGONAL_MODELS
     failed = kernels.densities(columns, proportions, means, covariances, diagonal, normalized, out)
     if failed >= 0:
         raise ValueError(f"the covariance matrix of component {failed} must be positive definite")
-    return out.T
+    return out.T if normalized else out.T - len(columns) * np.log(unit)
 
 
 def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:

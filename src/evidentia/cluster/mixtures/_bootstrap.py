@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia._types import Advance
 from evidentia.cluster.mixtures import _kernels
-from evidentia.mixture.em import GaussianParameters, fit_em
+from evidentia.mixture.em import GaussianParameters, binary_unit, fit_em
 from evidentia.optimize.blocks import Apply, n_threads, row_blocks
 
 __all__ = ["Bootstraps", "bootstrap_mixture"]
@@ -102,7 +102,9 @@ class Bootstraps:
         """Inverse Cholesky factors (c, d, d, B), means (c, d, B) and constants (c, B) of the log-densities."""
         factors = np.linalg.cholesky(self.covariances)
         whiteners = np.linalg.inv(factors)
-        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3)).sum(axis=2)
+        # in a unit that is a power of two, so that those of X change no digit
+        unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
+        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
         constants = np.log(np.maximum(self.proportions, 1e-300)) - half_log_det
         last = (np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants))
         return tuple(last)  # type: ignore[return-value]
