@@ -15,6 +15,8 @@ import numpy as np
 
 from evidentia._scale import LARGEST, SMALLEST
 
+_MOST = 2**31 - 1  # what any number of things may be
+
 __all__ = ["Rule", "integer", "real", "choice", "flag", "kind", "array", "seed", "n_jobs", "check_parameters"]
 
 
@@ -32,7 +34,7 @@ class Rule:
 def integer(low: int) -> Rule:
     return Rule(
         f"an integer of at least {low}",
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool | np.bool_) and int(v) >= low,
+        lambda v: isinstance(v, Integral) and not isinstance(v, bool | np.bool_) and low <= int(v) <= _MOST,
     )
 
 
@@ -75,7 +77,9 @@ seed = Rule(
     lambda v: v is None or isinstance(v, Integral | np.random.RandomState | np.random.Generator),
 )
 
-n_jobs = choice(None) | Rule("a nonzero integer", lambda v: isinstance(v, int | np.integer) and v != 0)
+n_jobs = choice(None) | Rule(
+    "a nonzero integer", lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and v != 0
+)
 
 
 def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
@@ -85,6 +89,13 @@ def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
         if not rule.test(value):
             shown = repr(value)
             shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-            out_of_range = isinstance(value, Real) and not (value == 0 or SMALLEST <= abs(value) <= LARGEST)
-            most = f" (and its size from {SMALLEST:g} to {LARGEST:g})" if out_of_range and value == value else ""
-            raise ValueError(f"{name} must be {rule.words}{most}, got {shown}")
+            raise ValueError(f"{name} must be {rule.words}{_range_of(value)}, got {shown}")
+
+
+def _range_of(value: Any) -> str:
+    """What more must be said of numbers that no method can work with."""
+    if isinstance(value, Integral) and abs(int(value)) > _MOST:
+        return f" (and at most {_MOST:,})"
+    if isinstance(value, float | np.floating) and (abs(value) > LARGEST or 0 < abs(value) < SMALLEST):
+        return f" (and its size from {SMALLEST:g} to {LARGEST:g})"
+    return ""

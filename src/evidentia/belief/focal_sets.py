@@ -303,12 +303,17 @@ def inside(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
 
 
 def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different rows of a Boolean matrix in the order of their codes, and for each row which of them it is."""
+    """The different rows of a Boolean matrix, in an order of their own, and for each row which of them it is."""
     c = rows.shape[1]
     if c > 62:
-        unique, target = np.unique(rows, axis=0, return_inverse=True)
-        return unique, target.reshape(-1)
-    codes, target = np.unique(rows @ (np.int64(1) << np.arange(c, dtype=np.int64)), return_inverse=True)
+        keys = [row.tobytes() for row in np.packbits(rows, axis=1)]
+        first = {key: place for place, key in reversed(list(enumerate(keys)))}
+        number = {key: k for k, key in enumerate(sorted(first))}
+        return rows[[first[key] for key in number]], np.array([number[key] for key in keys], dtype=np.intp)
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    padded = np.zeros((len(rows), 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    codes, target = np.unique(padded.view("<i8").ravel(), return_inverse=True)
     return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)
 
 
