@@ -217,7 +217,7 @@ class SECM(EvidentialClusterer):
                 f"X must be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit; "
                 f"got {len(shape)} axes and {pixels.shape[1]} channels"
             )
-        weights = neighborhood(len(shape), self.radius, self.weighting, self.spacing)
+        weights = neighborhood(shape, self.radius, self.weighting, self.spacing)
         return smoothed(pixels, shape, weights, self.smoothing)
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
