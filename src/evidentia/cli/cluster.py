@@ -11,7 +11,7 @@ import click
 
 from evidentia.cli.attributes import Attributes, choose_attributes, split_names
 from evidentia.cli.errors import UserError, readable_warnings, user_errors
-from evidentia.cli.methods import METHODS, WholeNumber, build_estimator, parse_parameters
+from evidentia.cli.methods import METHODS, NumberOrAuto, WholeNumber, build_estimator, parse_parameters
 from evidentia.cli.output import Screen, all_or_none, check_outputs, headline
 from evidentia.cli.pictures import check_picture, draw_partition
 
@@ -25,7 +25,9 @@ _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 
 @click.command(short_help="Cluster the rows of a table.")
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
-@click.option("-c", "--clusters", type=WholeNumber(1), required=True, metavar="N", help="Number of clusters.")
+@click.option(
+    "-c", "--clusters", type=NumberOrAuto(1), default="auto", show_default=True, metavar="N", help="Number of clusters."
+)
 @click.option(
     "-o",
     "--output",
@@ -86,7 +88,7 @@ def cluster(file: Path, **options: Any) -> None:
         drop_missing=options["drop_missing"],
         note=screen.note,
     )
-    if options["clusters"] > len(attributes.table):
+    if options["clusters"] != "auto" and options["clusters"] > len(attributes.table):
         raise UserError(f"-c {options['clusters']}: more clusters than rows, the table has {len(attributes.table)}")
     if options["verbose"]:
         screen.note(f"clustering by {', '.join(attributes.table.columns)}")

@@ -108,6 +108,10 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         """The fitted attributes of this clusterer, by name."""
         return {}
 
+    def _choices(self, method: Any) -> dict[str, str]:
+        """What "auto" stood for, by parameter, in words with the reason."""
+        return {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
+
     # ---- fitting --------------------------------------------------------------------------------------------------
 
     def _fit(
@@ -146,7 +150,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
             with self._matched_start(sample.index):
                 method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
             self._model, masses = method.result(run)
-            self._set_result(run, masses, sample.index)
+            self._set_result(run, masses, sample.index, self._choices(method))
             for name, value in self._attributes(method, self._model).items():
                 setattr(self, name, value)
         remarks: list[tuple[type[Warning], str]] = [
@@ -214,7 +218,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     # ---- the result -----------------------------------------------------------------------------------------------
 
-    def _set_result(self, run: Run[Any], masses: np.ndarray, index: Index) -> None:
+    def _set_result(self, run: Run[Any], masses: np.ndarray, index: Index, choices: dict[str, str]) -> None:
         checked_masses(masses)
         if not np.isfinite(run.objective):
             raise ValueError(f"the objective is {run.objective}: scale X, or set less extreme parameters")
@@ -224,10 +228,12 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         self.history_ = np.asarray(run.history)
         self.n_iter_ = len(run.history)
         self.converged_ = bool(run.converged)
-        self.credal_partition_ = CredalPartition.unchecked(masses, self.focal_sets_, index, metadata=self._metadata())
+        self.credal_partition_ = CredalPartition.unchecked(
+            masses, self.focal_sets_, index, metadata=self._metadata(choices)
+        )
         self.labels_ = self.credal_partition_.labels.copy()
 
-    def _metadata(self) -> dict[str, Any]:
+    def _metadata(self, choices: dict[str, str]) -> dict[str, Any]:
         return {
             "method": type(self).__name__,
             "parameters": {
@@ -235,6 +241,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
                 for name, value in self.get_params(deep=False).items()
                 if value is None or isinstance(value, bool | int | float | str)
             },
+            "choices": choices,
             "objective": self.objective_,
             "n_iter": self.n_iter_,
             "converged": self.converged_,

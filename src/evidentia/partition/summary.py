@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,8 @@ class PartitionSummary:
     outliers : list
         Index (or position) of every outlier.
     nonspecificity : float
+    choices : dict of str to str
+        What "auto" stood for in the parameters of the method, with the reason.
     """
 
     n_objects: int
@@ -46,6 +49,7 @@ class PartitionSummary:
     ambiguous: list[tuple[tuple[int, ...], int]]
     outliers: list[Any]
     nonspecificity: float
+    choices: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
@@ -76,6 +80,7 @@ class PartitionSummary:
             ambiguous=between,
             outliers=[name(int(i)) for i in np.flatnonzero(size[best_set] == 0)],
             nonspecificity=nonspecificity,
+            choices=getattr(partition, "metadata", {}).get("choices", {}),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -108,6 +113,7 @@ class PartitionSummary:
         more = f" and {len(self.outliers) - _NAMED_OUTLIERS} more" if len(self.outliers) > _NAMED_OUTLIERS else ""
         lines.append(f"{'outliers':{width}}  {len(self.outliers):7d}  {named}{more}".rstrip())
         lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
+        lines += [f"chosen: {name} = {printable(words)}" for name, words in self.choices.items()]
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -54,7 +54,8 @@ class Scale:
             for trial in self.trials
             if trial is not best
         )
-        return f"d0 at the quantile {best.quantile:g} of the dissimilarities; log-likelihood elsewhere: {others}"
+        where = f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
+        return f"{where}; log-likelihood at other quantiles: {others}" if others else where
 
 
 class PairDissimilarities(NamedTuple):
