@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from benchmarks.defaults.advice import by_data, by_purpose
 from benchmarks.defaults.data import FAMILIES, NOISE, DataSet, chosen_half, generated_sets
 from benchmarks.defaults.evidence import Evidence
@@ -10,6 +9,7 @@ from benchmarks.defaults.measures import SHARES, of_labels, of_partition
 from benchmarks.defaults.methods import FINDERS, GIVEN_NUMBER, run
 from benchmarks.defaults.page import write_page
 from benchmarks.defaults.promises import promises
+
 from evidentia import CredalPartition, FocalSets
 
 
