@@ -30,13 +30,13 @@ FLOORS = [
     {"constraints", "dissimilarity"},
     {"metric", "mixture"},
     {"cluster", "classify"},
-    {"model_selection"},
+    {"model_selection", "explain"},
     {"plot"},
     {"report"},
     {"cli", "studio"},
 ]
 # Values draw themselves: the one look upwards, taken when it is asked for.
-LOOKS_UP = {("partition", "plot"), ("model_selection", "plot")}
+LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selection", "explain")}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
 SHARED_BY_FAMILIES = {"evidentia.cluster.neighbors.starts", "evidentia.cluster.neighbors.belief_peaks"}
 MOST_FILES = 20
