@@ -36,7 +36,7 @@ FLOORS = [
     {"cli", "studio"},
 ]
 # Values draw themselves: the one look upwards, taken when it is asked for.
-LOOKS_UP = {("partition", "plot"), ("model_selection", "plot")}
+LOOKS_UP = {("partition", "plot"), ("model_selection", "plot"), ("cluster", "plot")}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
 SHARED_BY_FAMILIES = {"evidentia.cluster.neighbors.starts", "evidentia.cluster.neighbors.belief_peaks"}
 MOST_FILES = 20
