@@ -246,7 +246,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def with_neighbors(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self._delta is None:
-            costs, _ = run.model.costs(self.objects.distances, run.model.weights.T)
+            costs, _ = run.model.costs(self.objects.distances, run.model.weights.T, self.apply)
             self._delta = outlier_distance(np.sqrt(np.maximum(costs.min(axis=1), 0)), self.objects.all_weights)
         family = FocalSets.neighbors(squared_distances=self._squared_gaps(run.model, self.objects))
         return Run(self._means(family, run.model.weights), run.history, run.converged)
