@@ -23,11 +23,11 @@ def naive_objective(model, X, centers=None, masses=None):
     for x, row in zip(X, masses, strict=True):
         for clusters, mass in zip(cp.focal_sets, row, strict=True):
             if not clusters:
-                total += model.delta_**2 * mass**model.beta
+                total += model.delta_**2 * mass**model.beta_
                 continue
             own = centers[list(clusters)]
             cost = ((x - own) ** 2).sum() + model.gamma * ((x - own.mean(axis=0)) ** 2).sum()
-            total += mass**model.beta * cost / (len(clusters) + model.gamma)
+            total += mass**model.beta_ * cost / (len(clusters) + model.gamma)
     return total
 
 
@@ -55,7 +55,8 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, beta, gamma):
 
 def test_no_small_move_improves_the_result():
     X, _ = make_blobs(60, 2, centers=3, random_state=1)
-    model = CCM(3, focal_sets="full", gamma=0.7, max_iter=20_000, tol=1e-14, n_init=1, random_state=0).fit(X)
+    exactly = {"beta": 2.0, "max_iter": 20_000, "tol": 1e-14}
+    model = CCM(3, focal_sets="full", gamma=0.7, n_init=1, random_state=0, **exactly).fit(X)
     best = naive_objective(model, X)
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -75,7 +76,7 @@ def test_three_clusters_in_a_row():
     """The barycentre of the outer clusters is the middle one: there ECM doubts, CCM does not."""
     X, init = three_in_a_row(), [[-4.0], [0.0], [4.0]]
     family = FocalSets.pairs(3)
-    ecm, ccm = (m(3, focal_sets=family, init=init).fit(X).credal_partition_ for m in (ECM, CCM))
+    ecm, ccm = (m(3, focal_sets=family, beta=2.0, init=init).fit(X).credal_partition_ for m in (ECM, CCM))
     middle, outer = slice(21, 42), family.index({0, 2})
     assert ecm.masses[middle, outer].max() > 0.2
     assert ccm.masses[middle, outer].max() < 0.05
@@ -86,7 +87,7 @@ def test_three_clusters_in_a_row():
 
 
 def test_butterfly():
-    model = CCM(2, delta=5, random_state=0).fit(load_butterfly().data)
+    model = CCM(2, focal_sets="full", beta=2.0, delta=5, random_state=0).fit(load_butterfly().data)
     assert 5 in model.credal_partition_.ambiguous
     assert model.credal_partition_.outliers.tolist() == [11]
 
@@ -130,9 +131,9 @@ def test_coinciding_clusters_are_reported():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+        ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1, got 0"),
         ({"gamma": -1}, "gamma must be a number of at least 0, got -1"),
-        ({"beta": 1}, "beta must be a number above 1, got 1"),
+        ({"beta": 1}, "beta must be 'auto' or a number above 1, got 1"),
         ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),
         ({"focal_sets": FocalSets.simple(3)}, "family on 3 clusters, but n_clusters=2"),
         ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "every single cluster"),
@@ -158,5 +159,5 @@ def test_published_results(shared_data, name, printed):
     """Denoeux (2021), NN-EVCLUS, Table 3: standardised data, gamma = 1, beta = 2, delta = 5, pairs and the frame."""
     X, y = shared_data(name, standardise=True)
     c = len(np.unique(y))
-    model = CCM(c, focal_sets="pairs", delta=5, n_init=5, random_state=0).fit(X)
+    model = CCM(c, focal_sets="pairs", beta=2.0, delta=5, n_init=5, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) == pytest.approx(printed, abs=0.03)

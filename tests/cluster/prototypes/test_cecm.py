@@ -137,7 +137,7 @@ def test_no_small_move_improves_the_result(weighted):
     rng = np.random.default_rng(0)
     weights = rng.uniform(0.1, 3, len(X)) if weighted else np.ones(len(X))
     exactly = {"tol": 1e-14, "max_iter": 5000, "random_state": 0}
-    model = CECM(3, xi=0.4, convention="paper", **exactly)
+    model = CECM(3, focal_sets="pairs", xi=0.4, convention="paper", **exactly)
     model.fit(X, sample_weight=weights if weighted else None, constraints=known)
     best = naive_objective(model, X, known, 0.4, model.delta_, weights)
     assert model.objective_ == pytest.approx(best, rel=1e-9)
@@ -185,13 +185,14 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, metric, xi, c
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
-def test_without_constraints_it_is_ecm(metric):
+@pytest.mark.parametrize(("family", "n_fitted"), [("auto", 3), ("simple", 5), ("pairs", 8)])
+def test_without_constraints_it_is_ecm(family, n_fitted, metric):
     X, y = blobs()
-    ecm = ECM(3, metric=metric, random_state=0).fit(X)
+    ecm = ECM(3, focal_sets=family, metric=metric, beta=2.0, random_state=0).fit(X)
     for known, xi in ((None, 0.5), (Constraints(), 0.5), (Constraints.from_labels(y, 30, random_state=0), 0.0)):
-        cecm = CECM(3, metric=metric, xi=xi, random_state=0).fit(X, constraints=known)
+        cecm = CECM(3, focal_sets=family, metric=metric, xi=xi, random_state=0).fit(X, constraints=known)
         np.testing.assert_allclose(cecm.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-10)
-        share = 60 * len(cecm.focal_sets_) * X.var(axis=0).mean()
+        share = 60 * n_fitted * X.var(axis=0).mean()
         assert cecm.objective_ == pytest.approx((1 - xi) * ecm.objective_ / share)
 
 
@@ -246,10 +247,11 @@ def test_belief_peaks_as_a_start():
 def test_constraints_help():
     X, y = load_iris(return_X_y=True)
     for metric in ("euclidean", "adaptive"):
-        without = adjusted_rand_score(y, ECM(3, metric=metric, random_state=0).fit(X).labels_)
+        chosen = {"focal_sets": "pairs", "metric": metric, "random_state": 0}
+        without = adjusted_rand_score(y, ECM(3, beta=2.0, **chosen).fit(X).labels_)
         for seed in range(3):
             known = Constraints.from_labels(y, 100, random_state=seed)
-            model = CECM(3, metric=metric, random_state=0).fit(X, constraints=known)
+            model = CECM(3, **chosen).fit(X, constraints=known)
             assert adjusted_rand_score(y, model.labels_) > without + 0.1
 
 

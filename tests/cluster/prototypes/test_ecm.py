@@ -29,8 +29,8 @@ CASES = [
 ]
 
 
-def exact(n_clusters, **keywords):
-    return ECM(n_clusters, max_iter=20_000, tol=1e-14, **keywords)
+def exact(n_clusters, beta=2.0, **keywords):
+    return ECM(n_clusters, beta=beta, max_iter=20_000, tol=1e-14, **keywords)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -108,11 +108,11 @@ def naive_objective(model, X):
     for i, x in enumerate(X):
         for clusters, mass in zip(cp.focal_sets, cp.masses[i], strict=True):
             if not clusters:
-                total += model.delta_**2 * mass**model.beta
+                total += model.delta_**2 * mass**model.beta_
                 continue
             gap = x - model.cluster_centers_[list(clusters)].mean(axis=0)
             metric = np.eye(len(x)) if matrices is None else matrices[list(clusters)].mean(axis=0)
-            total += len(clusters) ** model.alpha * mass**model.beta * (gap @ metric @ gap)
+            total += len(clusters) ** model.alpha * mass**model.beta_ * (gap @ metric @ gap)
     return total
 
 
@@ -194,10 +194,23 @@ def test_all_families(family):
         assert model.focal_sets_ == family
 
 
-def test_auto_family_follows_the_number_of_clusters():
+@pytest.mark.parametrize("n_clusters", [1, 2, 4, 7])
+@pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
+def test_auto_reads_neighbours_off_the_fit_with_single_clusters(n_clusters, metric):
+    """The empty set and the pairs of neighbours are added; prototypes, metrics and objective stay as they are."""
     X, _ = make_blobs(200, 2, centers=5, random_state=1)
-    assert ECM(4, random_state=0).fit(X).focal_sets_ == FocalSets.pairs(4)
-    assert ECM(5, random_state=0).fit(X).focal_sets_ == FocalSets.simple(5)
+    auto = ECM(n_clusters, metric=metric, random_state=0).fit(X)
+    alone = FocalSets.simple(n_clusters, empty=False, omega=False)
+    single = ECM(n_clusters, metric=metric, focal_sets=alone, random_state=0).fit(X)
+    assert auto.focal_sets_ == FocalSets.neighbors(auto.cluster_centers_)
+    np.testing.assert_array_equal(auto.cluster_centers_, single.cluster_centers_)
+    np.testing.assert_array_equal(auto.history_, single.history_)
+    assert auto.objective_ == single.objective_
+    fixed = prototypes(
+        auto.focal_sets_, auto.cluster_centers_, auto.alpha, auto.beta_, auto.delta_,
+        getattr(auto, "metric_matrices_", None),
+    )  # fmt: skip
+    np.testing.assert_allclose(fixed.masses(X, one_thread), auto.credal_partition_.masses, atol=1e-9)
 
 
 def test_adaptive_metric_finds_elongated_clusters():
@@ -220,9 +233,10 @@ def test_adaptive_metric_with_a_constant_column():
 def test_starting_partition():
     X, y = make_blobs(90, 2, centers=3, random_state=0)
     start = CredalPartition.from_hard(y)
-    model = ECM(3, init=start, random_state=0).fit(X)
-    assert (model.labels_ == y).mean() > 0.8  # keeps the numbering of the start
-    continued = ECM(3, init=model.credal_partition_, delta=model.delta_).fit(X)
+    for family in ("auto", "pairs"):
+        model = ECM(3, focal_sets=family, init=start, random_state=0).fit(X)
+        assert (model.labels_ == y).mean() > 0.8  # keeps the numbering of the start
+    continued = ECM(3, focal_sets="pairs", init=model.credal_partition_, delta=model.delta_).fit(X)
     assert continued.n_iter_ <= 3
     with pytest.raises(ValueError, match="partition of 90 objects into 3 clusters"):
         ECM(3, init=start[:50]).fit(X)
@@ -252,20 +266,21 @@ def test_progress_bar_is_shown_only_when_asked(capsys):
 
 def test_metadata_tells_how_it_was_made():
     X, _ = make_blobs(30, 2, centers=2, random_state=0)
-    about = ECM(2, random_state=7).fit(X).credal_partition_.metadata
+    about = ECM(2, beta=2.0, random_state=7).fit(X).credal_partition_.metadata
     assert about["method"] == "ECM"
     assert about["random_state"] == 7
     assert about["converged"]
     assert about["parameters"]["beta"] == 2.0
+    assert about["parameters"]["delta"] == "auto"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
-        ({"n_clusters": 2.0}, "n_clusters must be an integer"),
+        ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1, got 0"),
+        ({"n_clusters": 2.0}, "n_clusters must be 'auto' or an integer"),
         ({"alpha": -1}, "alpha must be a number of at least 0, got -1"),
-        ({"beta": 1}, "beta must be a number above 1, got 1"),
+        ({"beta": 1}, "beta must be 'auto' or a number above 1, got 1"),
         ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),
         ({"delta": np.nan}, "delta must be"),
         ({"metric": "cosine"}, "metric must be 'euclidean' or 'adaptive', got 'cosine'"),

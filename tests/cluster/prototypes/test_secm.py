@@ -62,7 +62,7 @@ def test_costs_against_the_definition(shape, radius, weighting):
 def test_the_objective_is_that_of_the_definition(shape):
     rng = np.random.default_rng(1)
     image = rng.normal(size=shape) + 3 * (np.arange(shape[1]) >= 4).reshape((1, -1) + (1,) * (len(shape) - 2))
-    model = SECM(2, delta=3, random_state=0).fit(image)
+    model = SECM(2, focal_sets="pairs", beta=2.0, delta=3, random_state=0).fit(image)
     family = list(model.focal_sets_)
     costs = naive_costs(image, model.cluster_centers_, family, 0.5, 1, "uniform")
     masses = model.credal_partition_.masses
@@ -114,7 +114,9 @@ def test_without_neighbours_it_is_ecm():
 def test_the_border_of_two_regions_is_left_open():
     image = np.zeros((20, 30))
     image[:, 15:] = 1
-    model = SECM(2, smoothing=0.8, radius=2, random_state=0).fit(image + 0.01 * noisy(np.zeros((20, 30)), 1))
+    published = {"focal_sets": "pairs", "beta": 2.0, "delta": 0.3}
+    model = SECM(2, smoothing=0.8, radius=2, random_state=0, **published)
+    model.fit(image + 0.01 * noisy(np.zeros((20, 30)), 1))
     border = np.zeros((20, 30), dtype=bool)
     border[:, 14:16] = True
     pair = model.credal_partition_.masses[:, model.focal_sets_.index({0, 1})].reshape(20, 30)
@@ -202,7 +204,8 @@ def test_starts():
 def test_weights_of_pixels():
     image = noisy(phantom((24, 30)), 0.3)
     weights = np.random.default_rng(0).integers(0, 4, image.shape).astype(float)
-    fixed = {"n_clusters": 4, "delta": 2, "init": [[0.0], [1], [2], [3]], "tol": 1e-14, "max_iter": 5000}
+    fixed = {"n_clusters": 4, "focal_sets": "pairs", "beta": 2.0, "delta": 2, "tol": 1e-14, "max_iter": 5000}
+    fixed["init"] = [[0.0], [1], [2], [3]]
     model = SECM(**fixed).fit(image, sample_weight=weights)
     flat = SECM(**fixed).fit(image, sample_weight=weights.ravel())
     np.testing.assert_array_equal(model.credal_partition_.masses, flat.credal_partition_.masses)

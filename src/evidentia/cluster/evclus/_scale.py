@@ -43,17 +43,19 @@ class Scale:
     def best(self) -> ScaleTrial:
         """That of largest likelihood; the middle of equal ones."""
         most = max(trial.log_likelihood for trial in self.trials)
-        equal = [trial for trial in self.trials if trial.log_likelihood >= most - 1e-9 * abs(most)]
+        least = most - 1e-9 * abs(most) if np.isfinite(most) else most  # infinite where every cluster is a place
+        equal = [trial for trial in self.trials if trial.log_likelihood >= least]
         return equal[len(equal) // 2]
 
     def reasons(self) -> str:
         """In words: the best scale, and how much worse the others explain the data."""
         best = self.best
-        others = ", ".join(
-            f"{trial.quantile:g} ({trial.log_likelihood - best.log_likelihood:+.2f})"
-            for trial in self.trials
-            if trial is not best
-        )
+
+        def behind(trial: ScaleTrial) -> float:
+            same = trial.log_likelihood == best.log_likelihood  # perhaps both infinite
+            return 0.0 if same else trial.log_likelihood - best.log_likelihood
+
+        others = ", ".join(f"{trial.quantile:g} ({behind(trial):+.2f})" for trial in self.trials if trial is not best)
         where = f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
         return f"{where}; log-likelihood at other quantiles: {others}" if others else where
 

@@ -123,7 +123,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
     offsets : (p + 1,) array
         Where the categories of each attribute begin.
     family : FocalSets
-        The first to be fitted, from which an automatic ``delta`` follows.
+        The first to be fitted, from which an automatic ``delta`` follows; pairs that are read off bring their own.
     rng, apply
     """
 
@@ -140,24 +140,27 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         # the same for all orders and repetitions of the rows
         self.codes, self.inverse = different_rows(sample.values, offsets)
         self.weights = np.bincount(self.inverse, sample.weights, minlength=len(self.codes)).astype(float)
-        present = self.weights > 0
-        if present.sum() < settings.n_clusters:
+        self.present = self.weights > 0
+        if self.present.sum() < settings.n_clusters:
             raise ValueError(
-                f"n_clusters={settings.n_clusters} is more than the {present.sum()} different objects in X"
+                f"n_clusters={settings.n_clusters} is more than the {self.present.sum()} different objects in X"
             )
-        self.sample, self.sample_weights = self._drawn_sample(present)
-        self.delta = self._automatic_delta(family, present) if settings.delta is None else settings.delta
+        self.sample, self.sample_weights = self._drawn_sample()
+        self.delta = self._outlier_distance(family)
 
-    def _drawn_sample(self, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _drawn_sample(self) -> tuple[np.ndarray, np.ndarray]:
         """The different objects on which starts compete, with weights."""
-        codes, weights = self.codes[present], self.weights[present]
+        codes, weights = self.codes[self.present], self.weights[self.present]
         if len(codes) <= _starts.SAMPLE_SIZE:
             return codes, weights
         drawn, count = np.unique(_starts.systematic_draw(weights, _starts.SAMPLE_SIZE, self.rng), return_counts=True)
         return codes[drawn], count.astype(float)
 
-    def _automatic_delta(self, family: FocalSets, present: np.ndarray) -> float:
-        varying = int(np.ptp(self.codes[present], axis=0).astype(bool).sum())
+    def _outlier_distance(self, family: FocalSets) -> float:
+        """delta: what was given, or from how cheap the cheapest set of the family is for an object like no other."""
+        if self.settings.delta is not None:
+            return self.settings.delta
+        varying = int(np.ptp(self.codes[self.present], axis=0).astype(bool).sum())
         size = np.maximum(family.cardinality, 1).astype(float)
         return float(np.sqrt(_DELTA_SHARE * varying * (size**self.settings.alpha).min())) or 1.0
 
@@ -212,8 +215,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         """Mismatches are squared distances: those of the indicators of the categories."""
         modes = run.model.modes
         apart = np.stack([mismatches(modes, mode) for mode in modes])
-        wider = self._model(FocalSets.neighbors(squared_distances=apart), modes)
-        return Run(wider, run.history, run.converged)
+        family = FocalSets.neighbors(squared_distances=apart)
+        self.delta = self._outlier_distance(family)
+        return Run(self._model(family, modes), run.history, run.converged)
 
     def _run(self, start: CategoricalModel, codes: np.ndarray, weights: np.ndarray) -> Run[CategoricalModel]:
         def step(model: CategoricalModel) -> tuple[float, CategoricalModel]:
