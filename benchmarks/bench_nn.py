@@ -1,4 +1,4 @@
-"""NN-EVCLUS: what an epoch of mini-batches costs, and ten million objects on a GPU beside the processor."""
+"""NN-EVCLUS: what epochs of mini-batches cost, and ten million objects on a GPU beside the processor."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Row, Task, apart, at_least, at_most, benchmark, memory, skipped
+from benchmarks.harness import Row, Task, at_most, benchmark, memory, skipped, timings
 
 _CLUSTERS = 15
-_NO_TORCH = "torch is not installed"
 _NO_GPU = "no GPU that torch can use"
 
 
@@ -26,12 +25,8 @@ def _overlapping(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _estimator(device: str, threads: int | None, **keywords: Any) -> Any:
-    import torch
-
     from evidentia.cluster import NNEVCLUS
 
-    if threads:
-        torch.set_num_threads(threads)
     return NNEVCLUS(_CLUSTERS, device=device, n_jobs=threads or -1, random_state=0, **keywords)
 
 
@@ -41,7 +36,7 @@ def _fit(n: int, device: str, threads: int | None) -> Task:
 
     X, y = _overlapping(n)
     small = min(n, 20_000)
-    _estimator(device, threads, max_iter=20).fit(X[:small]).predict_mass(X[:small])  # compile, and wake the device
+    _estimator(device, threads, max_iter=20).fit(X[:small]).predict_mass(X[:small])  # wake the device
 
     def work() -> tuple[float, float, Any]:
         began = time.perf_counter()
@@ -66,64 +61,46 @@ def _fit(n: int, device: str, threads: int | None) -> Task:
     return Task(work, judge)
 
 
-def _inside_operators(n: int) -> dict[str, float]:
-    """Share of the training time that is spent inside torch's operators, and inside the largest of them."""
-    import torch
-    from torch.profiler import ProfilerActivity, profile
-
+def _epochs(n: int) -> Task:
+    """Five epochs of mini-batches, from random weights."""
     X, _ = _overlapping(n)
-    model = _estimator("cpu", 1, max_iter=50, init="random")
-    model.fit(X[:5000])
-    with profile(activities=[ProfilerActivity.CPU]) as profiler:
-        began = time.perf_counter()
-        model.fit(X)
-        total = time.perf_counter() - began
-    assert torch.get_num_threads() == 1
-    own = {entry.key: entry.self_cpu_time_total / 1e6 for entry in profiler.key_averages()}
-    products = sum(own.get(f"aten::{name}", 0.0) for name in ("mm", "addmm", "bmm", "matmul"))
-    operators = sum(value for key, value in own.items() if key.startswith("aten::"))
-    return {"seconds": total, "operators": operators / total, "products": products / total}
+    _estimator("cpu", 1, max_iter=10, init="random").fit(X[:5000])
+    return Task(lambda: _estimator("cpu", 1, max_iter=50, init="random").fit(X))
+
+
+def _gpu() -> str | None:
+    """The name of the GPU, None if there is none that torch can use."""
+    if find_spec("torch") is None:
+        return None
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
 @benchmark
 def epoch(quick: bool) -> list[Row]:
-    """Where the time of mini-batches goes."""
-    if find_spec("torch") is None:
-        return [skipped("NN-EVCLUS epoch", _NO_TORCH)]
+    """What mini-batches cost."""
     n = 20_000 if quick else 100_000
-    share = apart(_inside_operators, n)
-    return [
-        Row(
-            "NN-EVCLUS five epochs",
-            f"{n:,} x 2, c = {_CLUSTERS}, batches of 512, one thread, with the profiler; ratio: share of the time in "
-            "torch's operators",
-            share["seconds"],
-            quality=f"{share['products']:.0%} in matrix products alone",
-            ratio=share["operators"],
-            **at_least(share["operators"], 0.5),
-        )
-    ]
+    timing = timings([(_epochs, n)], rounds=3)[0]
+    what = f"{n:,} x 2, c = {_CLUSTERS}, batches of 512, one thread"
+    return [Row("NN-EVCLUS five epochs", what, timing.best, timing.noise)]
 
 
 @benchmark
 def large(quick: bool) -> list[Row]:
     """Many objects: a GPU beside two threads of the processor."""
-    if find_spec("torch") is None:
-        return [skipped("NN-EVCLUS fit", _NO_TORCH)]
-    import torch
-
-    n = 100_000 if quick else 10_000_000 if torch.cuda.is_available() else 1_000_000
+    gpu_name = _gpu()
+    n = 100_000 if quick else 10_000_000 if gpu_name else 1_000_000
     what = f"{n:,} x 2, float32, c = {_CLUSTERS}"
     peak, cpu = memory(_fit, n, "cpu", 2)
     rows = [
         Row("NN-EVCLUS fit", f"{what}, two threads", cpu["fit"], peak_bytes=peak, quality=cpu["quality"]),
         Row("NN-EVCLUS predict_mass", f"{what}, two threads", cpu["predict"]),
     ]
-    if not torch.cuda.is_available():
+    if gpu_name is None:
         return [*rows, skipped("NN-EVCLUS on a GPU", _NO_GPU)]
     peak, gpu = memory(_fit, n, "cuda", None)
-    name = torch.cuda.get_device_name()
-    ratio = f"{what}, {name}; ratio: times faster than two threads"
+    ratio = f"{what}, {gpu_name}; ratio: times faster than two threads"
     quality = f"{gpu['quality']}; loss {gpu['loss'] / cpu['loss']:.3f} of the processor's"
     rows += [
         Row("NN-EVCLUS fit", ratio, gpu["fit"], None, peak, quality, cpu["fit"] / gpu["fit"]),

@@ -1,8 +1,6 @@
 """A network that recognises what it has never seen: mass on the empty set.
 
-    python examples/novelty.py
-
-Needs torch: pip install "evidentia[nn]"
+python examples/novelty.py
 """
 
 from sklearn.datasets import make_blobs

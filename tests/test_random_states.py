@@ -162,8 +162,6 @@ KINDS = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore")
 def test_every_kind_of_random_state(name):
-    if "NNEVCLUS" in name:
-        pytest.importorskip("torch")
     draw = CASES[name]
     draw(None)
     for make in KINDS.values():

@@ -158,6 +158,19 @@ def test_tree_of_a_sample():
     np.testing.assert_array_equal(model.means_, again.means_)
 
 
+def test_many_objects_start_from_the_better_of_a_tree_and_k_means():
+    """Clusters of very different sizes, which a tree of a sample finds badly."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(3 * i, 0.2, (n, 2)) for i, n in enumerate([2000, 2000, 40, 40, 40])])
+    model = ParsimoniousGaussianMixture(5, model="VVV", random_state=0).fit(X)
+    truth = np.repeat(np.arange(5), [2000, 2000, 40, 40, 40])
+    told = ParsimoniousGaussianMixture(5, model="VVV", init=truth).fit(X)
+    assert model.log_likelihood_ == pytest.approx(told.log_likelihood_, rel=1e-4)
+    assert len(model.history_) == model.n_iter_
+    assert (np.diff(model.history_) > -1e-6 * abs(model.log_likelihood_)).all()
+    assert ParsimoniousGaussianMixture(5, model="VVV", random_state=0, max_iter=3, tol=1).fit(X).n_iter_ <= 3
+
+
 @pytest.mark.parametrize(
     ("init", "message"),
     [

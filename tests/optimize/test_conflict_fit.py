@@ -14,7 +14,7 @@ from evidentia.constraints import links as linked
 from evidentia.dissimilarity.sampling import random_pairs
 from evidentia.dissimilarity.transform import decay, default_quantile, to_conflict
 from evidentia.optimize.conflict_fit import descend_some_pairs, is_simple_family
-from evidentia.optimize.projection import project, projection_hessian, settle_links
+from evidentia.optimize.projection import linear_image, project, projection_hessian, settle_links, terms_of_conflicts
 from evidentia.optimize.row_fit import no_links, sweep_rows
 from tests.strategies import families, random_masses
 
@@ -298,16 +298,20 @@ def test_projection_is_the_row_problem_of_a_new_object(dtype):
     p = Problem(2, family, False, n=40)
     masses, _, _ = p.descend(max_iter=50)
     others = np.arange(1, p.n)
-    delta = p.delta[:1, others].astype(dtype)
-    found = project(lambda start, stop: (delta, np.array([-1])), 1, masses[others], np.array(family.conflict),
-                    np.dtype(dtype), inline, p.weights[others])  # fmt: skip
+    delta, conflict = p.delta[:1, others].astype(dtype), np.array(family.conflict)
+
+    def terms(same, weights=None):
+        image = linear_image(masses[others], conflict, weights)
+        return terms_of_conflicts(lambda start, stop: (delta, np.array([same])), image)
+
+    weights = p.weights[others]
+    found = project(terms(-1, weights), 1, masses[others], conflict, np.dtype(dtype), inline, weights)
     bettered, _, _ = p.descend(max_iter=1, start=masses, order=np.array([0]))
     assert found.dtype == dtype
     trial = masses.copy()
     trial[0] = found[0]
     assert p.value(trial) == pytest.approx(p.value(bettered), rel=1e-9 if dtype == np.float64 else 1e-5)
-    copied = project(lambda start, stop: (delta, np.array([4])), 1, masses[others], np.array(family.conflict),
-                     np.dtype(dtype), inline)  # fmt: skip
+    copied = project(terms(4), 1, masses[others], conflict, np.dtype(dtype), inline)
     np.testing.assert_array_equal(copied[0], masses[5].astype(dtype))  # coincides with the fourth reference
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from evidentia.optimize.lbfgs import minimize_lbfgs
+from evidentia.optimize.lbfgs import LBFGS, minimize_lbfgs
 
 
 def rosenbrock(x):
@@ -80,3 +80,25 @@ def test_variables_without_derivative_stay():
         return float((x[0] - 3) ** 2), np.array([2 * (x[0] - 3), 0.0])
 
     assert minimize_lbfgs(first_only, np.array([0.0, 7.0]), max_iter=50, tol=0).model.tolist() == [3.0, 7.0]
+
+
+def test_a_search_that_was_written_down_goes_on_to_the_same_bits():
+    settings = {"max_iter": 40, "tol": 0.0}
+    start = np.array([-1.2, 1.0, 0.5, -0.3])
+    whole = LBFGS(start, **settings)
+    while whole.iterate(rosenbrock):
+        pass
+    for stop in (1, 7, 20):
+        first = LBFGS(start, **settings)
+        for _ in range(stop):
+            first.iterate(rosenbrock)
+        assert len(first.history) == stop + 1
+        assert first.value == first.history[-1] == rosenbrock(first.point)[0]
+        later = LBFGS(np.zeros(4), **settings)
+        later.restore(first.state())
+        while later.iterate(rosenbrock):
+            pass
+        assert later.history == whole.history
+        assert later.point.tobytes() == whole.point.tobytes()
+        assert later.ended
+        assert later.converged == whole.converged

@@ -198,7 +198,6 @@ def test_tables_keep_their_columns(library):
 
 
 def test_outliers_are_crosses_and_the_network_gives_mass_to_nothing_far_away():
-    pytest.importorskip("torch")
     from evidentia.cluster import NNEVCLUS
 
     X, _ = make_fourclass(80, random_state=0)

@@ -254,37 +254,37 @@ def _pcr6(sources: Sequence[Source]) -> Source:
     n_tuples = prod(len(family) for family in families)
     if n_tuples > _MOST_TUPLES:
         raise ValueError(f"rule='pcr6' would look at {n_tuples} tuples of focal sets, more than {_MOST_TUPLES}")
-    agreed, closed = _conjunctive(sources)
-    wider = reduce(FocalSets.union, families, closed)
-    out = np.zeros((len(agreed), len(wider)), dtype=agreed.dtype)
-    out[:, wider.find(closed.membership)] = agreed
-    if wider.empty_index is not None:
-        out[:, wider.empty_index] = 0
-    conflicting = [
-        choice
-        for choice in product(*(range(len(family)) for family in families))
-        if not np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]).any()
-    ]
+    choices = list(product(*(range(len(family)) for family in families)))
+    both = np.array(
+        [np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]) for choice in choices]
+    )
+    wider = reduce(FocalSets.union, families, FocalSets(np.unique(both, axis=0)).sorted())
+    wider = FocalSets(wider.membership[wider.cardinality > 0])
+    target = wider.find(both)  # -1: they conflict
     position = [wider.find(family.membership) for family in families]
-    tiny = np.finfo(out.dtype).tiny
+    dtype = np.result_type(*(masses for masses, _ in sources))
+    out, tiny = np.empty((len(sources[0][0]), len(wider)), dtype=dtype), np.finfo(dtype).tiny
     for rows in _blocks(len(out)):
         columns = [np.ascontiguousarray(masses[rows].T) for masses, _ in sources]
-        given_back = np.zeros((len(wider), columns[0].shape[1]), dtype=out.dtype)
-        share, total = np.empty_like(given_back[0]), np.empty_like(given_back[0])
-        for choice in conflicting:
+        total = np.zeros((len(wider), columns[0].shape[1]), dtype=dtype)
+        share, sums = np.empty_like(total[0]), np.empty_like(total[0])
+        for choice, where in zip(choices, target, strict=True):
             parts = [column[k] for column, k in zip(columns, choice, strict=True)]
-            share[:] = total[:] = parts[0]
+            share[:] = parts[0]
             for part in parts[1:]:
                 share *= part
-                total += part
-            share /= np.maximum(total, tiny, out=total)  # where all are zero, so is their product
-            for where, k, part in zip(position, choice, parts, strict=True):
-                given_back[where[k]] += np.multiply(part, share, out=total)
-        out[rows] += given_back.T
-    if wider.empty_index is None:
-        return out, wider
-    kept = np.arange(len(wider)) != wider.empty_index
-    return out[:, kept], FocalSets(wider.membership[kept])
+            if where >= 0:
+                total[where] += share
+                continue
+            sums[:] = parts[0]
+            for part in parts[1:]:
+                sums += part
+            share /= np.maximum(sums, tiny, out=sums)  # where all are zero, so is their product
+            for own, k, part in zip(position, choice, parts, strict=True):
+                if own[k] >= 0:  # an empty set has no mass
+                    total[own[k]] += np.multiply(part, share, out=sums)
+        out[rows] = total.T
+    return out, wider
 
 
 def _average(sources: Sequence[Source]) -> Source:

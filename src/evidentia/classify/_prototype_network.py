@@ -237,7 +237,17 @@ def minimised(cost: Cost, start: np.ndarray, held: np.ndarray, *, max_iter: int,
 
 def clustered(X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: Any) -> tuple[np.ndarray, np.ndarray]:
     """Centres of a weighted k-means and the cluster of each object; fewer centres where objects coincide."""
-    return k_means(X, min(n_clusters, len(np.unique(X, axis=0))), rng, weights)
+    return k_means(X, _count_different(X, n_clusters), rng, weights)
+
+
+def _count_different(X: np.ndarray, enough: int) -> int:
+    """How many different objects there are, or ``enough`` if there are more: most often the first few tell."""
+    seen = set()
+    for row in X:
+        seen.add((row + 0.0).tobytes())  # there is one zero only
+        if len(seen) == enough:
+            break
+    return len(seen)
 
 
 def shares(sizes: Sequence[float], most: Sequence[int], total: int) -> np.ndarray:

@@ -21,8 +21,10 @@ from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._families import NAMES, Families, families_of
 from evidentia.cluster._search import MassModel, Method, Sample, Search, progress_bar
+from evidentia.cluster.number import CANDIDATES, NumberOfClusters, compared_numbers
 from evidentia.constraints import Constraints
 from evidentia.constraints.checked import checked_constraints
+from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
@@ -30,7 +32,7 @@ from evidentia.partition import CredalPartition
 __all__ = ["EvidentialClusterer", "COMMON_RULES", "Task", "check_enough_objects"]
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
-    "n_clusters": rule.integer(1),
+    "n_clusters": rule.choice("auto") | rule.integer(1),
     "focal_sets": rule.choice(*NAMES) | rule.kind(FocalSets),
     "n_init": rule.integer(1),
     "max_iter": rule.integer(1),
@@ -64,7 +66,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     of the model is shown (`_attributes`). The base has the rest.
     """
 
-    n_clusters: int | None
+    n_clusters: int | str | None
     # parameters that some methods do not have
     focal_sets: str | FocalSets = "simple"
     n_neighbor_clusters = 1
@@ -74,6 +76,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     _fewest_objects = 1
     _advice = "increase max_iter or tol"  # if it does not converge
     _model: MassModel[Any]
+    number_: NumberOfClusters
 
     # ---- what a clusterer supplies --------------------------------------------------------------------------------
 
@@ -139,7 +142,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         sample = Sample(values, self._weights(sample_weight, n), self._names(X))
         known = None if constraints is None else checked_constraints(constraints, n)
         with block_map(self.n_jobs) as apply:
-            task = Task(self._number_of_clusters(sample), labels, known, apply, dissimilarities)
+            task = Task(self._number_of_clusters(sample, apply), labels, known, apply, dissimilarities)
             with self._matched_start(sample.index):
                 method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
             self._model, masses = method.result(run)
@@ -178,14 +181,23 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         return method, search.run(method, self._families(task.n_clusters), sample.weights)
 
     def _wanted_clusters(self) -> int | None:
-        """How many clusters were asked for; None if the method finds their number."""
-        return self.n_clusters
+        """How many clusters were asked for; None if their number is to be found."""
+        return None if isinstance(self.n_clusters, str) else self.n_clusters
 
-    def _number_of_clusters(self, sample: Sample[Any]) -> int:
-        """How many clusters to find: what was asked for, or what a method finds before it starts."""
+    def _number_of_clusters(self, sample: Sample[Any], apply: Apply) -> int:
+        """How many clusters to find: what was asked for, or what speaks from the data."""
         wanted = self._wanted_clusters()
-        assert wanted is not None
-        return int(wanted)
+        if wanted is not None:
+            return int(wanted)
+        if isinstance(self.focal_sets, FocalSets):
+            return self.focal_sets.n_clusters
+        compared = self._compared(sample.values)
+        self.number_ = compared_numbers(compared, sample.weights, CANDIDATES, self.random_state, apply)
+        return self.number_.best
+
+    def _compared(self, values: Any) -> DissimilaritySource:
+        """The objects as dissimilarities, by which their number of clusters is found; here Euclidean distances."""
+        return AttributeSource(values)
 
     def _families(self, n_clusters: int) -> Families:
         return families_of(self.focal_sets, n_clusters, self.n_neighbor_clusters)

@@ -11,27 +11,43 @@ import numpy as np
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition, nearest_pairs
 
-__all__ = ["NAMES", "PAIRS_UP_TO", "Families", "families_of", "named_family", "require_singletons"]
+__all__ = ["NAMES", "Families", "families_of", "named_family", "require_singletons"]
 
 NAMES = ("auto", "simple", "pairs", "full", "selected")
-PAIRS_UP_TO = 4  # clusters, for "auto"
 
 
 @dataclass(frozen=True)
 class Families:
-    """The family to fit, and how to find a second one from the partition that the first gave, and the weights of its
-    objects (None: one step)."""
+    """The family to fit, and what follows.
+
+    Attributes
+    ----------
+    first : FocalSets
+        The family to fit.
+    select : function or None
+        How to find, from the partition that the first family gave and the weights of its objects, a second one to go
+        on with.
+    neighbors : bool
+        Whether pairs of neighboring clusters are read off at the end, without moving what was found.
+    """
 
     first: FocalSets
     select: Callable[[CredalPartition, np.ndarray | None], FocalSets] | None = None
+    neighbors: bool = False
 
 
 def families_of(
     focal_sets: str | FocalSets, n_clusters: int, n_neighbor_clusters: int, *, empty: bool = True
 ) -> Families:
-    """What the parameter of an estimator stands for; ``empty``: whether named families hold the empty set."""
+    """What the parameter of an estimator stands for; ``empty``: whether named families hold the empty set.
+
+    With "auto" single clusters alone are fitted. The empty set would take small clusters for outliers; like the pairs,
+    it is read off.
+    """
     if isinstance(focal_sets, FocalSets):
         return Families(focal_sets)
+    if focal_sets == "auto":
+        return Families(FocalSets.simple(n_clusters, empty=False, omega=False), neighbors=True)
     first = named_family(focal_sets, n_clusters, empty=empty)
     if focal_sets != "selected":
         return Families(first)
@@ -39,13 +55,13 @@ def families_of(
 
 
 def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
-    """ "full": all sets; "pairs", and "auto" up to four clusters: single clusters and all pairs; else single clusters.
+    """ "full": all sets; "pairs": single clusters and all pairs; else single clusters.
 
     ``omega``: whether a family of pairs holds the frame.
     """
     if name == "full":
         return FocalSets.full(n_clusters, empty=empty)
-    if name == "pairs" or (name == "auto" and n_clusters <= PAIRS_UP_TO):
+    if name == "pairs":
         return FocalSets.pairs(n_clusters, empty=empty, omega=omega)
     return FocalSets.simple(n_clusters, empty=empty)
 

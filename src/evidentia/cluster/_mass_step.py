@@ -11,6 +11,7 @@ has a closed form (Masson and Denoeux, 2008, eq. 17).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -44,10 +45,15 @@ class MassStep:
     delta2: float
     zero: float
 
-    @property
+    @cached_property
     def sets(self) -> np.ndarray:
         """(g, c) membership of the nonempty sets."""
         return self.family.membership[self.family.cardinality > 0].astype(float)
+
+    @cached_property
+    def averages(self) -> np.ndarray:
+        """(g, c) shares of the clusters in the nonempty sets: a set lies in the middle of its clusters."""
+        return self.sets / self.sets.sum(axis=1, keepdims=True)
 
     def kernel_arguments(self, dtype: np.dtype | type = np.float64) -> tuple:
         """Factors and sizes of the nonempty sets, delta^2, beta, zero: as the kernels take them."""

@@ -36,6 +36,7 @@ def medoid_starts(
         for uniform in draws:  # the first seed is drawn by the weights, the others by weighted conflicts
             uniform[0, 0] = _share_of_rows(uniform[0, 0], weights)
         delta = delta * weights  # all sums are over columns
+    delta = np.ascontiguousarray(delta)  # rows taken from a matrix may lie in memory column by column
     drawn = [far_seeds(delta, uniform) for uniform in draws]
     drawn.sort(key=lambda seeds: delta[seeds].min(axis=0).sum())
     improved = [to_medoids(delta, seeds, _MEDOID_STEPS) for seeds in drawn[: n_starts + 1]]

@@ -114,6 +114,16 @@ class Method(ABC, Generic[Start, Model]):
         """Second step: the run goes on with another family of sets."""
         raise NotImplementedError(f"{type(self).__name__} fits one family")
 
+    def with_neighbors(self, run: Run[Model]) -> Run[Model]:
+        """The same run with the pairs of neighboring clusters, and the empty set if the method has one, added to its
+        family; nothing that was found moves.
+
+        A pair that took part in the descent would pull the clusters towards each other, and of three clusters in a
+        row, that of the outer two lies on the one in the middle. Read off afterwards, only between neighbors, pairs
+        say which objects lie between two clusters and change nothing else.
+        """
+        raise NotImplementedError(f"{type(self).__name__} fits one family")
+
     def finished(self, run: Run[Model]) -> Run[Model]:
         """The run of the last family, with what is left to do when all descents are over."""
         return run
@@ -150,11 +160,12 @@ class Search:
 
     def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
         """The best run; with a second family (Denoeux, 2021: pairs of mutually nearest clusters added to the single
-        ones), it goes on from that of the first."""
+        ones), it goes on from that of the first; then pairs of neighbors are read off, if they are wanted."""
         run = self._solved(method, families.first)
         if families.select is not None:
             run = method.extended(run, families.select(method.partition(run), weights))
-        return method.finished(run)
+        run = method.finished(run)
+        return method.with_neighbors(run) if families.neighbors else run
 
     def _solved(self, method: Method[Start, Model], family: FocalSets) -> Run[Model]:
         given = method.given_start(family)

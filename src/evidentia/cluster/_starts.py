@@ -30,7 +30,6 @@ __all__ = [
     "first_centers",
     "far_objects",
     "k_means",
-    "within_cluster_scale",
     "mean_of_objects",
     "mean_squared_deviation",
 ]
@@ -199,17 +198,6 @@ def far_objects(
 
 
 # ---- the scale of the data ------------------------------------------------------------------------------------------
-
-
-def within_cluster_scale(
-    X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: np.random.RandomState, n_iter: int = 20
-) -> float:
-    """Mean squared distance of the objects to the nearest centre of a short k-means."""
-    from sklearn.metrics import pairwise_distances_argmin_min
-
-    centers = k_means(X, weights, first_centers(X, weights, n_clusters, "k-means++", rng), n_iter)
-    _, distance = pairwise_distances_argmin_min(X, centers)
-    return float(np.average(distance.astype(float) ** 2, weights=weights))
 
 
 def k_means(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int) -> np.ndarray:

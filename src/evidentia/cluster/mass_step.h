@@ -38,7 +38,9 @@ static TYPED(MassStep) TYPED(take_mass_step)(Scratch *scratch, index_t g, const 
 
 /* x^exponent; beta = 3/2 and beta = 3 are common, and need no logarithms. */
 static inline double TYPED(raised)(double x, double exponent) {
-    return exponent == 2 ? x * x : exponent == 0.5 ? sqrt(x) : pow(x, exponent);
+    if (exponent == 2) return x * x;
+    if (exponent == 0.5) return sqrt(x);
+    return exponent == 1.5 ? x * sqrt(x) : pow(x, exponent);
 }
 
 /* Write 1 / w_j; return their sum. */
@@ -105,7 +107,7 @@ static inline TYPED(Shares) TYPED(find_shares)(const TYPED(MassStep) *step, cons
 
 /* The minimum w sum(s)^(1 - beta), where `inverse` is 1 / sum(s). */
 static inline double TYPED(minimum)(const TYPED(MassStep) *step, TYPED(Shares) found, double inverse) {
-    return step->beta == 2 ? found.scale * inverse : found.scale * pow(inverse, step->beta - 1);
+    return step->beta == 2 ? found.scale * inverse : found.scale * TYPED(raised)(inverse, step->beta - 1);
 }
 
 /* Masses of the nonempty sets for a row of costs, and that of the empty set; returns the minimum. */
@@ -130,7 +132,7 @@ static inline double TYPED(powers_of_row)(const TYPED(MassStep) *step, const rea
         }
     } else {
         const real *restrict ratios = step->ratios;
-        const real scale = (real)(weight * pow(inverse, step->beta));
+        const real scale = (real)(weight * TYPED(raised)(inverse, step->beta));
         for (index_t j = 0; j < step->g; j++) powers[j] *= ratios[j] * scale;
     }
     return weight * TYPED(minimum)(step, found, inverse);

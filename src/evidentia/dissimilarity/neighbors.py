@@ -115,9 +115,14 @@ class ExactFinder:
         self._index = exact_index(source, n_jobs)
 
     @property
+    def has_tree(self) -> bool:
+        """Whether our own tree finds them, whose distances are exact."""
+        return isinstance(self._index, PointTree)
+
+    @property
     def order(self) -> np.ndarray:
         """(n,) the objects, near ones together where that is known: asked for in this order, they are found fastest."""
-        return self._index.order if isinstance(self._index, PointTree) else np.arange(len(self._table))
+        return self._index.order if self.has_tree else np.arange(len(self._table))
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         distance, index = self._index.kneighbors(self._table[rows], n_neighbors=k)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["to_conflict", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
+from evidentia._native import kernel
+
+__all__ = ["to_conflict", "conflicts_among", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
 
 LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
+_LOST = 1e-4  # of an exponent, which single precision may lose
+
+_conflicts = kernel("transform_conflicts(products: float32[n, n] out, half: float32[n])")
 
 
 def decay(d0: float) -> float:
@@ -17,6 +22,25 @@ def decay(d0: float) -> float:
 def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
     """delta = 1 - exp(-gamma d^2): 0 for identical objects, 0.95 at d0 (Denoeux, 2021, eq. 4)."""
     return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(dissimilarities / d0))
+
+
+def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
+    """delta = 1 - exp(-gamma d^2) of all pairs of points, from Euclidean distances, in single precision; the diagonal
+    is zero.
+
+    One product gives all distances; in double precision where points far from the others would cost it too many
+    digits.
+    """
+    scaled = (points - points.mean(axis=0)) * (2 * gamma) ** 0.5
+    half = 0.5 * np.einsum("id,id->i", scaled, scaled)
+    if half.max() * np.finfo(np.float32).eps < _LOST:
+        single, half = scaled.astype(np.float32), half.astype(np.float32)
+        delta = single @ np.ascontiguousarray(single.T)  # of a plain transpose NumPy would ask a slower product
+    else:
+        delta, half = (scaled @ scaled.T - half[:, None] - half).astype(np.float32), np.zeros(len(half), np.float32)
+    _conflicts(delta, half)
+    np.fill_diagonal(delta, 0)
+    return delta
 
 
 def default_quantile(n_clusters: int) -> float:
@@ -30,8 +54,13 @@ def default_quantile(n_clusters: int) -> float:
     return 0.8 if n_clusters <= 4 else 2.5 / n_clusters
 
 
-def scale_at(dissimilarities: np.ndarray, quantile: float, weights: np.ndarray | None = None) -> float:
-    """d0, the dissimilarity at a quantile; with weights the smallest that at least this share does not exceed."""
+def scale_at(
+    dissimilarities: np.ndarray, quantile: float, weights: np.ndarray | None = None, *, zero: bool = False
+) -> float:
+    """d0, the dissimilarity at a quantile; with weights the smallest that at least this share does not exceed.
+
+    ``zero``: zero may come out, which is no scale.
+    """
     if weights is None:
         d0 = float(np.quantile(dissimilarities, quantile))
     else:
@@ -39,7 +68,7 @@ def scale_at(dissimilarities: np.ndarray, quantile: float, weights: np.ndarray |
         reach = np.cumsum(weights[order])
         place = np.searchsorted(reach, quantile * reach[-1] * (1 - 1e-12))
         d0 = float(dissimilarities[order[min(place, len(order) - 1)]])
-    if not d0 > 0:
+    if not d0 > 0 and not zero:
         if np.any(dissimilarities > 0):
             raise ValueError(
                 f"the {quantile:g} quantile of the dissimilarities is 0, which cannot serve as d0: "

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evidentia.mixture.em import EMResult, GaussianParameters, fit_em
 from evidentia.mixture.hierarchical import MergeTree, merge_tree
+from evidentia.optimize.k_means import k_means
 
-__all__ = ["Start", "Starts", "TREE_LIMIT"]
+__all__ = ["Start", "Starts"]
 
-TREE_LIMIT = 2000  # objects in a tree of merges, which is quadratic; beyond, a sample of that size
+_TREE_LIMIT = 2000  # objects in a tree of merges, which is quadratic, as in mclust
+_TREE_SAMPLE = 1000  # objects that stand for more than that
+_PARTITIONS = 5  # of k-means, the best of which competes with the tree of a sample
+_FIRST_ITERATIONS = 10  # over which starts compete
 _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 
 
@@ -32,6 +36,16 @@ class Start:
                 return first
             state = first.parameters
         return fit_em(data, weights, state, model, **settings)
+
+
+def _gone_on(begun: EMResult, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
+    """The run to its end."""
+    left = settings["max_iter"] - begun.n_iter
+    if begun.parameters is None or begun.converged or left == 0:
+        return begun
+    rest = fit_em(data, weights, begun.parameters, model, **{**settings, "max_iter": left})
+    history = np.concatenate([begun.history, rest.history])
+    return replace(rest, n_iter=begun.n_iter + rest.n_iter, history=history)
 
 
 class Starts:
@@ -54,15 +68,29 @@ class Starts:
         return len(self.init.proportions) if isinstance(self.init, GaussianParameters) else self.init.shape[1]
 
     def of(self, n_components: int) -> Sequence[Start]:
-        """One start, or ``n_init`` of them from k-means."""
+        """One start, or ``n_init`` of them from k-means; where a sample stands for many objects, its tree and k-means
+        of all of them."""
         if not isinstance(self.init, str):
             return [Start(self.init)]
         if n_components == 1:
             return [Start(np.ones((len(self.data), 1)))]
         if self.init == "k-means":
-            return [Start(one_hot(labels, n_components)) for labels in self._k_means(n_components)]
+            return [self._partition(n_components, 1) for _ in range(self.n_init)]
         tree, sample = self._merge_tree(_TREE_MODEL[self.init])
-        return [Start(one_hot(tree.labels(n_components), n_components), sample)]
+        merged = Start(one_hot(tree.labels(n_components), n_components), sample)
+        return [merged] if sample is None else [merged, self._partition(n_components, _PARTITIONS)]
+
+    def best_run(self, starts: Sequence[Start], model: str, **settings: Any) -> EMResult:
+        """EM from the best of these starts: by the likelihood at the end of runs from k-means, by that after a few
+        iterations of a tree and k-means, then from the next if a component collapses."""
+        if len(starts) == 1 or self.init == "k-means":
+            runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
+            return max(runs, key=lambda run: run.log_likelihood)  # the first of equals
+        few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
+        begun = [start.fit(self.data, self.weights, model, **few) for start in starts]
+        begun.sort(key=lambda run: -run.log_likelihood)
+        ended = (_gone_on(run, self.data, self.weights, model, **settings) for run in begun)
+        return next((run for run in ended if run.problem is None), begun[0])
 
     def _merge_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
         if self._tree is None:
@@ -77,10 +105,10 @@ class Starts:
     def _sampled_rows(self) -> np.ndarray | None:
         """Rows of a sample spread evenly along a projection, in proportion to the weights; None: all of them."""
         order, _, w = self._in_order()
-        if len(order) <= TREE_LIMIT:
+        if len(order) <= _TREE_LIMIT:
             return None
         reach = np.cumsum(w)
-        at = (np.arange(TREE_LIMIT) + self.rng.random_sample(TREE_LIMIT)) / TREE_LIMIT * reach[-1]
+        at = (np.arange(_TREE_SAMPLE) + self.rng.random_sample(_TREE_SAMPLE)) / _TREE_SAMPLE * reach[-1]
         return order[np.searchsorted(reach, at, side="right").clip(max=len(order) - 1)]
 
     def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -99,18 +127,14 @@ class Starts:
             self._ordered = order, scaled[order], w[order]
         return self._ordered
 
-    def _k_means(self, n_components: int) -> list[np.ndarray]:
-        from sklearn.cluster import KMeans
-
+    def _partition(self, n_components: int, runs: int) -> Start:
+        """The best of some runs of k-means."""
         order, scaled, w = self._in_order()
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.n_init)
-        partitions = []
-        for seed in seeds:
-            labels = np.full(len(self.data), -1)
-            k_means = KMeans(n_components, n_init=1, random_state=int(seed))
-            labels[order] = k_means.fit(scaled, sample_weight=w).labels_
-            partitions.append(labels)
-        return partitions
+        found = [k_means(scaled, n_components, self.rng, w) for _ in range(runs)]
+        _, best = min(found, key=lambda each: np.dot(w, np.square(scaled - each[0][each[1]]).sum(axis=1)))
+        labels = np.full(len(self.data), -1)
+        labels[order] = best
+        return Start(one_hot(labels, n_components))
 
 
 def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:

@@ -56,9 +56,10 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
     init : {"hierarchical", "ward", "k-means"}, array or GaussianParameters, default="hierarchical"
         The start of EM. "hierarchical": model-based hierarchical clustering (criterion VVV on sphered data), as in
         mclust; "ward": the same with criterion EII. Both build one tree for all numbers of components; above 2,000
-        objects that of a sample of this size. "k-means": ``n_init`` runs of it on standardised data, the best
-        likelihood is kept. An array holds labels (n_samples,) or responsibilities (n_samples, n_components).
-        `GaussianParameters` (``parameters_`` of a fitted mixture) are a warm start.
+        objects that of a sample of 1,000, or k-means of all, whichever leads to the larger likelihood. "k-means":
+        ``n_init`` runs of it on standardised data, the best likelihood is kept. An array holds
+        labels (n_samples,) or responsibilities (n_samples, n_components). `GaussianParameters` (``parameters_`` of a
+        fitted mixture) are a warm start.
     n_init : int, default=10
         Starts from k-means; the others are not random.
     tol : float, default=1e-5
@@ -199,7 +200,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         starts = Starts(data, weights, self.init, self.n_init, as_random_state(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
         results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying))}
-        results.update(self._fit_all(data, weights, starts, [c for c in candidates if c not in results]))
+        results.update(self._fit_all(starts, [c for c in candidates if c not in results]))
         results = {c: results[c] for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
         self._choose(results, total, len(used))
@@ -235,15 +236,14 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
             return f"attribute {constant.argmax()} is constant, which leaves the spherical models EII and VII"
         return None
 
-    def _fit_all(self, data, weights, starts: Starts, candidates) -> dict[tuple[int, str], EMResult]:
+    def _fit_all(self, starts: Starts, candidates) -> dict[tuple[int, str], EMResult]:
         """EM for every candidate, from its best start."""
         settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar}
         settings["scaled"] = self.convention == "scaled"
         shared = {g: starts.of(g) for g in sorted({g for g, _ in candidates})}
 
         def best(g: int, model: str) -> EMResult:
-            runs = [start.fit(data, weights, model, **settings) for start in shared[g]]
-            return max(runs, key=lambda run: run.log_likelihood)  # the first of equals
+            return starts.best_run(shared[g], model, **settings)
 
         with block_map(self.n_jobs) as apply:
             return dict(zip(candidates, apply(best, candidates), strict=True))

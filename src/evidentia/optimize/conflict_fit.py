@@ -126,7 +126,9 @@ def pairs_value(
 def conflicts_of_pairs(M: np.ndarray, conflict: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Degrees of conflict m_i' C m_j of the given pairs."""
     out = np.empty(len(first))
-    masses = np.ascontiguousarray(M, dtype=float)
     i, j = (np.ascontiguousarray(each, dtype=np.int64) for each in (first, second))
+    if len(M) > 2 * len(i):  # few pairs of many objects: a copy of theirs is smaller than one of all
+        M, i, j = M[np.concatenate([i, j])], np.arange(len(i)), np.arange(len(i), 2 * len(i))
+    masses = np.ascontiguousarray(M, dtype=float)
     _conflicts_of_pairs(masses, conflict, i, j, out)
     return out

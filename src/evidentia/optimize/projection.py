@@ -15,7 +15,23 @@ from evidentia._native import kernel
 from evidentia.optimize.blocks import row_blocks
 from evidentia.optimize.simplex_qp import simplex_qp_batch
 
-__all__ = ["project", "projection_hessian", "linear_image", "settle_links"]
+__all__ = [
+    "Terms",
+    "project",
+    "projection_hessian",
+    "linear_image",
+    "terms_of_conflicts",
+    "euclidean_terms",
+    "settle_links",
+]
+
+Terms = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+"""Gives, for the objects start..stop, the linear terms (b, f) of their quadratic programs, and for each object the
+reference that it coincides with, -1 if there is none."""
+
+_euclidean_terms = kernel("""euclidean_terms(
+    rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float, linear: float64[n, f] out,
+    same: int64[n] out)""")
 
 _settle = kernel("""settle_links(
     H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
@@ -39,8 +55,38 @@ def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray |
     return image if weights is None else weights[:, None] * image
 
 
+def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
+    """From the conflicts wanted with the references, (b, p) for a block of objects."""
+
+    def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        delta, same = conflicts(start, stop)
+        return np.ascontiguousarray(delta @ image.astype(delta.dtype)), same
+
+    return terms
+
+
+def euclidean_terms(rows: np.ndarray, references: np.ndarray, gamma: float, image: np.ndarray) -> Terms:
+    """For conflicts 1 - exp(-gamma d^2) with Euclidean distances d, which are never stored.
+
+    Parameters
+    ----------
+    rows : (n, d) float32 or float64, C-contiguous
+    references : (p, d), of the same type
+    gamma : float
+    image : (p, f), see `linear_image`
+    """
+    references, image = np.ascontiguousarray(references), np.ascontiguousarray(image, dtype=rows.dtype)
+
+    def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        linear, same = np.empty((stop - start, image.shape[1])), np.empty(stop - start, np.int64)
+        _euclidean_terms(rows[start:stop], references, image, gamma, linear, same)
+        return linear, same
+
+    return terms
+
+
 def project(
-    conflicts: Callable[[int, int], tuple[np.ndarray, np.ndarray]],
+    terms: Terms,
     n: int,
     masses: np.ndarray,
     conflict: np.ndarray,
@@ -52,9 +98,8 @@ def project(
 
     Parameters
     ----------
-    conflicts : function of (start, stop)
-        Gives delta (b, p) of a block of objects to the references, and for each object the number of the reference
-        it coincides with, or -1: such an object gets the masses of that reference.
+    terms : Terms
+        An object that coincides with a reference gets its masses.
     n : int
     masses : (p, f) masses of the references
     conflict : (f, f)
@@ -64,11 +109,9 @@ def project(
     """
     out = np.zeros((n, masses.shape[1]), dtype=dtype)
     H = projection_hessian(masses, conflict, weights)
-    image = np.ascontiguousarray(linear_image(masses, conflict, weights)).astype(dtype)
 
     def work(start: int, stop: int) -> None:
-        delta, same = conflicts(start, stop)
-        linear = delta @ image
+        linear, same = terms(start, stop)
         block = out[start:stop]
         simplex_qp_batch(H, linear, block, 0, stop - start)
         known = np.flatnonzero(same >= 0)

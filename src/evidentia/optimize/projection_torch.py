@@ -189,12 +189,12 @@ def _finish(H: Any, G: Any, rows: Any, out: Any) -> None:
     out[rows] = torch.as_tensor(X, device=out.device)
 
 
-def torch_on(device: str) -> Any:
-    """The torch package, if it is installed and knows the device."""
+def torch_on(device: str, what: str | None = None) -> Any:
+    """The torch package, if it is installed and knows the device; ``what`` is needing it, if not the device."""
     try:
         import torch
     except ImportError as error:
-        raise ImportError(f"device={device!r} needs torch: pip install 'evidentia[nn]'") from error
+        raise ImportError(f"{what or f'device={device!r}'} needs torch: pip install 'evidentia[nn]'") from error
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-torch = pytest.importorskip("torch")
-
-from evidentia.cluster import NNEVCLUS, Training  # noqa: E402
-from evidentia.cluster.evclus.network import _checkpoint  # noqa: E402
+from evidentia.cluster import NNEVCLUS, Training
+from evidentia.cluster.evclus.network import _checkpoint
 
 X = make_blobs(90, 2, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
 
@@ -16,10 +14,20 @@ def quick(**keywords):
     return NNEVCLUS(3, **{"max_iter": 60, "random_state": 0, **keywords})
 
 
+def network_of_torch():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Linear(2, 10), torch.nn.BatchNorm1d(10), torch.nn.ReLU(), torch.nn.Linear(10, 8)
+    )
+
+
+@pytest.mark.parametrize("network", ["auto", network_of_torch])
 @pytest.mark.parametrize("solver", ["lbfgs", "adaptive-steps", "mini-batch"])
-def test_a_killed_fit_goes_on_to_the_same_result(solver, tmp_path, monkeypatch):
+def test_a_killed_fit_goes_on_to_the_same_result(solver, network, tmp_path, monkeypatch):
+    network = network if isinstance(network, str) else network()
     training = Training(solver, batch_size=32)
-    settings = {"training": training, "n_init": 2, "init": "random", "tol": 0.0, "n_partners": 20}
+    settings = {"training": training, "n_init": 2, "init": "random", "tol": 0.0, "n_partners": 20, "network": network}
     whole = quick(**settings).fit(X)
     path = tmp_path / "fit.checkpoint"
     write = _checkpoint.Checkpoint.save
@@ -83,6 +91,7 @@ def test_all_of_large_data_counts():
 
 
 def test_the_weights_of_a_given_network_count(tmp_path):
+    torch = pytest.importorskip("torch")
     path = tmp_path / "fit.checkpoint"
     modules = [torch.nn.Linear(2, 8) for _ in range(2)]
     quick(checkpoint=path, network=modules[0], init="random").fit(X)

@@ -5,13 +5,11 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
-torch = pytest.importorskip("torch")
-
-from evidentia.cluster import EVCLUS, NNEVCLUS  # noqa: E402
-from evidentia.constraints import Constraints  # noqa: E402
-from evidentia.datasets import load_digits, make_circles, make_fourclass  # noqa: E402
-from evidentia.dissimilarity import DissimilarityPCA  # noqa: E402
-from evidentia.metric import KFDA, KPCCA, PCCA  # noqa: E402
+from evidentia.cluster import EVCLUS, NNEVCLUS
+from evidentia.constraints import Constraints
+from evidentia.datasets import load_digits, make_circles, make_fourclass
+from evidentia.dissimilarity import DissimilarityPCA
+from evidentia.metric import KFDA, KPCCA, PCCA
 
 
 def test_example_4_recognises_new_draws(shared_data):

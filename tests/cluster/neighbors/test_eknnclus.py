@@ -38,6 +38,10 @@ def naive_agreement(W, labels):
     return sum(W[i, j] for i in range(len(W)) for j in range(i) if labels[i] == labels[j])
 
 
+def inline(function, arguments):
+    return [function(*each) for each in arguments]
+
+
 # ---- numbers --------------------------------------------------------------------------------------------------------
 
 
@@ -50,9 +54,9 @@ def test_agrees_with_the_reference(reference, name):
     neighbors = neighbors_of_all(finder(source, "exact", 0, 1), len(source), p["K"])
     case.assert_equal("nn_dist", neighbors.data.reshape(len(source), -1))
     case.assert_equal("nn_index", neighbors.indices.reshape(len(source), -1))
-    weights = Evidence.learnt(neighbors, p["q"], p["b"]).of(neighbors)
+    weights = Evidence.learnt(neighbors, p["q"], p["b"]).of(neighbors, inline)
     case.assert_equal("W", weights.data.reshape(len(source), -1))
-    graph = Graph.of(weights, "directed")
+    graph = Graph.of(weights, "directed", inline)
     labels, history, converged = graph.search(case["y0"], np.random.default_rng(0), 100, orders=case["order"])
     assert converged
     assert len(history) == p["passes"]
@@ -111,7 +115,7 @@ def test_masses_are_dempsters_combination(blobs):
 def test_plausibility_never_falls_and_no_single_move_improves(whose, seed, n):
     rng = np.random.default_rng(seed)
     W = random_graph(rng, n)
-    graph = Graph.of(sparse.csr_matrix(W), whose)
+    graph = Graph.of(sparse.csr_matrix(W), whose, inline)
     start = rng.integers(n, size=n)
     labels, history, converged = graph.search(start, rng, 1000)
     assert converged
@@ -129,11 +133,24 @@ def test_sleeping_objects_change_nothing(blobs):
     """Where the graph is symmetric, objects whose neighbours have not moved are passed over: same path, less work."""
     X, _ = blobs
     neighbors = neighbors_of_all(finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
-    graph = Graph.of(Evidence.learnt(neighbors, 0.9, 2).of(neighbors), "union")
+    graph = Graph.of(Evidence.learnt(neighbors, 0.9, 2).of(neighbors, inline), "union", inline)
     watchful = Graph(graph.indptr, graph.indices, graph.weights, symmetric=False)
     ends = [g.search(np.arange(len(X)), np.random.default_rng(3), 100) for g in (graph, watchful)]
     np.testing.assert_array_equal(ends[0][0], ends[1][0])
     np.testing.assert_allclose(ends[0][1], ends[1][1])
+
+
+def test_the_order_of_the_rows_changes_nothing(blobs):
+    X, _ = blobs
+    neighbors = neighbors_of_all(finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
+    weights = Evidence.learnt(neighbors, 0.9, 2).of(neighbors, inline)
+    order = np.random.default_rng(0).permutation(len(X))
+    graphs = [Graph.of(weights, "union", inline, each) for each in (None, order)]
+    ends = [g.search(np.arange(len(X)), np.random.default_rng(3), 100) for g in graphs]
+    np.testing.assert_array_equal(ends[0][0], ends[1][0])
+    np.testing.assert_allclose(ends[0][1], ends[1][1])
+    masses = [g.masses(ends[0][0], int(ends[0][0].max()) + 1, inline) for g in graphs]
+    np.testing.assert_allclose(*masses, atol=1e-12)
 
 
 def test_support_does_not_depend_on_the_unit(blobs):

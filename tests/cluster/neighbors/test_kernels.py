@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from evidentia.cluster.neighbors._kernels import agreement, relabel, write_masses
+from evidentia.cluster.neighbors._kernels import agreement, both_sides, relabel, write_masses
 from evidentia.cluster.neighbors._peak_kernels import add_up_belief, first_higher, follow
 
 # ---- the graph of EK-NNclus -----------------------------------------------------------------------------------------
@@ -19,6 +19,22 @@ def graph(seed, n=40, *, symmetric=True, integer=np.int32):
     np.fill_diagonal(W, 0)
     rows = sparse.csr_matrix(W)
     return W, (rows.indptr.astype(integer), rows.indices.astype(integer), rows.data)
+
+
+def inline(function, arguments):
+    return [function(*each) for each in arguments]
+
+
+@pytest.mark.parametrize("n", [1, 2, 40, 9000])
+def test_both_sides_of_a_graph(n):
+    rng = np.random.default_rng(n)
+    places = np.unique(rng.integers(0, n, (5 * n, 2)), axis=0)
+    rows = sparse.csr_matrix((rng.random(len(places)), places.T), (n, n))
+    for mean, wanted in [(False, rows.maximum(rows.T)), (True, (rows + rows.T) / 2)]:
+        indptr, indices, weights = both_sides(rows.indptr, rows.indices, rows.data, mean, inline)
+        found = sparse.csr_matrix((weights, indices, indptr), (n, n))
+        assert found.nnz == wanted.nnz
+        assert abs(found - wanted).max() == 0
 
 
 def naive_sweep(W, symmetric, order, labels, awake, n_labels, settle):

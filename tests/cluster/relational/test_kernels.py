@@ -1,11 +1,14 @@
-"""Kernels of median evidential c-means, beside the same sums written naively."""
+"""Kernels of median and relational evidential c-means, beside the same sums written naively."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from evidentia.cluster.relational._kernels import add_totals, fill_costs
+from evidentia.belief import FocalSets
+from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster.relational._kernels import add_totals, fill_costs, fill_products
+from evidentia.cluster.relational._weighted_means import WeightedMeans
 
 SETS = np.array([[k in chosen for k in range(4)] for size in (1, 2, 3, 4) for chosen in combinations(range(4), size)])
 
@@ -57,3 +60,44 @@ def test_totals_of_candidates_against_naive_loops(n):
         to, between = D[:, moved], D[np.ix_(moved, moved)]
         costs = [[naive_cost(row, between, np.flatnonzero(s), gamma, eta) for row in to] for s in with_k]
         assert total == pytest.approx(1 + np.sum(weights * costs), rel=1e-12)
+
+
+# ---- relational evidential c-means ----------------------------------------------------------------------------------
+
+
+def inline(function, arguments):
+    return [function(*each) for each in arguments]
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-13), (np.float32, 1e-5)])
+@pytest.mark.parametrize(("n", "m", "c"), [(1, 1, 1), (5, 7, 2), (13, 30, 3), (40, 65, 5), (0, 3, 2)])
+def test_products_with_prototypes(n, m, c, dtype, tolerance):
+    rng = np.random.default_rng(n)
+    D, P, out = rng.random((n, m)).astype(dtype), rng.random((c, m)), np.empty((n, c))
+    fill_products(D, P, out)
+    np.testing.assert_allclose(out, D @ P.T, rtol=tolerance)
+
+
+@pytest.mark.parametrize(("shift", "alpha", "beta"), [(0.0, 1.0, 2.0), (0.7, 0.5, 1.5), (0.3, 1.5, 3.0)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_iteration_is_costs_masses_and_prototypes(shift, alpha, beta, weighted):
+    """Beside the steps one by one, in NumPy."""
+    rng = np.random.default_rng(3)
+    D, P = dissimilarities(25) ** 2, rng.dirichlet(np.ones(25), size=4)
+    weights = rng.integers(0, 3, 25).astype(float) if weighted else np.empty(0)
+    step = MassStep(FocalSets.pairs(4), alpha, beta, 2.0, 1e-12)
+    means = WeightedMeans(step, P, shift=shift, negative=-1e-9)
+    costs, _ = means.costs(D, P.T, inline)
+    wanted, masses, _ = step.nonempty_masses(means.nonnegative(costs), weights, inline)
+    objective, least, following = means.iterated(D, weights, inline)
+    assert objective == pytest.approx(wanted, rel=1e-12)
+    assert least == pytest.approx(costs.min(), abs=1e-12)
+    np.testing.assert_allclose(following.weights, means.updated(masses, weights).weights, atol=1e-12)
+
+
+def test_a_cluster_without_mass_keeps_its_prototype():
+    D = np.array([[0.0, 1e12], [1e12, 0.0]])
+    P = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    step = MassStep(FocalSets([[1, 0, 0], [0, 1, 0]]), 1.0, 2.0, 1.0, 1e-12)
+    _, _, following = WeightedMeans(step, P).iterated(D, np.empty(0), inline)
+    np.testing.assert_allclose(following.weights, P, atol=1e-12)

@@ -81,6 +81,10 @@ def test_default_starts_reach_the_objective_of_ecm():
         assert credal_rand_index(relational.credal_partition_, ecm.credal_partition_) > 0.99
 
 
+def inline(function, arguments):
+    return [function(*each) for each in arguments]
+
+
 def test_distances_against_double_centring():
     """As the paper has it: Gram matrix, then distances, for any symmetric matrix and with the shift."""
     rng = np.random.default_rng(0)
@@ -90,7 +94,7 @@ def test_distances_against_double_centring():
     P /= P.sum(axis=1, keepdims=True)
     for shift in (0.0, 0.7):
         means = WeightedMeans(MassStep(family, 1.0, 2.0, 1.0, 0.0), P, shift=shift)
-        costs, _ = means.costs(D, P.T)
+        costs, _ = means.costs(D, P.T, inline)
         Q = np.eye(20) - 1 / 20
         G = -0.5 * Q @ (D + shift * (1 - np.eye(20))) @ Q
         for j, members in enumerate(s for s in family if s):
@@ -236,6 +240,7 @@ def test_new_objects_in_blocks(monkeypatch):
 
 
 def test_many_objects_start_on_a_sample(monkeypatch):
+    monkeypatch.setattr(_relational_method, "SAMPLE_FROM", 200)
     monkeypatch.setattr(_relational_method, "SAMPLE_SIZE", 200)
     X, y = make_blobs(600, 3, centers=4, random_state=3)
     D = squared(X)

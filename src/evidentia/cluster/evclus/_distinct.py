@@ -56,10 +56,10 @@ def distinct_objects(sample: Sample[DissimilaritySource | SparseSource], *, merg
     kind = np.cumsum(~repeated) if merge else np.arange(n)
     counted = own[order] > 0
     rows = order[counted]
-    _, begin, which = np.unique(kind[counted], return_index=True, return_inverse=True)
-    positions = rows[begin]
+    starts = np.diff(kind[counted], prepend=-1) > 0  # equal objects stand together
+    positions = rows[starts]
     first = np.arange(n)
-    first[rows] = positions[which]
+    first[rows] = positions[np.cumsum(starts) - 1]
     total = np.bincount(first, own, minlength=n)
     alike = np.ptp(total[positions]) == 0
     return DistinctObjects(

@@ -16,18 +16,21 @@ from evidentia.cluster._search import Method, Sample
 from evidentia.cluster._starts import checked_masses_start
 from evidentia.cluster.evclus._conflict_problems import AllPairs, Links, link_form
 from evidentia.cluster.evclus._distinct import distinct_objects
-from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
+from evidentia.cluster.evclus._doubt_model import DoubtModel, neighbors_of_pairs
+from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs, ScaledProblem
 from evidentia.cluster.evclus._model import EvclusModel
+from evidentia.cluster.evclus._scale import Scale, ScaleTrial
 from evidentia.cluster.evclus._settings import EvclusSettings
-from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_conflicts
+from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_terms
 from evidentia.cluster.evclus.shepard import Assessment, assess
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
 from evidentia.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource
+from evidentia.dissimilarity.transform import to_conflict
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.descent import Run
-from evidentia.optimize.projection import linear_image, projection_hessian, settle_links
+from evidentia.optimize.projection import projection_hessian, settle_links
 from evidentia.partition import CredalPartition
 
 __all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses"]
@@ -35,7 +38,8 @@ __all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses"]
 _REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
 _LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
 _FIRST_TOLERANCE = 1e-5  # of the papers, at which starts compete
-_FIRST_TOLERANCE_OF_LANDMARKS = 1e-3
+_FIRST_TOLERANCE_OF_LANDMARKS = 1e-2
+_STARTS_OF_ALL, _STARTS_OF_LANDMARKS = 0.4, 0.2  # of n_init, at each of the scales that compete
 _FIRST_XI = 0.05  # second of the three stages of the constraints
 _SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
 
@@ -51,19 +55,26 @@ class ObjectMasses:
         As the descent left them.
     equalized : (m, f) array or None
         The same at the very end, where objects at dissimilarity zero in a matrix have got equal ones.
+    doubtful : bool
+        Whether doubt between neighboring clusters is to be read off.
+    scale : int
+        Which of the scales that compete they were found at.
     """
 
     family: FocalSets
     masses: np.ndarray
     equalized: np.ndarray | None = None
+    doubtful: bool = False
+    scale: int = 0
 
 
 class EvclusStart(NamedTuple):
-    """Masses of the objects that are fitted, and what the order of the sweeps is drawn from."""
+    """Masses of the objects that are fitted, what the order of the sweeps is drawn from, and at which of the scales."""
 
     masses: np.ndarray
     family: FocalSets
     rng: np.random.Generator
+    scale: int = 0
 
 
 class EvclusMethod(Method[EvclusStart, ObjectMasses]):
@@ -89,6 +100,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         self.tol = max(settings.tol, _LANDMARK_TOLERANCE) if coarse else settings.tol
         self.first_tol = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if coarse else _FIRST_TOLERANCE)
 
+        self.scale: Scale | None = None  # how d0 was found, if it was
+
     @property
     def d0(self) -> float:
         return self.pairs.d0
@@ -98,23 +111,44 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         """What "auto" stands for."""
         return self.pairs.sampling
 
-    def assess(self, masses: np.ndarray, family: FocalSets) -> Assessment:
-        """How well the conflicts of all objects match their dissimilarities."""
-        return assess(masses, family, self.pairs.pairs_to_assess(), self.d0, self.rng)
+    def assess(self, model: EvclusModel | DoubtModel, masses: np.ndarray) -> Assessment:
+        """How well the conflicts of all objects match their dissimilarities; if doubt was read off, those of the
+        references before that."""
+        if isinstance(model, EvclusModel):
+            return assess(masses, model.family, self.pairs.pairs_to_assess(), self.d0, self.rng)
+        fit = model.fit
+        everyone = np.zeros((self.n, len(fit.family)))
+        everyone[fit.references.positions] = fit.reference_masses
+        compared = self.pairs.pairs_to_assess(fit.references.positions)
+        return assess(everyone, fit.family, compared, self.d0, self.rng)
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> EvclusStart | None:
+        """What was asked for; where scales compete, it does so at each of them."""
+        return None if len(self.pairs.scales) > 1 else self._given(family)
+
+    def _given(self, family: FocalSets) -> EvclusStart | None:
         init, labels = self.settings.init, self.settings.labels
         if labels is not None:
             return EvclusStart(masses_of_labels(labels[self.pairs.fitted], family), family, self.rng)
         return None if isinstance(init, str) else EvclusStart(self._given_masses(init, family), family, self.rng)
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvclusStart], int]:
-        masses = self._drawn_masses(family)
-        seeds = self.rng.integers(0, 2**63, len(masses))
-        drawn = zip(masses, seeds, strict=True)
-        return [EvclusStart(start, family, np.random.default_rng(seed)) for start, seed in drawn], len(masses)
+        given, scales = self._given(family), self.pairs.scales
+        at = range(len(scales))
+        if given is not None:
+            masses = [[given.masses] for _ in at]
+        elif len(scales) == 1:
+            masses = [self._drawn_masses(family, scales[0], self.settings.n_init)]
+        else:
+            share = _STARTS_OF_LANDMARKS if self._are_landmarks else _STARTS_OF_ALL
+            few = max(1, round(share * self.settings.n_init))
+            masses = [self._drawn_masses(family, scale, few) for scale in scales]
+        starts = [(start, k) for k in at for start in masses[k]]
+        seeds = self.rng.integers(0, 2**63, len(starts))
+        drawn = zip(starts, seeds, strict=True)
+        return [EvclusStart(start, family, np.random.default_rng(seed), k) for (start, k), seed in drawn], len(starts)
 
     def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
         given = checked_masses_start(init, self.n, family)
@@ -122,20 +156,19 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             raise ValueError("init has masses on sets that focal_sets lacks")
         return np.asarray(given.on(family).masses[self.pairs.fitted], dtype=float)
 
-    def _drawn_masses(self, family: FocalSets) -> list[np.ndarray]:
-        s, m = self.settings, len(self.pairs.fitted)
+    def _drawn_masses(self, family: FocalSets, scale: ScaledProblem, n_init: int) -> list[np.ndarray]:
+        s, m, problem = self.settings, len(self.pairs.fitted), scale.problem
         if s.init == "random" or self.pairs.stored is not None:
-            return [random_masses(m, family, self.rng) for _ in range(s.n_init)]
-        problem = self.pairs.problem
+            return [random_masses(m, family, self.rng) for _ in range(n_init)]
         if isinstance(problem, AllPairs):
-            sets = medoid_starts(problem.delta, s.n_clusters, s.n_init, self.rng, self.pairs.counts)
+            sets = medoid_starts(problem.delta, s.n_clusters, n_init, self.rng, self.pairs.counts)
             labels = [problem.delta[medoids].argmin(axis=0) for medoids in sets]
         else:
             places = choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)
             some, counts = self.pairs.fitted[places], self.pairs.counts
-            delta = self.pairs.to_conflict(self.pairs.source.block(some, some))
+            delta = to_conflict(self.pairs.source.block(some, some), scale.d0)
             weights = None if counts is None else counts[places]
-            sets = medoid_starts(delta, s.n_clusters, s.n_init, self.rng, weights)
+            sets = medoid_starts(delta, s.n_clusters, n_init, self.rng, weights)
             labels = [self._nearest(some[medoids]) for medoids in sets]
         return [masses_of_labels(y, family) for y in labels]
 
@@ -150,6 +183,23 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     def compete(self, start: EvclusStart) -> Run[ObjectMasses]:
         return self._swept(start, [], self.first_tol)
 
+    def chosen(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
+        """Of the starts at one scale that of smallest objective; of the scales the one whose clusters explain the data
+        best: objectives at different scales cannot be compared."""
+        pairs = self.pairs
+        if len(pairs.scales) == 1:
+            return super().chosen(runs, tol)
+        everyone = list(runs)
+        best, trials = [], []
+        for k in sorted({run.model.scale for run in everyone}):
+            best.append(super().chosen([run for run in everyone if run.model.scale == k], tol))
+            likelihood = pairs.likelihood(self.partition(best[-1]).labels)
+            trials.append(ScaleTrial(pairs.scales[k].quantile, pairs.scales[k].d0, likelihood))
+        self.scale = Scale(tuple(trials))
+        run = best[trials.index(self.scale.best)]
+        pairs.settle(run.model.scale)
+        return run
+
     def completed(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
         return self._constrained(self._swept(self._going_on(best.model), best.history, self.tol))
 
@@ -157,7 +207,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         return self._constrained(self._swept(start, [], self.tol))
 
     def extended(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
-        padded = EvclusStart(np.asarray(self.partition(run).on(family).masses), family, self.rng)
+        padded = EvclusStart(np.asarray(self.partition(run).on(family).masses), family, self.rng, run.model.scale)
         return self._swept(padded, run.history, self.tol, (self._stages or [0.0])[-1])
 
     def _constrained(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
@@ -170,14 +220,14 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         """Go on from a start; ``before`` is the history so far."""
         left = self.settings.max_iter - len(before)
         if left <= 0:
-            return Run(ObjectMasses(start.family, start.masses), list(before), False)
+            return Run(ObjectMasses(start.family, start.masses, scale=start.scale), list(before), False)
         order = start.rng.permutation(len(start.masses))
-        problem = self.pairs.problem
+        problem = self.pairs.scales[start.scale].problem
         masses, trace, converged = problem.descend(start.masses, start.family, order, left, tol, self.fitted_links, xi)
-        return Run(ObjectMasses(start.family, masses), list(before) + trace.tolist(), converged)
+        return Run(ObjectMasses(start.family, masses, scale=start.scale), list(before) + trace.tolist(), converged)
 
     def _going_on(self, found: ObjectMasses) -> EvclusStart:
-        return EvclusStart(found.masses, found.family, self.rng)
+        return EvclusStart(found.masses, found.family, self.rng, found.scale)
 
     @property
     def _stages(self) -> list[float]:
@@ -210,6 +260,16 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         objective = self.pairs.problem.stress(equalized, run.model.family)
         return Run(replace(run.model, equalized=equalized), [*run.history[:-1], objective], run.converged)
 
+    def with_neighbors(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
+        """A sparse matrix, which lacks most dissimilarities, is fitted again with the pairs of neighbors."""
+        if self.pairs.stored is None:
+            return Run(replace(run.model, doubtful=True), run.history, run.converged)
+        pairs, _, d = self.pairs.stored
+        labels = np.full(self.n, -1)
+        labels[self.pairs.fitted] = self.partition(run).labels
+        family = neighbors_of_pairs(labels[pairs[:, 0]], labels[pairs[:, 1]], d, self.settings.n_clusters)
+        return self.extended(run, family)
+
     @property
     def _are_landmarks(self) -> bool:
         """Whether the objects that are fitted stand for others."""
@@ -223,7 +283,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         references = References.of(self.pairs.source, sample)
         wider = replace(model, references=references, reference_masses=masses, counts=counts)
         refined = wider.projected(self._values(self.pairs.fitted), self.apply, coincide=False)
-        return ObjectMasses(found.family, refined.astype(float))
+        return replace(found, masses=refined.astype(float))
 
     def _equalized(self, matrix: MatrixSource, found: ObjectMasses) -> np.ndarray:
         """As new objects get their masses: one at dissimilarity zero from some gets the masses among theirs that suit
@@ -239,12 +299,25 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
 
     # ---- everybody ------------------------------------------------------------------------------------------------
 
-    def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel, np.ndarray]:
+    def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel | DoubtModel, np.ndarray]:
         model = self._model(run.model)
+        if run.model.doubtful:
+            return self._doubtful_result(model)
         masses = self._masses_of_all(model, run.model)
         if len(self.links):
             masses[self.pairs.fitted] = run.model.masses
             self._settle(masses, model)
+        return model, masses
+
+    def _doubtful_result(self, fit: EvclusModel) -> tuple[DoubtModel, np.ndarray]:
+        """Linked objects among the references keep the masses that their constraints gave them."""
+        positions = self.pairs.references
+        D = self.pairs.source.block(positions, positions).astype(float)
+        model = DoubtModel.of(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, self.links.objects)))
+        masses = model.masses(self._values(slice(None)), self.apply)
+        rows = self.distinct.rows
+        masses[positions] = model.reference_masses
+        masses[rows] = masses[self.distinct.first[rows]]
         return model, masses
 
     def _model(self, found: ObjectMasses) -> EvclusModel:
@@ -302,11 +375,9 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             raise ValueError("constraints of objects of weight zero need all dissimilarities, but X is a sparse matrix")
         conflict, known = np.array(model.family.conflict), model.reference_masses
         H = projection_hessian(known, conflict, model.counts)
-        image = linear_image(known, conflict, model.counts)
-        conflicts = wanted_conflicts(self._values(outside), model.references, model.d0, known, conflict)
-        linear = np.concatenate(
-            [conflicts(start, stop)[0] @ image for start, stop in row_blocks(len(outside), 1024, most=None)]
-        )
+        terms = wanted_terms(self._values(outside), model.references, model.d0, known, conflict, model.counts)
+        blocks = row_blocks(len(outside), 1024, most=None)
+        linear = np.concatenate([terms(start, stop)[0] for start, stop in blocks], dtype=float)
         weight = self.pairs.problem.total * self._link_share * self.settings.xi / (2 * len(self.links))
         everyone = masses.astype(float)
         settle_links(

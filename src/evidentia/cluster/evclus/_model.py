@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from evidentia.belief import FocalSets
-from evidentia.cluster.evclus._wanted_conflicts import wanted_conflicts
+from evidentia.cluster.evclus._wanted_conflicts import needs_products, wanted_terms
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.transform import decay, to_conflict
 from evidentia.optimize import solve_simplex_qp
@@ -45,6 +45,11 @@ class EvclusModel:
     device: str
     dtype: np.dtype
 
+    @property
+    def reference_labels(self) -> np.ndarray:
+        """(r,) single cluster of largest mass of each reference."""
+        return self.reference_masses[:, self.family.singleton_index].argmax(axis=1)
+
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """(n, f) masses of objects read by `DissimilarityInput.new`."""
         if sparse.issparse(values):
@@ -58,18 +63,22 @@ class EvclusModel:
         conflict = np.array(self.family.conflict)
         if self.device != "cpu" and coincide:
             return self._projected_on_device(values, references, conflict)
-        conflicts = wanted_conflicts(values, references, self.d0, self.reference_masses, conflict)
+        terms = wanted_terms(values, references, self.d0, self.reference_masses, conflict, self.counts)
 
-        def conflicts_of_others(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            delta, same = conflicts(start, stop)
-            return delta, np.full(len(same), -1)
+        def terms_of_others(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+            linear, same = terms(start, stop)
+            return linear, np.full(len(same), -1)
+
+        wanted = terms if coincide else terms_of_others
+        arguments = wanted, len(values), self.reference_masses, conflict, dtype, apply, self.counts
+        if not needs_products(values, references):
+            return project(*arguments)
 
         from threadpoolctl import threadpool_limits
 
-        wanted = conflicts if coincide else conflicts_of_others
         # threads go over blocks, so the matrix products inside must not start their own
         with threadpool_limits(1, user_api="blas"):
-            return project(wanted, len(values), self.reference_masses, conflict, dtype, apply, self.counts)
+            return project(*arguments)
 
     def _projected_on_device(self, rows: np.ndarray, references: References, conflict: np.ndarray) -> np.ndarray:
         from evidentia.optimize.projection_torch import project_euclidean

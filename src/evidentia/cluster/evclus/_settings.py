@@ -25,7 +25,7 @@ class EvclusSettings:
     Attributes
     ----------
     d0 : float or None
-        None: the dissimilarity at ``d0_quantile``.
+        None: the dissimilarity at ``d0_quantile``, or if that is None, too, to be found from the data.
     n_landmarks : int or None
         None: as many as the number of clusters asks for.
     xi, link_factor : float
@@ -38,7 +38,7 @@ class EvclusSettings:
 
     n_clusters: int
     d0: float | None
-    d0_quantile: float
+    d0_quantile: float | None
     sampling: str
     n_partners: int
     n_landmarks: int | None

@@ -15,18 +15,42 @@ import numpy as np
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import rounding
 from evidentia.dissimilarity.transform import decay, to_conflict
+from evidentia.optimize.projection import Terms, euclidean_terms, linear_image, terms_of_conflicts
 
-__all__ = ["BlockOfConflicts", "wanted_conflicts", "twins_at_zero"]
+__all__ = ["wanted_terms", "needs_products", "twins_at_zero"]
 
-BlockOfConflicts = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
-"""Gives, for the objects start..stop, the conflicts wanted with the references, and for each object the reference that
-it coincides with, -1 if there is none."""
+_FEW_ATTRIBUTES = 32  # beyond, a product of matrices is faster than differences, attribute by attribute
 
 
-def wanted_conflicts(
+def wanted_terms(
+    values: Any,
+    references: References,
+    d0: float,
+    masses: np.ndarray,
+    conflict: np.ndarray,
+    counts: np.ndarray | None,
+) -> Terms:
+    """Linear terms of the quadratic programs of objects read by `DissimilarityInput.new`, compared with references of
+    these masses and counts; computed as they are needed."""
+    image = linear_image(masses, conflict, counts)
+    if not needs_products(values, references):
+        assert references.source is not None
+        rows = np.ascontiguousarray(values)
+        return euclidean_terms(rows, references.source.objects.astype(rows.dtype), decay(d0), image)
+    return terms_of_conflicts(_wanted_conflicts(values, references, d0, masses, conflict), image)
+
+
+def needs_products(values: Any, references: References) -> bool:
+    """Whether products of matrices are taken: they are not for Euclidean distances between few attributes."""
+    euclidean = references.source is not None and references.source.is_euclidean
+    return not euclidean or values.shape[1] > _FEW_ATTRIBUTES
+
+
+def _wanted_conflicts(
     values: Any, references: References, d0: float, masses: np.ndarray, conflict: np.ndarray
-) -> BlockOfConflicts:
-    """For objects read by `DissimilarityInput.new`, and references with these masses; computed as they are needed."""
+) -> Callable[[int, int], tuple[np.ndarray, np.ndarray]]:
+    """For the objects start..stop, the conflicts wanted with the references, and for each object the reference that it
+    coincides with, -1 if there is none."""
     if references.source is not None and references.source.is_euclidean:
         return _euclidean_conflicts(values, references, decay(d0))
 
@@ -39,7 +63,9 @@ def wanted_conflicts(
     return conflicts
 
 
-def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float) -> BlockOfConflicts:
+def _euclidean_conflicts(
+    rows: np.ndarray, references: References, gamma: float
+) -> Callable[[int, int], tuple[np.ndarray, np.ndarray]]:
     """Euclidean distances of a block take one matrix product."""
     assert references.source is not None
     points = references.source.objects

@@ -12,7 +12,9 @@ from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._families import Families
 from evidentia.cluster._search import Sample
+from evidentia.cluster.evclus._doubt_model import DoubtModel
 from evidentia.cluster.evclus._method import EvclusMethod
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._settings import EvclusSettings, link_factor
@@ -22,7 +24,6 @@ from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource
-from evidentia.dissimilarity.transform import default_quantile
 from evidentia.partition import CredalPartition
 
 __all__ = ["EVCLUS"]
@@ -44,6 +45,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     (over-relaxation): less than twice as far, a convex quadratic is not above where it started, so the objective still
     never rises. After every fourth sweep all masses are carried on along the last sweeps while the objective falls.
 
+    With ``focal_sets="auto"`` this finds the clusters; how plausible each is for an object is then read off at a scale
+    of the objects themselves, by how near it is to the members of the clusters. An object nearly as near to a second
+    cluster, a neighbor of the first, gets mass on the two; one far from everybody gets mass on the empty set.
+
     Which pairs are looked at is up to ``sampling``: all of them (EVCLUS), ``n_partners`` random partners of each object
     (k-EVCLUS), or all pairs of a few landmark objects, to which all others are then compared, at a cost linear in the
     number of objects and with little memory.
@@ -58,22 +63,26 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
+        mutually nearest clusters are added.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
         categories and missing cells) or "precomputed": X is then a square matrix of dissimilarities, or a SciPy
         sparse matrix that holds sampled pairs only (stored zeros count as dissimilarities of zero).
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
-    d0 : float, optional
-        Dissimilarity at which two objects are almost surely in different clusters.
-    d0_quantile : float in (0, 1] or "auto", default="auto"
-        If ``d0`` is not given: quantile of the dissimilarities. "auto": 0.8 up to four clusters, 2.5 / c beyond.
-        Smaller values give more mass on the empty set (more outliers), larger ones more on large sets (more
-        ambiguous objects).
+    d0 : float > 0 or "auto", default="auto"
+        Dissimilarity at which two objects are almost surely in different clusters. "auto": clusters are found at six
+        scales, and the scale is taken whose clusters explain the data best, as round Gaussians (``scale_`` says what
+        was tried). Starts are then shared among the scales.
+    d0_quantile : float in (0, 1], optional
+        Quantile of the dissimilarities to take instead.
     xi : float >= 0, default=0.5
         Weight of the constraints. They enter in three stages, 0, 0.05 and ``xi``, each starting from the one before.
     convention : {"program", "paper"}, default="program"
@@ -118,10 +127,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     sampling_ : str
         What "auto" chose.
     d0_ : float
+    scale_ : Scale or None
+        Which scales were tried for ``d0="auto"``, with the log-likelihood of their clusters, and the best.
     stress_, loss_ : float
         Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
         pairs; beyond 1,000 objects estimated from 50,000 random pairs. Two rows with equal attributes are a pair, too,
-        at dissimilarity zero: its conflict is that of their masses with themselves.
+        at dissimilarity zero: its conflict is that of their masses with themselves. With ``focal_sets="auto"``, of the
+        clusters before doubt was read off.
     focal_sets_ : FocalSets
     objective_ : float
         What the descent minimised: stress plus penalty over the pairs that were fitted. These are pairs of different
@@ -157,8 +169,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         **COMMON_RULES,
         "metric": METRIC_RULE,
         "symmetrize": rule.flag,
-        "d0": rule.choice(None) | rule.real(0, open_low=True),
-        "d0_quantile": rule.choice("auto") | rule.real(0, 1, open_low=True),
+        "d0": rule.choice("auto") | rule.real(0, open_low=True),
+        "d0_quantile": rule.choice(None) | rule.real(0, 1, open_low=True),
         "xi": rule.real(0),
         "convention": rule.choice("program", "paper"),
         "sampling": rule.choice("auto", "all", "random", "landmarks"),
@@ -168,17 +180,17 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         "device": rule.kind(str, words="the name of a device"),
     }
 
-    _model: EvclusModel
+    _model: EvclusModel | DoubtModel
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         metric: Metric = "euclidean",
         symmetrize: bool = False,
-        d0: float | None = None,
-        d0_quantile: float | str = "auto",
+        d0: float | str = "auto",
+        d0_quantile: float | None = None,
         xi: float = 0.5,
         convention: str = "program",
         sampling: str = "auto",
@@ -246,14 +258,19 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         few = None if sparse.issparse(X) else len(self._model.references)
         return self._input.new(self, X, or_width=few)
 
+    def _compared(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
+        if isinstance(values, SparseSource):
+            raise ValueError("n_clusters='auto' needs all dissimilarities, but X is a sparse matrix of some")
+        return values
+
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
         self._check_device()
         c = task.n_clusters
         peaks = peaks_of_source(self.init, sample.values, c, self.random_state, self.n_jobs)
         settings = EvclusSettings(
             n_clusters=c,
-            d0=None if self.d0 is None else float(self.d0),
-            d0_quantile=default_quantile(c) if self.d0_quantile == "auto" else float(self.d0_quantile),
+            d0=None if isinstance(self.d0, str) else float(self.d0),
+            d0_quantile=None if self.d0_quantile is None else float(self.d0_quantile),
             sampling=self.sampling,
             n_partners=self.n_partners,
             n_landmarks=None if self.n_landmarks == "auto" else int(self.n_landmarks),
@@ -269,6 +286,12 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         )
         return EvclusMethod(settings, sample, task.constraints, generator(self.random_state), task.apply)
 
+    def _families(self, n_clusters: int) -> Families:
+        """With "auto" the frame is there too: at a large scale objects between clusters would draw these together."""
+        if self.focal_sets == "auto":
+            return Families(FocalSets.simple(n_clusters), neighbors=True)
+        return super()._families(n_clusters)
+
     def _check_device(self) -> None:
         if self.device == "cpu":
             return
@@ -278,10 +301,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             raise ValueError(f"device={self.device!r} works with metric='euclidean' only")
         torch_on(self.device)
 
-    def _attributes(self, method: EvclusMethod, model: EvclusModel) -> dict[str, Any]:
-        found = method.assess(self.credal_partition_.masses, model.family)
+    def _attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
+        found = method.assess(model, self.credal_partition_.masses)
         return {
             "d0_": model.d0,
+            "scale_": method.scale,
             "sampling_": method.sampling,
             "landmark_indices_": np.sort(model.references.positions),
             "stress_": found.stress,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -14,16 +12,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
-from evidentia._native import interruptible
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from evidentia.cluster._families import Families
+from evidentia.cluster._families import Families, named_family
 from evidentia.cluster._search import Method, Sample, Search, progress_bar
 from evidentia.cluster._starts import check_partition
 from evidentia.cluster.evclus._settings import link_factor
 from evidentia.cluster.evclus.evclus import EVCLUS
+from evidentia.cluster.evclus.network._method import FirstMasses, NetworkMethod
+from evidentia.cluster.evclus.network._model import NetworkModel
+from evidentia.cluster.evclus.network._objective import Penalties
+from evidentia.cluster.evclus.network._settings import NetworkSettings, is_module
 from evidentia.cluster.evclus.network._targets import NetworkTargets, network_quantile, targets_of
 from evidentia.cluster.evclus.shepard import ShepardMixin
 from evidentia.cluster.evclus.training import Training
@@ -31,20 +32,15 @@ from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.constraints import Constraints
 from evidentia.optimize.descent import Run
+from evidentia.optimize.projection_torch import torch_on
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from evidentia.cluster.evclus.network._method import FirstMasses, NetworkMethod
-    from evidentia.cluster.evclus.network._model import NetworkModel
-
 __all__ = ["NNEVCLUS"]
 
-
-def _is_module(network: Any) -> bool:
-    """Whether it is a torch.nn.Module (torch may not be there to ask)."""
-    return callable(network) and hasattr(network, "state_dict")
+_PAIRS_UP_TO = 4  # clusters: focal_sets="auto"
 
 
 def _are_sizes(network: Any) -> bool:
@@ -66,11 +62,14 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     New objects get masses by a forward pass. With an ``outlier_detector`` a share of the mass that grows outside the
     region of the data goes to the empty set, so that the network recognises what it has never seen.
 
-    Needs torch (``pip install evidentia[nn]``).
+    Layers of the sizes in ``network`` are computed with NumPy. A network of your own, or another ``device`` than the
+    processor, needs torch (``pip install evidentia[nn]``).
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
         the whole frame. "selected": single clusters, and the pairs of mutually nearest clusters of the partition that
@@ -115,7 +114,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Trainings from different weights; the smallest loss is kept (with held-out pairs, the smallest error on them).
     max_iter : int, default=1000
         Iterations of the whole-batch solvers; a tenth of it, epochs of mini-batches.
-    tol : float, default=2e-4
+    tol : float, default=1e-4
         Relative gain of the loss, in ten iterations of L-BFGS or in the running mean of the adaptive steps, that ends
         the whole-batch solvers.
     n_neighbor_clusters : int, default=1
@@ -128,8 +127,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
-        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. The network has those
-        of torch.
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. A network of torch has
+        those of torch.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -138,7 +137,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     credal_partition_ : CredalPartition
     labels_ : ndarray of shape (n_samples,)
         Cluster of largest plausibility.
-    network_ : torch.nn.Module
+    network_ : FeedForward or torch.nn.Module
+        It gives masses to standardised objects. `FeedForward.matrices` are the weights and biases of each layer; where
+        torch is needed, it is a module of torch.
     evclus_ : EVCLUS or None
         The fit that the network started from, with ``init="evclus"``.
     outlier_detector_ : object or None
@@ -192,7 +193,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         "convention": rule.choice("program", "paper"),
         "network": rule.choice("auto")
         | rule.Rule(
-            "an integer of at least 1, several of them or a torch.nn.Module", lambda v: _are_sizes(v) or _is_module(v)
+            "an integer of at least 1, several of them or a torch.nn.Module", lambda v: _are_sizes(v) or is_module(v)
         ),
         "outlier_detector": rule.choice(None)
         | rule.choice("one-class-svm")
@@ -208,7 +209,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         metric: Metric | Any = "euclidean",
@@ -225,7 +226,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         init: str | BeliefPeaks | CredalPartition = "evclus",
         n_init: int = 1,
         max_iter: int = 1000,
-        tol: float = 2e-4,
+        tol: float = 1e-4,
         n_neighbor_clusters: int = 1,
         checkpoint: str | Path | None = None,
         device: str = "cpu",
@@ -282,7 +283,13 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
-        return self._checked_attributes(X, reset=reset, allow_nd=_is_module(self.network))
+        return self._checked_attributes(X, reset=reset, allow_nd=is_module(self.network))
+
+    def _families(self, n_clusters: int) -> Families:
+        """With "auto" nothing is read off at the end: the sets are the outputs of the network, there from the start."""
+        if self.focal_sets != "auto":
+            return super()._families(n_clusters)
+        return Families(named_family("pairs" if n_clusters <= _PAIRS_UP_TO else "simple", n_clusters))
 
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
         """The family is that of the first masses; a training shows its rounds, so the starts are not counted."""
@@ -291,17 +298,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return method, quiet.run(method, Families(method.family))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
-        if find_spec("torch") is None:
-            raise ImportError("NNEVCLUS needs torch: pip install 'evidentia[nn]'")
-        interruptible(import_module, "torch")  # an interrupt in the middle of its import ends the program
-        from evidentia.cluster.evclus.network._method import NetworkMethod, NetworkSettings
-        from evidentia.cluster.evclus.network._objective import Penalties
-
-        rng = generator(self.random_state)
-        targets = targets_of(
-            sample.values, self.metric, task.n_clusters, task.labels, task.constraints, task.dissimilarities
-        )
-        targets, first = self._start(targets, task, rng)
         settings = NetworkSettings(
             network=self.network,
             penalties=Penalties(link_factor(self.convention) * self.xi, self.nu, self.regularization),
@@ -316,6 +312,13 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             checkpoint=self.checkpoint,
             seed=int(self.random_state) if isinstance(self.random_state, Integral) else None,
         )
+        if settings.uses_torch:
+            torch_on(self.device, "a network of your own" if settings.module is not None else None)
+        rng = generator(self.random_state)
+        targets = targets_of(
+            sample.values, self.metric, task.n_clusters, task.labels, task.constraints, task.dissimilarities
+        )
+        targets, first = self._start(targets, task, rng)
         return NetworkMethod(settings, sample, targets, first, rng, self._progress, task.apply)
 
     # ---- where a training starts ----------------------------------------------------------------------------------
@@ -324,8 +327,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         self, targets: NetworkTargets, task: Task, rng: np.random.Generator
     ) -> tuple[NetworkTargets, FirstMasses]:
         """What the network learns first, and what it is to match: belief peaks count as labelled objects."""
-        from evidentia.cluster.evclus.network._method import FirstMasses
-
         c = task.n_clusters
         quantile = network_quantile(c) if self.d0_quantile == "auto" else float(self.d0_quantile)
         init = self.init if isinstance(self.init, str) else type(self.init).__name__
@@ -355,9 +356,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         metric, table = (source.metric, source.objects) if source.matrix is None else ("precomputed", source.matrix)
         return EVCLUS(
             n_clusters,
-            focal_sets=self.focal_sets,
+            focal_sets=self._families(n_clusters).first if self.focal_sets == "auto" else self.focal_sets,
             metric=metric,
-            d0=self.d0,
+            d0="auto" if self.d0 is None else self.d0,
             d0_quantile=quantile,
             n_neighbor_clusters=self.n_neighbor_clusters,
             device=self.device if source.is_euclidean else "cpu",

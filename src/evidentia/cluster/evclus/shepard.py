@@ -73,7 +73,7 @@ def assess(
 ) -> Assessment:
     """How well the conflicts of masses match some dissimilarities."""
     i, j, d, weight = pairs
-    kappa = conflicts_of_pairs(np.ascontiguousarray(masses, dtype=float), np.array(family.conflict), i, j)
+    kappa = conflicts_of_pairs(masses, np.array(family.conflict), i, j)
     delta = to_conflict(d, d0)
     squares = float(np.sum(weight * (kappa - delta) ** 2))
     kept = slice(None) if len(i) <= _SHOWN_PAIRS else rng.choice(len(i), _SHOWN_PAIRS, replace=False)

@@ -12,7 +12,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._search import Method, Sample
-from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, positive_definite
+from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, neighbors_in_metric, positive_definite
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
@@ -104,6 +104,12 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def extended(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
         return self.descend(self._from_means(family, run.model.means))
+
+    def with_neighbors(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
+        """A Gaussian between two others would take objects of neither, or none if they fit; so doubt comes from the
+        probabilities."""
+        neighbors = neighbors_in_metric(run.model.means, run.model.covariance)
+        return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
 
     def _run(
         self, start: EvidentialMixture, data: np.ndarray, weights: np.ndarray, second: np.ndarray

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evidentia.belief import FocalSets
+from evidentia.cluster._doubt import doubtful_masses
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.normal_equations import solve_normal_equations
 
-__all__ = ["EvidentialMixture", "positive_definite"]
+__all__ = ["EvidentialMixture", "positive_definite", "neighbors_in_metric"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class EvidentialMixture:
 
     Attributes
     ----------
-    family : FocalSets
+    components : FocalSets
+        The sets that have a Gaussian.
     means : (c, p) array
         Of the clusters, measured from ``origin``.
     covariance : (p, p) array
@@ -34,19 +36,28 @@ class EvidentialMixture:
         To be taken off the objects first; None if they are measured from it already.
     unit : float
         In which means and covariance are measured; the objects too, if ``origin`` is None.
+    doubtful : FocalSets or None
+        Single clusters and pairs of neighbors: masses are then on these, read off from the probabilities of the
+        single clusters, which are the components.
     """
 
-    family: FocalSets
+    components: FocalSets
     means: np.ndarray
     covariance: np.ndarray
     weights: np.ndarray
     origin: np.ndarray | None = None
     unit: float = 1.0
+    doubtful: FocalSets | None = None
+
+    @property
+    def family(self) -> FocalSets:
+        """The sets that carry mass."""
+        return self.components if self.doubtful is None else self.doubtful
 
     @property
     def sets(self) -> np.ndarray:
-        """(g, c) membership of the nonempty sets."""
-        return self.family.membership[self.family.cardinality > 0].astype(float)
+        """(g, c) membership of the nonempty sets that have a Gaussian."""
+        return self.components.membership[self.components.cardinality > 0].astype(float)
 
     @property
     def n_parameters(self) -> float:
@@ -84,10 +95,14 @@ class EvidentialMixture:
         """(n, f) masses of objects."""
         densities = self._densities()
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
-        columns = np.flatnonzero(self.family.cardinality > 0)
+        columns = np.flatnonzero(self.components.cardinality > 0)
 
         def write(start: int, stop: int) -> None:
-            out[start:stop, columns] = densities(values[start:stop])[0]
+            probabilities = densities(values[start:stop])[0]
+            if self.doubtful is None:
+                out[start:stop, columns] = probabilities
+            else:
+                out[start:stop] = doubtful_masses(probabilities, self.doubtful)
 
         apply(write, row_blocks(len(values), most=None))
         return out
@@ -132,6 +147,12 @@ class EvidentialMixture:
         return replace(
             self, means=means, covariance=positive_definite(scatter + ridge * np.eye(len(scatter))), weights=total / n
         )
+
+
+def neighbors_in_metric(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
+    """Single clusters and pairs of neighbors, in the metric in which the covariance is round."""
+    values, vectors = np.linalg.eigh(positive_definite(covariance))
+    return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
 
 
 def positive_definite(covariance: np.ndarray) -> np.ndarray:

@@ -33,12 +33,15 @@ class PairModel:
         In double precision.
     fitted : PairMasses
         Of the references.
+    compared : (r,) array
+        The references, by their numbers, that other objects are compared with.
     """
 
     bootstraps: Bootstraps
     confidence: float
     references: References
     fitted: PairMasses
+    compared: np.ndarray
 
     @property
     def family(self) -> FocalSets:
@@ -47,8 +50,8 @@ class PairModel:
     def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
         """(n, f) masses of any objects; one with the attributes of a reference object has the masses of that one.
 
-        For the others the intervals of their pairs with the reference objects are computed, and matched with the
-        masses of these held fixed: a small convex quadratic program each.
+        For the others the intervals of their pairs with some of the reference objects are computed, and matched with
+        the masses of these held fixed: a small convex quadratic program each.
         """
         from threadpoolctl import threadpool_limits
 
@@ -65,9 +68,9 @@ class PairModel:
 
     def _project(self, X: np.ndarray, which: np.ndarray, out: np.ndarray, apply: Apply) -> None:
         assert self.references.source is not None
-        family, fixed = self.fitted.family, self.fitted.masses
+        family, fixed = self.fitted.family, self.fitted.masses[self.compared]
         posterior_of = self.bootstraps.posterior_function()
-        Q = posterior_of(self.references.source.objects, apply)
+        Q = posterior_of(self.references.source.objects[self.compared], apply)
         ranks = quantile_ranks(len(self.bootstraps), self.confidence)
         H = interval_hessian(fixed, family.forms)
         same, different = (-2 * fixed @ form for form in family.forms)

@@ -22,7 +22,7 @@ from evidentia.cluster.mixtures._pair_model import PairModel
 from evidentia.cluster.mixtures.mixture_fits import MixtureFits, MixtureSettings, fit_mixtures
 from evidentia.mixture import ParsimoniousGaussianMixture
 from evidentia.mixture.models import MODELS
-from evidentia.optimize.blocks import block_map
+from evidentia.optimize.blocks import Apply, block_map
 from evidentia.optimize.pair_quantiles import probabilities_of_pairs
 from evidentia.partition.relational import checked_pairs
 
@@ -52,12 +52,14 @@ class BootClus(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int or None, default=2
-        None: as ``focal_sets`` says if it is a family, else chosen by BIC along with the covariance model, from 1 to 9.
+    n_clusters : int, "auto" or None, default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`). None: as
+        ``focal_sets`` says if it is a family, else chosen by BIC along with the covariance model, from 1 to 9.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "pairs": single clusters and all pairs. "selected": single clusters and
-        the pairs of mutually most similar clusters, by the similarity sum_i pi_ik pi_il. "auto": pairs up to four
-        clusters, selected pairs beyond. "simple": single clusters and the frame. "full": all subsets.
+        Which sets of clusters may carry mass. "auto": single clusters and the pairs of neighboring ones (with no third
+        one between their means). "pairs": single clusters and all pairs. "selected": single clusters and the pairs of
+        mutually most similar clusters, by the similarity sum_i pi_ik pi_il. "simple": single clusters and the frame.
+        "full": all subsets.
     mixture : None, str or ParsimoniousGaussianMixture, default=None
         Covariance model: None chooses among all fourteen by BIC, a name ("EII", "VEV", "VVV", ...) fixes it. An
         estimator is copied and given ``n_clusters`` components (with ``n_clusters=None`` it keeps its own).
@@ -69,7 +71,7 @@ class BootClus(EvidentialClusterer):
         "all": all pairs of objects are looked at. A number: the pairs of each object with that many reference objects,
         drawn at random but enough from each cluster, which are fitted among themselves first; time is then linear in
         the number of objects, and memory does not grow with their pairs (40 bytes each with "all"). "auto": all pairs
-        up to 2,000 objects, 500 partners beyond.
+        up to 2,000 objects; beyond, 500 reference objects, with 150 of which the others are compared.
     max_iter : int, default=1000
         Sweeps over the objects when masses are fitted.
     tol : float, default=1e-6
@@ -135,7 +137,7 @@ class BootClus(EvidentialClusterer):
 
     _rules = {
         **{name: r for name, r in COMMON_RULES.items() if name != "n_init"},
-        "n_clusters": rule.choice(None) | rule.integer(1),
+        "n_clusters": rule.choice(None, "auto") | rule.integer(1),
         "mixture": rule.choice(None)
         | rule.choice("E", "V", *MODELS)
         | rule.kind(ParsimoniousGaussianMixture, words="a ParsimoniousGaussianMixture"),
@@ -189,9 +191,11 @@ class BootClus(EvidentialClusterer):
         """
         return self._fit(X)
 
-    def _number_of_clusters(self, sample: Sample[np.ndarray]) -> int:
+    def _number_of_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
         data = np.ascontiguousarray(sample.values, dtype=float)
-        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self.n_clusters
+        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self._wanted_clusters()
+        if self.n_clusters == "auto":
+            wanted = super()._number_of_clusters(sample, apply)
         check_different_objects(data, data, wanted or 1)
         settings = MixtureSettings(wanted, self.mixture, self.n_bootstraps, self.random_state)
         known = self._fits if self.warm_start else None
@@ -204,7 +208,7 @@ class BootClus(EvidentialClusterer):
         return self._fits
 
     def _families(self, n_clusters: int) -> Families:
-        return Families(pair_family(self.focal_sets, self._known_fits().posterior, self.n_neighbor_clusters))
+        return Families(pair_family(self.focal_sets, self._known_fits(), self.n_neighbor_clusters))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> BootClusMethod:
         settings = BootClusSettings(self.confidence, self.n_partners, self.max_iter, self.tol)

@@ -38,11 +38,14 @@ class EGMM(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass, the empty set left out of the named families. "auto": all pairs up to
-        four clusters, beyond that single clusters and the whole frame. "selected": single clusters first, then the
-        pairs of mutually nearest clusters are added.
+        Which sets of clusters may carry mass, the empty set left out of the named families. "auto": the mixture has
+        single clusters as components; then doubt between neighboring clusters (with no third one between them) is read
+        off from their probabilities, as mass on the pair. "simple", "pairs" and "full" are fitted as a whole, each set
+        with a Gaussian. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
     reg_covar : float >= 0, default=1e-6
         Times the mean variance of the attributes, added to the diagonal of the covariance matrix at every M-step (the
         exact maximiser of the likelihood with the penalty ``reg n / 2 tr(Sigma^-1)``).
@@ -119,7 +122,7 @@ CredalPartition, default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         reg_covar: float = 1e-6,
@@ -186,7 +189,8 @@ CredalPartition, default="k-means++"
         likelihood = method.log_likelihood(model)
         means = (model.means * model.unit + method.origin).astype(method.values.dtype)
         weights = np.zeros(len(model.family))
-        weights[model.family.cardinality > 0] = model.weights
+        components = model.components.membership[model.components.cardinality > 0]
+        weights[model.family.find(components)] = model.weights
         return {
             "means_": means,
             "cluster_centers_": means,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from evidentia.cluster.neighbors._kernels import agreement, relabel, write_masses
+from evidentia.cluster.neighbors._kernels import agreement, both_sides, relabel, write_masses
 from evidentia.dissimilarity.neighbors import Finder, Neighbors
 from evidentia.optimize.blocks import Apply, row_blocks
 
 __all__ = ["Evidence", "Graph", "renumbered", "as_rows", "neighbors_of_all", "nearest_stored"]
 
 _LEAST_SUPPORT, _MOST_SUPPORT = 1e-6, 1 - 1e-9  # weights stay in [1e-6, 20.7]: twins and far objects are safe
+_AT_ONCE = 65_536  # distances whose weights are found while they are in the cache
 _QUANTILE_VALUES = 10_000_000  # distances that tell the quantile; of more, every second, third ... object serves
 
 
@@ -41,39 +43,72 @@ class Evidence:
         """w = -log(1 - phi(d))."""
         with np.errstate(over="ignore"):
             support = np.exp(-((np.asarray(d, dtype=float) / self.scale) ** self.power))
-        return -np.log1p(-np.clip(support, _LEAST_SUPPORT, _MOST_SUPPORT))
+        np.clip(support, _LEAST_SUPPORT, _MOST_SUPPORT, out=support)
+        return -np.log1p(-support)
 
-    def of(self, neighbors: sparse.csr_matrix) -> sparse.csr_matrix:
+    def of(self, neighbors: sparse.csr_matrix, apply: Apply) -> sparse.csr_matrix:
         """The graph with weights in place of distances."""
-        return sparse.csr_matrix((self.weights(neighbors.data), neighbors.indices, neighbors.indptr), neighbors.shape)
+        d = neighbors.data
+        w = np.empty(len(d))
+
+        def write(start: int, stop: int) -> None:
+            w[start:stop] = self.weights(d[start:stop])
+
+        apply(write, row_blocks(len(d), _AT_ONCE, most=None))
+        return sparse.csr_matrix((w, neighbors.indices, neighbors.indptr), neighbors.shape)
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Weights of evidence between objects, in compressed rows."""
+    """Weights of evidence between objects, in compressed rows.
+
+    Attributes
+    ----------
+    indptr, indices, weights : arrays
+        The neighbours of the object in row i are those in the rows ``indices[indptr[i]:indptr[i + 1]]``.
+    symmetric : bool
+    order : (n,) array or None
+        Which object is in which row; None: they are in order. Rows of near objects that lie together in memory are
+        visited faster.
+    """
 
     indptr: np.ndarray
     indices: np.ndarray
     weights: np.ndarray
     symmetric: bool
+    order: np.ndarray | None = None
 
     @classmethod
-    def of(cls, weights: sparse.csr_matrix, whose: str) -> Graph:
+    def of(cls, weights: sparse.csr_matrix, whose: str, apply: Apply, order: np.ndarray | None = None) -> Graph:
         """Whose evidence counts for object i: "directed", that of its neighbours; "union", also that of the objects it
         is a neighbour of; "mean", likewise, with half the weight if only one of the two is near the other."""
-        if whose == "union":
-            weights = weights.maximum(weights.T.tocsr())
-        elif whose == "mean":
-            weights = (weights + weights.T.tocsr()) / 2
-        weights = weights.tocsr()
-        return cls(weights.indptr, weights.indices, weights.data, whose != "directed")
+        if order is not None:
+            weights = weights[order]
+            weights.indices = _ranks(order).astype(weights.indices.dtype)[weights.indices]
+        parts = weights.indptr, weights.indices, weights.data
+        if whose != "directed":
+            parts = both_sides(*parts, whose == "mean", apply)
+        return cls(*parts, whose != "directed", order)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def agreement(self, labels: np.ndarray) -> float:
         """Log-plausibility of a partition, up to a constant: the weight that it keeps inside its clusters."""
-        return float(agreement(self.indptr, self.indices, self.weights, labels))
+        return float(agreement(self.indptr, self.indices, self.weights, self._in_rows(labels)))
+
+    @cached_property
+    def _rank(self) -> np.ndarray | None:
+        """In which row each object is; None: they are in order."""
+        return None if self.order is None else _ranks(self.order)
+
+    def _in_rows(self, labels: np.ndarray) -> np.ndarray:
+        """Labels of the objects in the order of the rows."""
+        return labels if self.order is None else labels[self.order]
+
+    def _of_objects(self, labels: np.ndarray) -> np.ndarray:
+        """Labels of the rows in the order of the objects."""
+        return labels if self._rank is None else labels[self._rank]
 
     def search(
         self,
@@ -88,9 +123,10 @@ class Graph:
         """
         n = len(self)
         labels = renumbered(labels)
+        agreement = self.agreement(labels)
+        labels = self._in_rows(labels)
         awake = np.ones(n, dtype=bool)
         support = np.zeros(int(labels.max()) + 1)
-        agreement = self.agreement(labels)
         history: list[float] = []
         converged = False
         while not converged and len(history) < max_iter:
@@ -101,7 +137,7 @@ class Graph:
             converged = moves == 0
         if self.symmetric and converged:
             labels, history[-1] = self._settled(labels, agreement, max_iter)
-        return renumbered(labels), history, converged
+        return renumbered(self._of_objects(labels)), history, converged
 
     def _settled(self, labels: np.ndarray, agreement: float, max_iter: int) -> tuple[np.ndarray, float]:
         """Ties go to the lowest label, as they do in the labels of the masses; the agreement stays."""
@@ -119,15 +155,24 @@ class Graph:
     def _sweep(
         self, order: np.ndarray, labels: np.ndarray, awake: np.ndarray, support: np.ndarray, settle: bool
     ) -> tuple[int, float]:
+        if self._rank is not None:
+            order = self._rank[order]
         return relabel(self.indptr, self.indices, self.weights, self.symmetric, order, labels, awake, support, settle)
 
     def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
         """(n, c + 2) masses of the empty set, the clusters and the frame: the neighbours by Dempster's rule."""
         n = len(self)
         out = np.empty((n, n_clusters + 2))
-        fixed = (self.indptr, self.indices, self.weights, labels)
+        fixed = (self.indptr, self.indices, self.weights, self._in_rows(labels))
         apply(write_masses, [(*fixed, start, stop, n_clusters, out) for start, stop in row_blocks(n)])
-        return out
+        return self._of_objects(out)
+
+
+def _ranks(order: np.ndarray) -> np.ndarray:
+    """In which place of an order each object stands."""
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    return ranks
 
 
 def renumbered(labels: np.ndarray) -> np.ndarray:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia._native import kernel
+from evidentia.optimize.blocks import Apply, row_blocks
 
-__all__ = ["relabel", "agreement", "write_masses"]
+__all__ = ["relabel", "agreement", "write_masses", "both_sides"]
 
 _relabel = kernel("""relabel(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], symmetric: bool,
@@ -22,6 +23,16 @@ _agreement = kernel("""agreement(
 _neighbor_masses = kernel("""neighbor_masses(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below m, weights: float64[e],
     labels: int32[m] below n_clusters, n_clusters: int, out: float64[n, n_clusters + 2] out)""")
+_transposed_rows = kernel("""transposed_rows(
+    indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
+    turned_indptr: integer[n + 1] out, turned_indices: integer[e] out, turned_weights: float64[e] out)""")
+_union_sizes = kernel("""union_sizes(
+    indptr: integer[n + 1], indices: integer[e], turned_indptr: integer[n + 1], turned_indices: integer[e],
+    start: int up to stop, stop: int up to n, sizes: integer[n] out)""")
+_union_rows = kernel("""union_rows(
+    indptr: integer[n + 1], indices: integer[e], weights: float64[e], turned_indptr: integer[n + 1],
+    turned_indices: integer[e], turned_weights: float64[e], mean: bool, start: int up to stop, stop: int up to n,
+    union_indptr: integer[n + 1], union_indices: integer[u] out, union_weights: float64[u] out)""")
 
 
 def relabel(
@@ -71,3 +82,21 @@ def write_masses(
     first, last = indptr[start], indptr[stop]  # the door looks at all indices that it is given: only at these
     rows = indptr[start : stop + 1] - first
     _neighbor_masses(rows, indices[first:last], weights[first:last], labels, n_clusters, out[start:stop])
+
+
+def both_sides(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, mean: bool, apply: Apply
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The graph in which i is a neighbour of j where j is one of i: of two weights the larger or, with ``mean``, half
+    their sum (a weight that is not there counts as none)."""
+    n, e = len(indptr) - 1, len(indices)
+    dtype = np.int32 if 2 * e < 2**31 else np.int64  # the union may be twice as large
+    indptr, indices = np.ascontiguousarray(indptr, dtype), np.ascontiguousarray(indices, dtype)
+    turned = np.empty(n + 1, dtype), np.empty(e, dtype), np.empty(e)
+    _transposed_rows(indptr, indices, weights, *turned)
+    sizes, blocks = np.empty(n, dtype), row_blocks(n)
+    apply(_union_sizes, [(indptr, indices, *turned[:2], a, b, sizes) for a, b in blocks])
+    union = np.concatenate([[0], np.cumsum(sizes)]).astype(dtype)
+    found = np.empty(union[-1], dtype), np.empty(union[-1])
+    apply(_union_rows, [(indptr, indices, weights, *turned, mean, a, b, union, *found) for a, b in blocks])
+    return union, *found

@@ -13,7 +13,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._search import MassModel, Method, Sample
 from evidentia.cluster.neighbors._graph import Evidence, Graph, nearest_stored, neighbors_of_all, renumbered
 from evidentia.cluster.neighbors._model import NeighborModel, on_family, references_of, twins_of
-from evidentia.dissimilarity.neighbors import finder
+from evidentia.dissimilarity.neighbors import ExactFinder, finder
 from evidentia.dissimilarity.reference_neighbors import ReferenceFinder
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource
@@ -101,9 +101,10 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         self.n = len(self.source)
         self.n_neighbors = self._number_of_neighbors()
         seed = int(rng.integers(2**31))  # drawn whatever the data, so that the searches have the same chances
-        neighbors = self._neighbors(seed)
+        self.with_twins: np.ndarray | None = None  # objects that may have equal ones, if that is known
+        neighbors, order = self._neighbors(seed)
         self.evidence = Evidence.learnt(neighbors, settings.q, settings.power)
-        self.graph = Graph.of(self.evidence.of(neighbors), settings.graph)
+        self.graph = Graph.of(self.evidence.of(neighbors, apply), settings.graph, apply, order)
 
     def _number_of_neighbors(self) -> int:
         wanted = self.settings.n_neighbors
@@ -118,15 +119,20 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
             return int(np.diff(self.source.stored.indptr).max())
         return max(1, min(int(np.ceil(_PER_ROOT * np.sqrt(self.n))), _MOST_NEIGHBORS, self.n - 1))
 
-    def _neighbors(self, seed: int) -> sparse.csr_matrix:
-        """(n, n) distances of every object to its neighbours."""
+    def _neighbors(self, seed: int) -> tuple[sparse.csr_matrix, np.ndarray | None]:
+        """(n, n) distances of every object to its neighbours; an order in which near objects stand together."""
         if isinstance(self.source, SparseSource):
             stored = nearest_stored(self.source.stored, self.settings.n_neighbors, drop_diagonal=True)
             if stored.nnz == 0:
                 raise ValueError("X must hold dissimilarities between different objects, got none")
-            return stored
+            return stored, None
         find = finder(self.source, self.settings.neighbors, seed, self.settings.n_jobs)
-        return neighbors_of_all(find, self.n, self.n_neighbors)
+        nearest = neighbors_of_all(find, self.n, self.n_neighbors)
+        if not isinstance(find, ExactFinder):
+            return nearest, None
+        if find.has_tree:  # equal objects are at no distance from each other, to the last bit
+            self.with_twins = np.flatnonzero(nearest.data[nearest.indptr[:-1]] == 0)
+        return nearest, find.order
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
@@ -187,7 +193,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
             n_stored=self.settings.n_neighbors,
             searches=run.model.searches,
         )
-        twins = twins_of(self.source, references)
+        twins = twins_of(self.source, references, self.with_twins)
         all_differ = np.array_equal(twins, np.arange(self.n))
         masses = model.own_masses if all_differ else model.own_masses[twins]
         return model, masses.astype(self.source.dtype, copy=False)

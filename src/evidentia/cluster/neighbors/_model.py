@@ -74,7 +74,7 @@ class NeighborModel:
 
     def _combined(self, neighbors: sparse.csr_matrix, same: np.ndarray, apply: Apply) -> np.ndarray:
         """The neighbours by Dempster's rule, except where the object is a known one."""
-        graph = Graph.of(self.evidence.of(neighbors), "directed")
+        graph = Graph.of(self.evidence.of(neighbors, apply), "directed", apply)
         masses = on_family(graph.masses(self.labels, self.family.n_clusters, apply))
         masses[same >= 0] = self.own_masses[same[same >= 0]]
         return masses
@@ -93,8 +93,17 @@ def references_of(source: DissimilaritySource | SparseSource) -> References:
     return References.of(source, everyone)
 
 
-def twins_of(source: DissimilaritySource | SparseSource, references: References) -> np.ndarray:
-    """The first object that cannot be told from each: equal attributes, or dissimilarity zero."""
+def twins_of(
+    source: DissimilaritySource | SparseSource, references: References, among: np.ndarray | None = None
+) -> np.ndarray:
+    """The first object that cannot be told from each: equal attributes, or dissimilarity zero.
+
+    ``among``: positions, in order, of all objects that may have a twin; None: any may.
+    """
+    if references.source is not None and among is not None:
+        twins, some = np.arange(len(source)), References.of(references.source, among)
+        twins[among] = among[some.equals(references.source.objects[among])]
+        return twins
     if references.source is not None:
         return references.equals(references.source.objects)
     if isinstance(source, SparseSource):

@@ -15,6 +15,7 @@ from evidentia.cluster.neighbors._method import NeighborMethod, NeighborSettings
 from evidentia.cluster.neighbors._model import NeighborModel
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource
+from evidentia.optimize.blocks import Apply
 from evidentia.partition import CredalPartition
 
 __all__ = ["EKNNClus"]
@@ -188,7 +189,7 @@ class EKNNClus(EvidentialClusterer):
     def _wanted_clusters(self) -> None:
         return None
 
-    def _number_of_clusters(self, sample: Sample[Any]) -> int:
+    def _number_of_clusters(self, sample: Sample[Any], apply: Apply) -> int:
         return 1  # nobody asks: the searches find it
 
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> NeighborMethod:

@@ -80,5 +80,81 @@ KERNEL TYPED(neighbor_masses)(index_t n, index_t e, index_t m, const integer *in
     return release(&scratch);
 }
 
+/* ---- graphs of which each object sees both sides ---------------------------------------------------------------- */
+
+/* The rows of the transposed matrix, each in the order of the rows it comes from: a counting sort. */
+KERNEL TYPED(transposed_rows)(index_t n, index_t e, const integer *indptr, const integer *indices,
+                              const double *weights, integer *turned_indptr, integer *turned_indices,
+                              double *turned_weights) {
+    Scratch scratch = {0};
+    integer *next = take(&scratch, n, sizeof *next);
+    if (!scratch.failed) {
+        memset(turned_indptr, 0, sizeof(integer) * (size_t)(n + 1));
+        for (index_t a = 0; a < e; a++) turned_indptr[indices[a] + 1]++;
+        for (index_t i = 0; i < n; i++) {
+            turned_indptr[i + 1] += turned_indptr[i];
+            next[i] = turned_indptr[i];
+        }
+        for (index_t i = 0; i < n; i++)
+            for (index_t a = indptr[i]; a < indptr[i + 1]; a++) {
+                const integer place = next[indices[a]]++;
+                turned_indices[place] = (integer)i;
+                turned_weights[place] = weights[a];
+            }
+    }
+    return release(&scratch);
+}
+
+/* How many objects are near each of the objects start..stop - 1, or have it near. */
+KERNEL TYPED(union_sizes)(index_t n, index_t e, const integer *indptr, const integer *indices,
+                          const integer *turned_indptr, const integer *turned_indices, index_t start, index_t stop,
+                          integer *sizes) {
+    (void)e;
+    Scratch scratch = {0};
+    integer *seen_by = take_zeros(&scratch, n, sizeof *seen_by); /* 1 + the last object that has it near */
+    for (index_t i = start; i < stop && !scratch.failed; i++) {
+        integer size = indptr[i + 1] - indptr[i];
+        for (index_t a = indptr[i]; a < indptr[i + 1]; a++) seen_by[indices[a]] = (integer)(i + 1);
+        for (index_t a = turned_indptr[i]; a < turned_indptr[i + 1]; a++)
+            size += seen_by[turned_indices[a]] != (integer)(i + 1);
+        sizes[i] = size;
+    }
+    return release(&scratch);
+}
+
+/* The rows start..stop - 1 of the union: the larger of two weights or, for `mean`, half their sum, where a weight that
+ * is not there counts as none. Objects that are near come first. */
+KERNEL TYPED(union_rows)(index_t n, index_t e, index_t u, const integer *indptr, const integer *indices,
+                         const double *weights, const integer *turned_indptr, const integer *turned_indices,
+                         const double *turned_weights, bool mean, index_t start, index_t stop,
+                         const integer *union_indptr, integer *union_indices, double *union_weights) {
+    (void)e, (void)u;
+    Scratch scratch = {0};
+    integer *place_of = take(&scratch, n, sizeof *place_of);
+    const double share = mean ? 0.5 : 1.0;
+    if (!scratch.failed) memset(place_of, 0xff, sizeof(integer) * (size_t)n); /* -1 */
+    for (index_t i = start; i < stop && !scratch.failed; i++) {
+        const integer begin = union_indptr[i];
+        integer place = begin;
+        for (index_t a = indptr[i]; a < indptr[i + 1]; a++, place++) {
+            union_indices[place] = indices[a];
+            union_weights[place] = share * weights[a];
+            place_of[indices[a]] = place;
+        }
+        for (index_t a = turned_indptr[i]; a < turned_indptr[i + 1]; a++) {
+            const integer j = turned_indices[a], known = place_of[j];
+            const double weight = share * turned_weights[a];
+            if (known >= begin) {
+                double *own = union_weights + known;
+                *own = mean ? *own + weight : larger(*own, weight);
+            } else {
+                union_indices[place] = j;
+                union_weights[place++] = weight;
+            }
+        }
+    }
+    return release(&scratch);
+}
+
 #undef integer
 #undef SUFFIX

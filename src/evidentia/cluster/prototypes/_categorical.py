@@ -208,6 +208,13 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
     def extended(self, run: Run[CategoricalModel], family: FocalSets) -> Run[CategoricalModel]:
         return self.descend(self._model(family, run.model.modes))
 
+    def with_neighbors(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
+        """Mismatches are squared distances: those of the indicators of the categories."""
+        modes = run.model.modes
+        apart = np.stack([mismatches(modes, mode) for mode in modes])
+        wider = self._model(FocalSets.neighbors(squared_distances=apart), modes)
+        return Run(wider, run.history, run.converged)
+
     def _run(self, start: CategoricalModel, codes: np.ndarray, weights: np.ndarray) -> Run[CategoricalModel]:
         def step(model: CategoricalModel) -> tuple[float, CategoricalModel]:
             return model.improved(codes, weights, self.apply)

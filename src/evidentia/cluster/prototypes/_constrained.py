@@ -131,6 +131,16 @@ class ConstrainedMethod(PrototypeMethod):
 
         return step
 
+    def with_neighbors(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
+        """The masses of the linked objects are found again on the wider family, from those they had."""
+        wider = super().with_neighbors(run)
+        assert isinstance(wider.model, LinkedPrototypes)
+        if wider.model.linked_masses is None:
+            return wider
+        found = CredalPartition.unchecked(wider.model.linked_masses, run.model.family)
+        wider.model = replace(wider.model, linked_masses=np.asarray(found.on(wider.model.family).masses))
+        return wider
+
     # ---- linked objects -------------------------------------------------------------------------------------------
 
     def _before(self, model: PrototypeModel) -> np.ndarray:

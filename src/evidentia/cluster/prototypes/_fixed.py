@@ -11,10 +11,11 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster._scales import outlier_distance
 from evidentia.cluster._search import Method, Sample
-from evidentia.cluster.prototypes._method import ZERO, delta_of_scale
+from evidentia.cluster.prototypes._method import ZERO
 from evidentia.cluster.prototypes._model import PrototypeModel
-from evidentia.optimize.blocks import Apply, row_blocks
+from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
 
@@ -43,8 +44,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         origin = _starts.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
         self.data, self.centers = self.values - origin, settings.centers - origin
         self.zero = ZERO * _starts.mean_squared_deviation(self.data, self.weights)
-        given = settings.delta
-        self.delta = delta_of_scale(self._scale()) if given is None else given
+        self.delta = self._outlier_distance() if settings.delta is None else settings.delta
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
         c, p = self.centers.shape
@@ -55,6 +55,9 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def extended(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
         return self.descend(self._model(family, run.model.metrics))
+
+    def with_neighbors(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
+        return Run(self._model(FocalSets.neighbors(self.centers), run.model.metrics), run.history, run.converged)
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
@@ -68,16 +71,12 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         step = MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, self.zero)
         return PrototypeModel(step, self.centers, metrics)
 
-    def _scale(self) -> float:
-        """Mean squared distance of the objects to the nearest prototype, in blocks."""
+    def _outlier_distance(self) -> float:
+        """What delta="auto" stands for, from the distances to the nearest prototype."""
         from sklearn.metrics import pairwise_distances_argmin_min
 
-        X, weights, total = self.data, self.weights, 0.0
-        for start, stop in row_blocks(len(X), most=None):
-            _, distance = pairwise_distances_argmin_min(X[start:stop], self.centers.astype(X.dtype))
-            squared = distance.astype(float) ** 2
-            total += float(squared @ weights[start:stop] if len(weights) else np.sum(squared))
-        return total / (float(weights.sum()) if len(weights) else len(X))
+        _, distances = pairwise_distances_argmin_min(self.data, self.centers.astype(self.data.dtype))
+        return outlier_distance(distances, self.weights if len(self.weights) else np.ones(len(distances)))
 
     def _step(self, model: PrototypeModel) -> tuple[float, PrototypeModel]:
         """The objective of a model, and the model with the best metrics for its masses."""

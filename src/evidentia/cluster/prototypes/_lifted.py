@@ -14,6 +14,7 @@ import numpy as np
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
+from evidentia.cluster._scales import distances_to_centers, outlier_distance
 from evidentia.cluster.prototypes._method import PrototypeMethod
 from evidentia.cluster.prototypes._model import PrototypeModel, Statistics
 
@@ -59,7 +60,8 @@ class SpatialMethod(LiftedMethod):
         model = super()._drawn(family, rng)
         return replace(model, centers=_grounded(model.centers))
 
-    def _scale(self) -> float:
-        flat = np.ascontiguousarray(self.sample[:, :-1])
-        within = _starts.within_cluster_scale(flat, self.sample_weights, self.settings.n_clusters, self.rng)
-        return within + float(np.average(self.sample[:, -1].astype(float) ** 2, weights=self.sample_weights))
+    def _outlier_distance(self) -> float:
+        c, weights = self.settings.n_clusters, self.sample_weights
+        squares, which = distances_to_centers(self.sample[:, :-1], weights, c, self.rng)
+        squares += np.square(self.sample[which, -1], dtype=float)
+        return outlier_distance(np.sqrt(squares), weights[which])

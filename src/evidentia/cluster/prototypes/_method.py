@@ -12,27 +12,19 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster._scales import distances_to_centers, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
 from evidentia.cluster.prototypes._model import PrototypeModel
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
 
-__all__ = ["PrototypeSettings", "PrototypeMethod", "PrototypeStep", "ZERO", "delta_of_scale"]
+__all__ = ["PrototypeSettings", "PrototypeMethod", "PrototypeStep", "ZERO"]
 
-_DELTA_FACTOR = 10.0  # delta="auto": squared, this many times the mean cost of an object that is where it belongs
 ZERO = 1e-12  # an object lies on a prototype up to this cost, in mean squared deviations of the data
 _EUCLIDEAN_FIRST = 5  # iterations before the metric adapts
 
 PrototypeStep = Callable[[PrototypeModel], tuple[float, PrototypeModel]]
-
-
-def delta_of_scale(scale: float) -> float:
-    """What delta="auto" stands for, from the mean cost of an object that is where it belongs.
-
-    With as many clusters as different objects nothing is far from a centre, and any distance will do.
-    """
-    return float(np.sqrt(_DELTA_FACTOR * scale)) or 1.0
 
 
 @dataclass(frozen=True)
@@ -54,8 +46,8 @@ class PrototypeSettings:
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Evidential c-means, and what its relatives share with it.
 
-    A method that changes the model, the scale of the data, the step or what given prototypes are overrides `_model`,
-    `_scale`, `_step` or `_checked_centers`.
+    A method that changes the model, the distance to the empty set, the step or what given prototypes are overrides
+    `_model`, `_outlier_distance`, `_step` or `_checked_centers`.
     """
 
     def __init__(
@@ -71,7 +63,14 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
         _starts.check_different_objects(self.data, self.sample, settings.n_clusters, sample.weights)
         self.mean_squared_deviation = _starts.mean_squared_deviation(self.data, self.weights)
-        self.delta = delta_of_scale(self._scale()) if settings.delta is None else settings.delta
+        self._delta = settings.delta
+
+    @property
+    def delta(self) -> float:
+        """Distance to the empty set: given, or found from the data; pairs that are read off find it from the fit."""
+        if self._delta is None:
+            self._delta = self._outlier_distance()
+        return self._delta
 
     # ---- what relatives of ECM change -----------------------------------------------------------------------------
 
@@ -80,13 +79,14 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
-        return MassStep(
-            family, self.settings.alpha, self.settings.beta, self.delta**2, ZERO * self.mean_squared_deviation
-        )
+        delta2 = np.inf if family.empty_index is None else self.delta**2
+        return MassStep(family, self.settings.alpha, self.settings.beta, delta2, ZERO * self.mean_squared_deviation)
 
-    def _scale(self) -> float:
-        """Mean cost of an object that is where it belongs."""
-        return _starts.within_cluster_scale(self.sample, self.sample_weights, self.settings.n_clusters, self.rng)
+    def _outlier_distance(self) -> float:
+        """What delta="auto" stands for before there is a fit: from the best of several k-means."""
+        c, weights = self.settings.n_clusters, self.sample_weights
+        squares, which = distances_to_centers(self.sample, weights, c, self.rng)
+        return outlier_distance(np.sqrt(squares), weights[which])
 
     def _step(self, *, on_sample: bool) -> PrototypeStep:
         """One iteration: the objective of a model, and the next model."""
@@ -139,6 +139,13 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def extended(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
         return self.descend(self._model(family, run.model.centers, run.model.metrics))
+
+    def with_neighbors(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
+        if self._delta is None:
+            squares = run.model.squared_distances(self.sample).min(axis=1)
+            self._delta = outlier_distance(np.sqrt(np.maximum(squares, 0)), self.sample_weights)
+        step = self._mass_step(FocalSets.neighbors(run.model.centers))
+        return Run(replace(run.model, step=step), run.history, run.converged)
 
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
         s, step = self.settings, self._step(on_sample=on_sample)

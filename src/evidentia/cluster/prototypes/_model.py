@@ -60,6 +60,11 @@ class PrototypeModel:
         apply(_kernels.write_masses, [(X, start, stop, *arguments) for start, stop in row_blocks(len(X))])
         return out
 
+    def squared_distances(self, X: np.ndarray) -> np.ndarray:
+        """(n, g) squared distances of objects to the barycentres of the nonempty sets."""
+        barycentres, metrics, *_ = self.kernel_arguments(X.dtype)
+        return _kernels.squared_distances(X, barycentres, metrics)
+
     def statistics(self, X: np.ndarray, weights: np.ndarray, apply: Apply) -> Statistics:
         """One pass over the data: the objective, and the sums that the updates need."""
         arguments = self.kernel_arguments(X.dtype)

@@ -11,11 +11,13 @@ from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._scales import fuzziness
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, asks_for_peaks, fitted_peaks
 from evidentia.cluster.prototypes._fixed import FixedPrototypeMethod, FixedPrototypeSettings
 from evidentia.cluster.prototypes._model import PrototypeModel
+from evidentia.optimize.blocks import Apply
 
 __all__ = ["BPEC"]
 
@@ -29,20 +31,24 @@ class BPEC(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int or None, default=None
-        None: as many as there are peaks (see `BeliefPeaks` for the rule), or as ``init`` or ``focal_sets`` say.
+    n_clusters : int, "auto" or None, default=None
+        "auto" or None: as many as there are peaks (see `BeliefPeaks` for the rule), or as ``init`` or ``focal_sets``
+        say.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
+        mutually nearest clusters are added.
     metric : {"euclidean", "adaptive"}, default="euclidean"
         "adaptive": each cluster learns a matrix of determinant one (elongated clusters).
     alpha : float >= 0, default=1
         Penalty of large sets: larger values give smaller sets.
-    beta : float > 1, default=2
-        Fuzziness: towards 1 the masses become certain.
+    beta : float > 1 or "auto", default="auto"
+        Fuzziness: towards 1 the masses become certain. "auto": 1.5 up to five attributes, then less the more there are.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": squared, ten times
-        the mean squared distance to the nearest peak.
+        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
+        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
+        peak.
     init : "belief-peaks", BeliefPeaks or array of shape (n_clusters, n_features), default="belief-peaks"
         The centres: found with the default parameters of `BeliefPeaks`, with those of the one given, or given.
     max_iter : int, default=500
@@ -71,7 +77,8 @@ class BPEC(EvidentialClusterer):
     metric_matrices_ : ndarray of shape (n_clusters, n_features, n_features)
         With the adaptive metric.
     focal_sets_ : FocalSets
-    delta_ : float
+    beta_, delta_ : float
+        What was used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -98,10 +105,10 @@ class BPEC(EvidentialClusterer):
 
     _rules = {
         **{name: r for name, r in COMMON_RULES.items() if name != "n_init"},
-        "n_clusters": rule.choice(None) | rule.integer(1),
+        "n_clusters": rule.choice(None, "auto") | rule.integer(1),
         "metric": rule.choice("euclidean", "adaptive"),
         "alpha": rule.real(0),
-        "beta": rule.real(1, open_low=True),
+        "beta": rule.choice("auto") | rule.real(1, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": PEAKS_RULE | rule.array,
     }
@@ -113,7 +120,7 @@ class BPEC(EvidentialClusterer):
         focal_sets: str | FocalSets = "auto",
         metric: str = "euclidean",
         alpha: float = 1.0,
-        beta: float = 2.0,
+        beta: float | str = "auto",
         delta: float | str = "auto",
         init: str | BeliefPeaks | ArrayLike = "belief-peaks",
         max_iter: int = 500,
@@ -150,9 +157,9 @@ class BPEC(EvidentialClusterer):
         """
         return self._fit(X)
 
-    def _number_of_clusters(self, sample: Sample[np.ndarray]) -> int:
+    def _number_of_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
         """As many as there are peaks, unless the centres are given."""
-        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self.n_clusters
+        wanted = self.focal_sets.n_clusters if isinstance(self.focal_sets, FocalSets) else self._wanted_clusters()
         self._peaks: BeliefPeaks | None = None
         if asks_for_peaks(self.init):
             settings = "euclidean", self.random_state, self.n_jobs
@@ -168,7 +175,7 @@ class BPEC(EvidentialClusterer):
         settings = FixedPrototypeSettings(
             centers=centers,
             alpha=self.alpha,
-            beta=self.beta,
+            beta=fuzziness(sample.values.shape[1]) if self.beta == "auto" else float(self.beta),
             delta=None if self.delta == "auto" else float(self.delta),
             adaptive=self.metric == "adaptive",
             max_iter=self.max_iter,
@@ -177,7 +184,11 @@ class BPEC(EvidentialClusterer):
         return FixedPrototypeMethod(settings, sample, task.apply)
 
     def _attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
-        found = {"cluster_centers_": model.centers.astype(method.values.dtype), "delta_": method.delta}
+        found = {
+            "cluster_centers_": model.centers.astype(method.values.dtype),
+            "delta_": method.delta,
+            "beta_": method.settings.beta,
+        }
         if self._peaks is not None:
             found["belief_peaks_"] = self._peaks
         if model.metrics is not None:

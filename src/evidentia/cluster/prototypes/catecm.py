@@ -15,6 +15,7 @@ from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._search import Sample
 from evidentia.cluster.prototypes._categorical import CategoricalMethod, CategoricalModel, CategoricalSettings
 from evidentia.cluster.prototypes._categories import CategoryEncoder
+from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.partition import CredalPartition
 
 __all__ = ["CatECM"]
@@ -33,10 +34,14 @@ class CatECM(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
+        mutually nearest clusters are added.
     alpha : float, default=-0.25
         Penalty of large sets: larger values give smaller sets. It may be negative here: the mean mismatch of a set is
         never below that of its best member, so a pair is the first choice of an object only if ``alpha < 0``; with
@@ -125,7 +130,7 @@ class CatECM(EvidentialClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         alpha: float = -0.25,
@@ -191,6 +196,9 @@ class CatECM(EvidentialClusterer):
             X = np.asarray(X, dtype=object)  # numbers beside text stay numbers
         # None and NaN are looked for column by column
         return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+
+    def _compared(self, values: np.ndarray) -> AttributeSource:
+        return AttributeSource(values.astype(float), "hamming")
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> CategoricalMethod:
         settings = CategoricalSettings(

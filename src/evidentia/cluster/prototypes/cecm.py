@@ -45,10 +45,14 @@ class CECM(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
+        mutually nearest clusters are added.
     metric : {"euclidean", "adaptive"}, default="euclidean"
         "adaptive": each cluster learns a matrix of determinant one (elongated clusters).
     xi : float in [0, 1), default=0.5
@@ -62,8 +66,9 @@ class CECM(EvidentialClusterer):
     alpha : float >= 0, default=1
         Penalty of large sets: larger values give smaller sets.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": squared, ten times
-        the mean squared distance to the nearest centre of a short k-means.
+        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
+        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
+        prototype.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         "belief-peaks": the centres found by `BeliefPeaks`, which knows no weights, or by one with parameters of its
@@ -135,7 +140,7 @@ CredalPartition, default="k-means++"
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         metric: str = "euclidean",

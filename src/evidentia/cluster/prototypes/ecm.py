@@ -11,6 +11,7 @@ from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._scales import fuzziness
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, centers_from_peaks
@@ -34,19 +35,24 @@ class ECM(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
+        mutually nearest clusters are added.
     metric : {"euclidean", "adaptive"}, default="euclidean"
         "adaptive": each cluster learns a matrix of determinant one (elongated clusters).
     alpha : float >= 0, default=1
         Penalty of large sets: larger values give smaller sets.
-    beta : float > 1, default=2
-        Fuzziness: towards 1 the masses become certain.
+    beta : float > 1 or "auto", default="auto"
+        Fuzziness: towards 1 the masses become certain. "auto": 1.5 up to five attributes, then less the more there are.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": squared, ten times
-        the mean squared distance to the nearest centre of a short k-means.
+        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
+        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
+        prototype.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         "belief-peaks": the centres found by `BeliefPeaks`, which knows no weights, or by one with parameters of its
@@ -75,7 +81,8 @@ CredalPartition, default="k-means++"
     metric_matrices_ : ndarray of shape (n_clusters, n_features, n_features)
         With the adaptive metric.
     focal_sets_ : FocalSets
-    delta_ : float
+    beta_, delta_ : float
+        What was used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -106,19 +113,19 @@ CredalPartition, default="k-means++"
         **COMMON_RULES,
         "metric": rule.choice("euclidean", "adaptive"),
         "alpha": rule.real(0),
-        "beta": rule.real(1, open_low=True),
+        "beta": rule.choice("auto") | rule.real(1, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
     }
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         metric: str = "euclidean",
         alpha: float = 1.0,
-        beta: float = 2.0,
+        beta: float | str = "auto",
         delta: float | str = "auto",
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
@@ -161,7 +168,7 @@ CredalPartition, default="k-means++"
         settings = PrototypeSettings(
             n_clusters=task.n_clusters,
             alpha=self.alpha,
-            beta=self.beta,
+            beta=fuzziness(sample.values.shape[1]) if self.beta == "auto" else float(self.beta),
             delta=None if self.delta == "auto" else float(self.delta),
             adaptive=self.metric == "adaptive",
             init=centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs),
@@ -172,5 +179,9 @@ CredalPartition, default="k-means++"
         return PrototypeMethod(settings, sample, as_random_state(self.random_state), task.apply)
 
     def _attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
-        found = {"cluster_centers_": model.centers.astype(method.values.dtype), "delta_": method.delta}
+        found = {
+            "cluster_centers_": model.centers.astype(method.values.dtype),
+            "delta_": method.delta,
+            "beta_": method.settings.beta,
+        }
         return found if model.metrics is None else {**found, "metric_matrices_": model.metrics}

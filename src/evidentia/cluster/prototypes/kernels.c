@@ -4,16 +4,9 @@
  * vector, and the numbers of sets are padded to whole vectors: a set that is not there has its barycentre at infinity,
  * and gets no mass. What a tile adds to the sums is kept in registers; single precision is enough for so few terms. */
 #include "_native/native.h"
+#include "_native/vectors.h"
 
 enum { ROWS = 16, FEW = 8 }; /* objects of a tile; objects whose costs, and attributes whose sums, are found at once */
-
-#if defined(__AVX__)
-enum { VECTOR = 32 }; /* bytes that the processor handles at once */
-#else
-enum { VECTOR = 16 };
-#endif
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 #define real float
 #define SUFFIX f32

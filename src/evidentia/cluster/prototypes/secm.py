@@ -13,10 +13,12 @@ from evidentia._types import ArrayLike, Seed
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._scales import fuzziness
 from evidentia.cluster._search import Sample
 from evidentia.cluster.prototypes._image import as_pixels, grid_shape, neighborhood, smoothed
 from evidentia.cluster.prototypes._lifted import SpatialMethod, SpatialModel
 from evidentia.cluster.prototypes._method import PrototypeSettings
+from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.partition import CredalPartition
 
 __all__ = ["SECM"]
@@ -42,10 +44,14 @@ class SECM(EvidentialClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
+        mutually nearest clusters are added.
     smoothing : float in [0, 1), default=0.5
         Share of the neighbours in the cost of a pixel. With 0 the method is `ECM`.
     radius : int, default=1
@@ -58,11 +64,12 @@ class SECM(EvidentialClusterer):
         Axis of the channels. None: all axes are axes of the image, which has one channel.
     alpha : float >= 0, default=1
         Penalty of large sets: larger values give smaller sets.
-    beta : float > 1, default=2
-        Fuzziness: towards 1 the masses become certain.
+    beta : float > 1 or "auto", default="auto"
+        Fuzziness: towards 1 the masses become certain. "auto": 1.5 up to five attributes, then less the more there are.
     delta : float > 0 or "auto", default="auto"
-        Distance to the empty set, in units of the image: smaller values give more outliers. "auto": squared, ten times
-        the mean cost of a pixel for the nearest centre of a short k-means.
+        Distance to the empty set, in units of the image: smaller values give more outliers. "auto": the upper
+        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
+        prototype.
     init : {"k-means++", "random"}, array of shape (n_clusters, n_channels) or CredalPartition, default="k-means++"
         A given start is used once, whatever ``n_init``.
     n_init : int, default=10
@@ -90,7 +97,8 @@ class SECM(EvidentialClusterer):
         Shape of the image, without channels.
     cluster_centers_ : ndarray of shape (n_clusters, n_channels)
     focal_sets_ : FocalSets
-    delta_ : float
+    beta_, delta_ : float
+        What was used.
     objective_ : float
     history_ : ndarray
         Objective after every iteration.
@@ -117,7 +125,6 @@ class SECM(EvidentialClusterer):
     ((20, 30), True)
     """
 
-    n_clusters: int
     _rules = {
         **COMMON_RULES,
         "smoothing": rule.real(0, 1, open_high=True),
@@ -126,14 +133,14 @@ class SECM(EvidentialClusterer):
         "spacing": rule.choice(None) | rule.array,
         "channel_axis": rule.choice(None) | rule.Rule("an integer", lambda v: isinstance(v, int | np.integer)),
         "alpha": rule.real(0),
-        "beta": rule.real(1, open_low=True),
+        "beta": rule.choice("auto") | rule.real(1, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
     }
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         smoothing: float = 0.5,
@@ -142,7 +149,7 @@ class SECM(EvidentialClusterer):
         spacing: Sequence[float] | None = None,
         channel_axis: int | None = -1,
         alpha: float = 1.0,
-        beta: float = 2.0,
+        beta: float | str = "auto",
         delta: float | str = "auto",
         init: str | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
@@ -204,7 +211,7 @@ class SECM(EvidentialClusterer):
             self.n_features_in_, self.image_shape_ = pixels.shape[1], shape
             # before the means: rounding would make equal pixels different
             some = pixels[:: max(1, len(pixels) // _starts.SAMPLE_SIZE)]
-            _starts.check_different_objects(pixels, some, self.n_clusters)
+            _starts.check_different_objects(pixels, some, self._wanted_clusters() or 1)
         elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
             raise ValueError(
                 f"X must be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit; "
@@ -224,11 +231,14 @@ class SECM(EvidentialClusterer):
     def _names(self, X: ArrayLike) -> None:
         """None: pixels have no names, not even in an image that is a table."""
 
+    def _compared(self, values: np.ndarray) -> AttributeSource:
+        return AttributeSource(values[:, :-1])
+
     def _method(self, sample: Sample[np.ndarray], task: Task) -> SpatialMethod:
         settings = PrototypeSettings(
             n_clusters=task.n_clusters,
             alpha=self.alpha,
-            beta=self.beta,
+            beta=fuzziness(sample.values.shape[1] - 1) if self.beta == "auto" else float(self.beta),
             delta=None if self.delta == "auto" else float(self.delta),
             adaptive=False,
             init=self.init,
@@ -243,6 +253,7 @@ class SECM(EvidentialClusterer):
             "labels_": self.labels_.reshape(self.image_shape_),
             "cluster_centers_": model.centers[:, :-1].astype(method.values.dtype),
             "delta_": method.delta,
+            "beta_": method.settings.beta,
         }
 
     def __sklearn_tags__(self) -> Any:

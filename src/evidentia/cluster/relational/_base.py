@@ -8,6 +8,7 @@ from evidentia import _parameters as rule
 from evidentia._types import ArrayLike, Metric, TableLike
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
+from evidentia.dissimilarity.sources import DissimilaritySource
 from evidentia.partition import CredalPartition
 
 __all__ = ["RELATIONAL_RULES", "MEDOID_RULES", "RelationalClusterer", "MedoidClusterer"]
@@ -53,6 +54,9 @@ class RelationalClusterer(EvidentialClusterer):
             return self._input.new(self, X)
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize)
         return self._input.training(self, X)
+
+    def _compared(self, values: DissimilaritySource) -> DissimilaritySource:
+        return values
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)

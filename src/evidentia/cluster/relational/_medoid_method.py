@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster._medoid_starts import medoid_starts
+from evidentia.cluster._scales import outlier_distance
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.relational._compared import ComparedObjects
 from evidentia.cluster.relational._matrices import check_different_objects, pair_quantile
@@ -154,11 +155,7 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         self.rounding = _ROUNDING**settings.power * float(part.matrix.mean())
         share = part.weights / part.weights.sum()
         self.unit = float(share @ part.matrix @ share)  # mean dissimilarity: the same if rows are repeated
-        if settings.delta is None:
-            large = pair_quantile(part.matrix, part.weights, _QUANTILE, self.rounding)
-            self.delta2 = large**self.cost_power or 1.0  # any will do if there are twins only
-        else:
-            self.delta2 = settings.delta**2
+        self._delta2 = None if settings.delta is None else settings.delta**2
         self.whole = self._descent(whole)
         self.part = self.whole if part is whole else self._descent(part)
 
@@ -169,9 +166,20 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
     def delta(self) -> float:
         return float(np.sqrt(self.delta2))
 
+    @property
+    def delta2(self) -> float:
+        """Cost of the empty set: given, or found from the data; pairs that are read off find it from the fit."""
+        if self._delta2 is None:
+            objects = self.part.objects
+            assert objects.matrix is not None
+            large = pair_quantile(objects.matrix, objects.weights, _QUANTILE, self.rounding)
+            self._delta2 = large**self.cost_power or 1.0  # any will do if there are twins only
+        return self._delta2
+
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
-        return MassStep(family, self.settings.alpha, self.settings.beta, self.delta2, self.zero)
+        delta2 = np.inf if family.empty_index is None else self.delta2
+        return MassStep(family, self.settings.alpha, self.settings.beta, delta2, self.zero)
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
@@ -224,6 +232,15 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
     def extended(self, run: Run[State], family: FocalSets) -> Run[State]:
         return self.descend(replace(run.model, step=self._mass_step(family)))
 
+    def with_neighbors(self, run: Run[State]) -> Run[State]:
+        model = self.whole.fitted(run.model)
+        if self._delta2 is None:
+            nearest = model.costs_of_objects(self._values).min(axis=1) ** (1 / self.cost_power)
+            self._delta2 = outlier_distance(nearest, self.whole.objects.weights) ** self.cost_power
+        medoids = model.medoid_positions
+        family = FocalSets.neighbors(squared_distances=np.square(self.source.block(medoids, medoids)))
+        return Run(replace(run.model, step=self._mass_step(family)), run.history, run.converged)
+
     # ---- results --------------------------------------------------------------------------------------------------
 
     def partition(self, run: Run[State]) -> CredalPartition:
@@ -232,8 +249,12 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
 
     def result(self, run: Run[State]) -> tuple[MedoidModel, np.ndarray]:
         model = self.whole.fitted(run.model)
-        values = self.source.objects if self.source.matrix is None else self.source.matrix
-        return model, model.masses(values, self.apply)
+        return model, model.masses(self._values, self.apply)
+
+    @property
+    def _values(self) -> Any:
+        """The objects as a model takes them."""
+        return self.source.objects if self.source.matrix is None else self.source.matrix
 
     def attributes_of(self, positions: np.ndarray) -> np.ndarray | None:
         """Attributes of some objects; None for dissimilarities without any, or of mixed tables."""

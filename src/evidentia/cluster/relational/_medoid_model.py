@@ -50,10 +50,13 @@ class MedoidModel(ABC):
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """(n, f) masses of new objects."""
-        blocks = blocks_of_rows(len(values), len(self.references))
-        costs = np.concatenate([self.costs(self._near(values, start, stop)) for start, stop in blocks])
-        _, masses = self.step.masses(costs, np.empty(0), apply)
+        _, masses = self.step.masses(self.costs_of_objects(values), np.empty(0), apply)
         return masses.astype(values.dtype, copy=False)
+
+    def costs_of_objects(self, values: Any) -> np.ndarray:
+        """(n, g) costs of the nonempty sets for objects."""
+        blocks = blocks_of_rows(len(values), len(self.references))
+        return np.concatenate([self.costs(self._near(values, start, stop)) for start, stop in blocks])
 
     def _near(self, values: Any, start: int, stop: int) -> np.ndarray:
         return raised(self.references.dissimilarities(values, start, stop, exact=True), self.power)

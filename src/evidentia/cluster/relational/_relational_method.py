@@ -13,6 +13,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep, carried_masses
+from evidentia.cluster._scales import outlier_distance
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.relational._matrices import check_different_objects, pair_quantile, smallest_eigenvalue
 from evidentia.cluster.relational._squares import squared_matrix
@@ -25,7 +26,7 @@ from evidentia.partition import CredalPartition
 
 __all__ = ["RelationalSettings", "RelationalObjects", "RelationalMethod", "NotEuclidean", "shifted_methods"]
 
-SAMPLE_SIZE = 2_000  # objects on which starts compete
+SAMPLE_FROM, SAMPLE_SIZE = 1_000, 500  # starts compete on a sample of this size if there are more objects
 _DELTA_SHARE = 0.95  # delta="auto": squared, this quantile of the dissimilarities
 _SHARES_OF_SHIFT = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # tried in turn by correction="auto", if none does not do
 _REDRAWS = 5  # of a random start whose prototypes all end at the same place
@@ -100,7 +101,7 @@ class RelationalObjects:
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
         """Positions of some of the objects, drawn in proportion to the weights, and these objects; all if they are
         few."""
-        if len(self) <= SAMPLE_SIZE:
+        if len(self) <= SAMPLE_FROM:
             return np.arange(len(self)), self
         which, weights = _starts.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
         D = np.ascontiguousarray(self.distances[np.ix_(which, which)])
@@ -149,11 +150,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         self.shift, self.watched = shift, watched
         self.negative = -objects.mean_distance * (1e-9 if objects.distances.dtype == np.float64 else 1e-4)
         check_different_objects(objects.distances.__getitem__, objects.all_weights, settings.n_clusters, objects.zero)
-        if settings.delta is None:
-            self.delta = float(np.sqrt(objects.large_distance + shift)) or 1.0
-        else:
-            self.delta = float(np.sqrt(settings.delta**2 + shift / 2))
+        self._delta = None if settings.delta is None else float(np.sqrt(settings.delta**2 + shift / 2))
         self.sampled, self.part = objects.sample(self.rng)
+
+    @property
+    def delta(self) -> float:
+        """Distance to the empty set: given, or found from the data; pairs that are read off find it from the fit."""
+        if self._delta is None:
+            self._delta = float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0
+        return self._delta
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
@@ -189,7 +194,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
         require_singletons(family)
-        step = MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, self.objects.zero)
+        delta2 = np.inf if family.empty_index is None else self.delta**2
+        step = MassStep(family, self.settings.alpha, self.settings.beta, delta2, self.objects.zero)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
     def _means_of_objects(self, family: FocalSets, chosen: np.ndarray, n: int) -> WeightedMeans:
@@ -215,10 +221,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def _coincide(self, means: WeightedMeans) -> bool:
         """Whether all prototypes are at the same place: a fixed point that says nothing."""
-        D = self.part.distances
+        apart = self._squared_gaps(means, self.part)
+        return len(apart) > 1 and float(apart.max()) < 1e-6 * self.part.mean_distance
+
+    @staticmethod
+    def _squared_gaps(means: WeightedMeans, objects: RelationalObjects) -> np.ndarray:
+        """(c, c) squared distances between the prototypes."""
+        D = objects.distances
         inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
-        apart = inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2
-        return len(inner) > 1 and float(apart.max()) < 1e-6 * self.part.mean_distance
+        return np.maximum(inner - np.diagonal(inner) / 2 - np.diagonal(inner)[:, None] / 2, 0)
 
     def completed(self, best: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self.part is self.objects:
@@ -233,19 +244,23 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def extended(self, run: Run[WeightedMeans], family: FocalSets) -> Run[WeightedMeans]:
         return self._run(self._means(family, run.model.weights), self.objects)
 
+    def with_neighbors(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
+        if self._delta is None:
+            costs, _ = run.model.costs(self.objects.distances, run.model.weights.T, self.apply)
+            self._delta = outlier_distance(np.sqrt(np.maximum(costs.min(axis=1), 0)), self.objects.all_weights)
+        family = FocalSets.neighbors(squared_distances=self._squared_gaps(run.model, self.objects))
+        return Run(self._means(family, run.model.weights), run.history, run.converged)
+
     def _run(self, start: WeightedMeans, objects: RelationalObjects) -> Run[WeightedMeans]:
         lowest = np.inf
 
         def step(means: WeightedMeans) -> tuple[float, WeightedMeans]:
             nonlocal lowest
-            costs, _ = means.costs(objects.distances, means.weights.T)
-            if self.watched and costs.min() < means.negative:
-                raise NotEuclidean
-            objective, masses, _ = means.step.nonempty_masses(means.nonnegative(costs), objects.weights, self.apply)
-            if self.watched and objective > lowest * (1 + 1e-9):
+            objective, least, following = means.iterated(objects.distances, objects.weights, self.apply)
+            if self.watched and (least < means.negative or objective > lowest * (1 + 1e-9)):
                 raise NotEuclidean
             lowest = objective
-            return objective, means.updated(masses, objects.weights)
+            return objective, following
 
         return descend(step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
 
@@ -257,6 +272,6 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def result(self, run: Run[WeightedMeans]) -> tuple[WeightedMeansModel, np.ndarray]:
         D = self.objects.distances
-        _, inner = run.model.costs(D, run.model.weights.T)
+        _, inner = run.model.costs(D, run.model.weights.T, self.apply)
         means = replace(run.model, inner=inner)
         return WeightedMeansModel(means, self.references, self.settings.square), means.masses(D, self.apply)

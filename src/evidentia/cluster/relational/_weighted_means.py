@@ -14,6 +14,7 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster.relational._kernels import fill_products, relational_step
 from evidentia.cluster.relational._squares import squared
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import rounding
@@ -22,6 +23,7 @@ from evidentia.optimize.normal_equations import solve_normal_equations
 
 __all__ = ["WeightedMeans", "WeightedMeansModel"]
 
+_ROWS = 256  # of dissimilarities in a block, at least
 _CELLS = 16_000_000  # dissimilarities of new objects held at once
 
 
@@ -53,24 +55,37 @@ class WeightedMeans:
     def family(self) -> FocalSets:
         return self.step.family
 
-    def costs(self, D: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def costs(self, D: np.ndarray, own: np.ndarray, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
         """(n, g) squared distances of objects to the prototypes of the sets, and P Delta P'.
 
         ``D`` holds the dissimilarities to the objects of the fit, ``own`` (n, c) the weights of the objects
         themselves: an object is at no distance from itself, so nothing is added there by the shift.
         """
-        sets = self.step.sets
-        mean = sets / sets.sum(axis=1, keepdims=True)
-        product = np.asarray(D @ self.weights.T.astype(D.dtype), dtype=float)
-        inner = self.weights @ product if self.inner is None else self.inner
-        costs = product @ mean.T
-        constant = np.einsum("jk,kl,jl->j", mean, inner, mean) / 2
+        products = self._products(D, apply)
+        inner = self.weights @ products if self.inner is None else self.inner
+        return (products - self.shift * own) @ self.step.averages.T + self._offsets(inner), inner
+
+    def iterated(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
+        """One iteration with the objects of the fit: the objective, the smallest squared distance, the prototypes that
+        follow; ``weights`` are those of the objects in the objective."""
+        objective, least, following = relational_step(
+            self._products(D, apply), self.weights, self.step.sets > 0, weights, self.step.kernel_arguments(),
+            self.negative, self.shift, self.step.alpha,
+        )  # fmt: skip
+        return objective, least, replace(self, weights=following, inner=None)
+
+    def _products(self, D: np.ndarray, apply: Apply) -> np.ndarray:
+        """(n, c) Delta P', without the shift."""
+        D, out = np.ascontiguousarray(D), np.empty((len(D), len(self.weights)))
+        apply(fill_products, [(D[a:b], self.weights, out[a:b]) for a, b in row_blocks(len(D), _ROWS)])
+        return out
+
+    def _offsets(self, inner: np.ndarray) -> np.ndarray:
+        """What is added to the mean product of the clusters of a set, for P Delta P'."""
+        averages = self.step.averages
         if self.shift:
-            costs += self.shift * (1 - own @ mean.T)
-            norm = np.einsum("jk,kl,jl->j", mean, self.weights @ self.weights.T, mean)
-            constant += self.shift * (1 - norm) / 2
-        costs -= constant
-        return costs, inner
+            inner = inner + self.shift * (1 - self.weights @ self.weights.T)
+        return self.shift - np.sum(averages @ inner * averages, axis=1) / 2
 
     def nonnegative(self, costs: np.ndarray) -> np.ndarray:
         """Negative squared distances become small positive ones; rounding errors below zero count as zero later."""
@@ -86,7 +101,7 @@ class WeightedMeans:
             same = np.less_equal(D, rounding(D.dtype) * float(D.max()))
             known = np.flatnonzero(same.any(axis=1))
             own[known] = self.weights.T[same[known].argmax(axis=1)]
-        costs, _ = self.costs(D, own)
+        costs, _ = self.costs(D, own, apply)
         _, masses = self.step.masses(self.nonnegative(costs), np.empty(0), apply)
         return masses.astype(D.dtype, copy=False)
 

@@ -40,10 +40,14 @@ class RECM(RelationalClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
+        mutually nearest clusters are added.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
         categories and missing cells), or "precomputed": X is a square matrix of dissimilarities.
@@ -57,8 +61,9 @@ class RECM(RelationalClusterer):
     beta : float > 1, default=1.5
         Fuzziness: towards 1 the masses become certain.
     delta : float > 0 or "auto", default="auto"
-        Distance (not squared) to the empty set: smaller values give more outliers. "auto": squared, the 0.95 quantile
-        of the squared dissimilarities of different objects.
+        Distance (not squared) to the empty set: smaller values give more outliers. "auto": the upper
+        fence of a box plot of the distances to the nearest prototype with ``focal_sets="auto"``, where it is needed
+        after the fit only; else, squared, the 0.95 quantile of the squared dissimilarities of different objects.
     correction : {"auto", "shift", "clip"}, default="auto"
         What to do if the dissimilarities are not Euclidean. "shift": add the same number to the squared dissimilarities
         of all pairs of different objects, the smallest that makes them Euclidean (twice the most negative eigenvalue
@@ -136,7 +141,7 @@ class RECM(RelationalClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
         metric: Metric = "euclidean",

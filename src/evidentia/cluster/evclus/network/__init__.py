@@ -1,1 +1,1 @@
-"""The network of NN-EVCLUS and its training. Needs torch."""
+"""The network of NN-EVCLUS and its training; torch is needed for `_torch_network` alone."""

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from evidentia.cluster.evclus.network._trainers import TrainingProgress
 
 __all__ = ["Checkpoint", "TrainingRecord", "fingerprint"]
 
-_MAGIC = b"evidentia-checkpoint-1\n"
+_MAGIC = b"evidentia-checkpoint-2\n"
+_ARRAY, _TEXT = "array", "text"  # what stands for an array in the text, and the name of the text in the file
 _ROWS = 65_536  # of an array that is not contiguous, copied at once
 
 
@@ -53,17 +53,46 @@ class Checkpoint:
                 f"checkpoint {self.path} belongs to another model, other data or other parameters; "
                 "give another path, or remove it to start again"
             )
-        return torch.load(io.BytesIO(data[head:]), weights_only=True)
+        return _unpacked(data[head:])
 
     def save(self, state: dict[str, Any]) -> None:
         from evidentia.io import atomic_write
 
-        buffer = io.BytesIO()
-        torch.save(state, buffer)
-        body = buffer.getvalue()
+        body = _packed(state)
         digest = hashlib.sha256(body).hexdigest()
         with atomic_write(self.path) as temporary:
             Path(temporary).write_bytes(_MAGIC + self.mark.encode() + digest.encode() + body)
+
+
+def _packed(state: Any) -> bytes:
+    """Arrays, numbers, and lists and dictionaries of them: the arrays in an npz file, the rest as its text."""
+    arrays: list[np.ndarray] = []
+
+    def told(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            arrays.append(value)
+            return {_ARRAY: len(arrays) - 1}
+        if isinstance(value, dict):
+            return {name: told(part) for name, part in value.items()}
+        return [told(part) for part in value] if isinstance(value, list) else value
+
+    text = json.dumps(told(state)).encode()
+    named: dict[str, Any] = {str(k): array for k, array in enumerate(arrays)}
+    buffer = io.BytesIO()
+    np.savez(buffer, **{_TEXT: np.frombuffer(text, dtype=np.uint8), **named})
+    return buffer.getvalue()
+
+
+def _unpacked(body: bytes) -> Any:
+    with np.load(io.BytesIO(body), allow_pickle=False) as file:
+        arrays = dict(file)
+
+    def meant(value: Any) -> Any:
+        if isinstance(value, dict):
+            return arrays[str(value[_ARRAY])] if _ARRAY in value else {n: meant(part) for n, part in value.items()}
+        return [meant(part) for part in value] if isinstance(value, list) else value
+
+    return meant(json.loads(arrays[_TEXT].tobytes()))
 
 
 class TrainingRecord:

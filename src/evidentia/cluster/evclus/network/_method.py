@@ -2,76 +2,41 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from scipy.optimize import linear_sum_assignment
-from torch import nn
 
 from evidentia._types import Advance
 from evidentia.belief import FocalSets
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.evclus.network._checkpoint import Checkpoint, TrainingRecord, fingerprint
-from evidentia.cluster.evclus.network._model import MassNetwork, NetworkModel, feed_forward
-from evidentia.cluster.evclus.network._objective import NetworkInputs, NetworkObjective, Penalties
+from evidentia.cluster.evclus.network._feed_forward import FeedForward, HostArrays
+from evidentia.cluster.evclus.network._mass_layer import MassLayer
+from evidentia.cluster.evclus.network._model import NetworkModel
+from evidentia.cluster.evclus.network._objective import Arrays, Network, NetworkInputs, NetworkObjective
 from evidentia.cluster.evclus.network._preparation import prepared
+from evidentia.cluster.evclus.network._pretraining import learn_masses, learn_masses_in_batches
+from evidentia.cluster.evclus.network._settings import NetworkSettings
 from evidentia.cluster.evclus.network._targets import SMALL, NetworkTargets
 from evidentia.cluster.evclus.network._trainers import (
     LBFGS_STEPS,
     TrainingProgress,
-    pretrain,
     train_adaptive_steps,
     train_lbfgs,
     train_mini_batches,
 )
 from evidentia.cluster.evclus.shepard import Assessment, assess
-from evidentia.cluster.evclus.training import Training
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run
-from evidentia.optimize.projection_torch import torch_on
 from evidentia.partition import CredalPartition
 
-__all__ = ["FirstMasses", "NetworkMethod", "NetworkSettings", "Seeded"]
+__all__ = ["FirstMasses", "NetworkMethod", "Seeded"]
 
-_PRETRAIN_STEPS = 1000
 _ITERATIONS_OF_AN_EPOCH = 10  # of max_iter
-
-
-@dataclass(frozen=True)
-class NetworkSettings:
-    """The parameters of one fit.
-
-    Attributes
-    ----------
-    network : "auto", int, sequence of int, or torch.nn.Module
-        Hidden layers, or a network.
-    penalties : Penalties
-    convention : str
-        Of the outlier unit.
-    n_partners : int or None
-        None: all pairs.
-    seed : int or None
-        The user's, where it is a number: a checkpoint belongs to one seed.
-    """
-
-    network: str | int | Sequence[int] | nn.Module
-    penalties: Penalties
-    convention: str
-    n_partners: int | None
-    outlier_detector: Any
-    training: Training
-    n_init: int
-    max_iter: int
-    tol: float
-    device: str
-    checkpoint: str | Path | None
-    seed: int | None
 
 
 @dataclass(frozen=True)
@@ -117,7 +82,6 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         progress: Callable[[int, str], AbstractContextManager[Advance]],
         apply: Apply,
     ):
-        torch_on(settings.device)
         self.settings, self.values, self.targets, self.first = settings, sample.values, targets, first
         self.rng, self.progress, self.apply = rng, progress, apply
         self.family, self.d0 = first.family, first.d0
@@ -130,7 +94,7 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         self.preparation = prepared(self.values, settings.outlier_detector, rng)
         objects = self.preparation.inputs(self.values)
         decision = self.preparation.decision(objects)
-        self.inputs = NetworkInputs(objects, decision, self._precision(), settings.device)
+        self.inputs = NetworkInputs(objects, decision, self._arrays())
         self.objective = NetworkObjective(targets, self.family, self.d0, self.inputs, settings.penalties)
         self.seeds = rng.integers(0, 2**31, settings.n_init)
         self.held_out = targets.pairs_to_judge(rng)
@@ -138,11 +102,14 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         mark = fingerprint(*self._marks()) if settings.checkpoint is not None else ""
         self.record = TrainingRecord(None if settings.checkpoint is None else Checkpoint(settings.checkpoint, mark))
 
-    def _precision(self) -> torch.dtype:
-        network = self.settings.network
-        if isinstance(network, nn.Module):
-            return next((p.dtype for p in network.parameters()), torch.float32)
-        return torch.float64 if self.whole else torch.float32
+    def _arrays(self) -> Arrays:
+        """Whole batches, of small data, are computed in double precision: L-BFGS needs the last digits."""
+        s = self.settings
+        if not s.uses_torch:
+            return HostArrays(np.dtype(np.float64 if self.whole else np.float32))
+        from evidentia.cluster.evclus.network._torch_network import DeviceArrays, precision_of
+
+        return DeviceArrays(precision_of(s.module, whole=self.whole), s.device)
 
     def _pairs_to_train_on(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Of whole batches; None for all pairs, which need no list."""
@@ -161,7 +128,7 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         told["metric"] = metric if isinstance(metric, str) else getattr(metric, "__qualname__", type(metric).__name__)
 
         def arrays() -> Iterator[np.ndarray]:
-            source, known, network = self.targets.source, self.targets.constraints, self.settings.network
+            source, known = self.targets.source, self.targets.constraints
             yield from (self.values, self.targets.labels, source.objects if source.matrix is None else source.matrix)
             if known is not None:
                 yield from (known.must_link, known.cannot_link)
@@ -169,9 +136,8 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
                 yield self.inputs.decision
             if self.first.given and self.first.masses is not None:
                 yield self.first.masses
-            if isinstance(network, nn.Module):
-                for value in network.state_dict().values():
-                    yield value.detach().cpu().numpy()
+            if self.settings.module is not None:
+                yield from self._new_network(0).state().values()
 
         return told, arrays()
 
@@ -186,7 +152,7 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         saved = self.record.state_of(start.number)
         if saved is None:
             self._pretrain(network, start.seed)
-        progress = TrainingProgress(network)
+        progress = TrainingProgress(network, self.inputs.arrays)
         if saved is not None:
             progress.restore(saved)
         if not progress.finished:
@@ -195,50 +161,38 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         kept = progress.kept_rounds
         if kept == 0 or not np.isfinite(progress.history[kept - 1]):
             raise ValueError("the loss of the network is not a number: scale X, or start from other weights")
-        network.load_state_dict(progress.best)
+        network.restore(progress.best)
         return Run(progress, progress.history[:kept], progress.converged)
 
     def chosen(self, runs: Iterable[Run[TrainingProgress]], tol: float) -> Run[TrainingProgress]:
         """The smallest loss or, where pairs are held out, the smallest error on them."""
         return min(runs, key=lambda run: run.model.best_value)
 
-    def _new_network(self, seed: int) -> MassNetwork:
+    def _new_network(self, seed: int) -> Network:
         s, f = self.settings, len(self.family)
-        if isinstance(s.network, nn.Module):
-            body = copy.deepcopy(s.network)
-            self._check_width(body, f)
+        layer = MassLayer(self.family.empty_index, self.inputs.decision is not None, s.convention)
+        n_inputs, arrays = int(np.prod(self.values.shape[1:])), self.inputs.arrays
+        if isinstance(arrays, HostArrays):
+            return FeedForward([n_inputs, *s.hidden_layers(f), f], layer, arrays.dtype, np.random.default_rng(seed))
+        from evidentia.cluster.evclus.network import _torch_network as networks
+
+        assert isinstance(arrays, networks.DeviceArrays)
+        if s.module is not None:
+            body = networks.checked_module(s.module, self.values.shape[1:], self.family)
         else:
-            generator = torch.Generator().manual_seed(seed)
-            body = feed_forward(int(np.prod(self.values.shape[1:])), _hidden_layers(s.network, f), f, generator)
-        detector = self.inputs.decision is not None
-        network = MassNetwork(
-            body.to(self.inputs.dtype), self.family.empty_index, detector=detector, convention=s.convention
-        )
-        return network.to(s.device)
+            body = networks.feed_forward([n_inputs, *s.hidden_layers(f), f], seed)
+        return networks.network_on(arrays, body, layer)
 
-    def _check_width(self, body: nn.Module, f: int) -> None:
-        with torch.no_grad():
-            body.eval()
-            shape = tuple(body(torch.zeros((2, *self.values.shape[1:]), dtype=self.inputs.dtype)).shape)
-        if shape != (2, f):
-            raise ValueError(
-                f"network must give {f} outputs for each object, one for each focal set "
-                f"({', '.join(self.family.names()[:4])}, ...), but two objects gave shape {shape}"
-            )
-
-    def _pretrain(self, network: MassNetwork, seed: int) -> None:
+    def _pretrain(self, network: Network, seed: int) -> None:
         if self.first.masses is None:
             return
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            pretrain(
-                network,
-                self.inputs.objects,
-                self._renumbered(self.first.masses),
-                steps=_PRETRAIN_STEPS,
-                batch_size=min(self.settings.training.batch_size, len(self.values)),
-                rng=np.random.default_rng(seed),
-            )
+        masses, rng = self._renumbered(self.first.masses), np.random.default_rng(seed)
+        with self.inputs.arrays.session(seed):
+            if self.settings.uses_torch:
+                size = min(self.settings.training.batch_size, len(self.values))
+                learn_masses_in_batches(network, self.inputs, masses, size, rng)
+            else:
+                learn_masses(network, self.inputs, masses, rng)
 
     def _renumbered(self, masses: np.ndarray) -> np.ndarray:
         """Number the clusters of the first partition as the labels do."""
@@ -258,8 +212,8 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         training = s.training
         epochs = max(1, s.max_iter // _ITERATIONS_OF_AN_EPOCH)
         rounds = s.max_iter if training.solver == "adaptive-steps" else -(-s.max_iter // LBFGS_STEPS)
-        with torch.random.fork_rng(), self.progress(rounds if self.whole else epochs, "rounds") as advance:
-            torch.manual_seed(seed)
+        total = rounds if self.whole else epochs
+        with self.inputs.arrays.session(seed), self.progress(total, "rounds") as advance:
 
             def save(state: TrainingProgress) -> None:
                 self.record.save(state)
@@ -307,9 +261,3 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
 
     def remarks(self, model: Any) -> list[str]:
         return [self.targets.remark] if self.targets.remark else []
-
-
-def _hidden_layers(given: str | int | Sequence[int], n_sets: int) -> list[int]:
-    if isinstance(given, str):
-        return [max(20, 3 * n_sets)]
-    return [int(size) for size in ([given] if isinstance(given, int | np.integer) else given)]

@@ -3,28 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from evidentia.belief import FocalSets
 from evidentia.cluster.evclus._conflict_problems import link_form
 from evidentia.cluster.evclus.network import _losses as losses
-from evidentia.cluster.evclus.network._model import MassNetwork, weight_penalty
+from evidentia.cluster.evclus.network._losses import Array, Labels, Links, ValueAndGradient
 from evidentia.cluster.evclus.network._targets import HeldOutPairs, NetworkTargets
 from evidentia.dissimilarity.transform import decay, to_conflict
+from evidentia.optimize.blocks import Apply
 
-__all__ = ["NetworkInputs", "NetworkObjective", "Penalties"]
+__all__ = ["Arrays", "Network", "NetworkInputs", "NetworkObjective", "Penalties"]
 
 _MOST_STEPS = 50  # of mini-batches in an epoch
 _EXTRA = 256  # labelled objects and constraints added to a mini-batch
 
 
+class Arrays(Protocol):
+    """Where a training computes: NumPy's arrays, or torch's on a device; all of one precision."""
+
+    def array(self, values: np.ndarray) -> Array: ...
+
+    def integers(self, values: np.ndarray) -> Array: ...
+
+    def to_host(self, array: Array) -> np.ndarray: ...
+
+    def conflicts_among(self, points: np.ndarray, gamma: float) -> Array:
+        """As `evidentia.dissimilarity.transform.conflicts_among`."""
+        ...
+
+    def session(self, seed: int) -> AbstractContextManager[Any]:
+        """In which a training runs."""
+        ...
+
+
+class Network(Protocol):
+    """What is trained: `FeedForward` in NumPy, or `TorchNetwork`."""
+
+    weights: Any  # a vector
+
+    @property
+    def shares(self) -> Array:
+        """One over the number of weights of the same layer, for each weight; zero for the outlier unit."""
+        ...
+
+    def traced(self, x: Array, h: Array | None) -> tuple[Array, Callable[[Array], Array]]:
+        """Masses, and the function that turns a gradient with respect to them into one with respect to the weights."""
+        ...
+
+    def taught(self, x: Array, wanted: Array) -> ValueAndGradient:
+        """Cross-entropy with masses wanted, and its gradient with respect to the weights."""
+        ...
+
+    def masses(self, inputs: np.ndarray, decision: np.ndarray | None, apply: Apply) -> np.ndarray:
+        """Masses of objects by a forward pass, from and to arrays of the host."""
+        ...
+
+    def train(self) -> Any: ...
+
+    def eval(self) -> Any: ...
+
+    def state(self) -> dict[str, np.ndarray]: ...
+
+    def restore(self, state: dict[str, np.ndarray]) -> None: ...
+
+
 @dataclass(frozen=True)
 class NetworkInputs:
-    """What the network sees of the objects, as tensors of its precision on its device.
+    """What the network sees of the objects.
 
     Attributes
     ----------
@@ -32,33 +82,23 @@ class NetworkInputs:
         The objects, standardised.
     decision : (n,) array or None
         Values of the outlier detector, where there is one.
-    dtype : torch.dtype
-    device : str
+    arrays : Arrays
+        Where they are sent to.
     """
 
     values: np.ndarray
     decision: np.ndarray | None
-    dtype: torch.dtype
-    device: str
+    arrays: Arrays
 
-    def objects(self, who: np.ndarray | None = None) -> Tensor:
+    def objects(self, who: np.ndarray | None = None) -> Array:
         """Inputs of some objects; of all for None."""
-        rows = self.values if who is None else self.values[who]
-        return torch.as_tensor(rows, dtype=self.dtype).to(self.device)
+        return self.arrays.array(self.values if who is None else self.values[who])
 
-    def decisions(self, who: np.ndarray | None = None) -> Tensor | None:
+    def decisions(self, who: np.ndarray | None = None) -> Array | None:
         """Decision values of some objects; of all for None."""
         if self.decision is None:
             return None
-        rows = self.decision if who is None else self.decision[who]
-        return torch.as_tensor(rows, dtype=self.dtype).to(self.device)
-
-    def tensor(self, values: np.ndarray) -> Tensor:
-        """Anything else, in the same precision and place."""
-        return torch.tensor(values, dtype=self.dtype, device=self.device)
-
-    def integers(self, values: np.ndarray) -> Tensor:
-        return torch.tensor(values, dtype=torch.long, device=self.device)
+        return self.arrays.array(self.decision if who is None else self.decision[who])
 
 
 @dataclass(frozen=True)
@@ -70,14 +110,11 @@ class Penalties:
     regularization: float
 
 
-@dataclass(frozen=True)
-class _Known:
+class _Known(NamedTuple):
     """Constraints and labels of objects, by their positions among those whose masses are at hand."""
 
-    must: Tensor
-    cannot: Tensor
-    labelled: Tensor
-    labels: Tensor
+    links: Links
+    labels: Labels
 
 
 class NetworkObjective:
@@ -90,7 +127,7 @@ class NetworkObjective:
     def __init__(
         self, targets: NetworkTargets, family: FocalSets, d0: float, inputs: NetworkInputs, penalties: Penalties
     ):
-        self.targets, self.d0, self.inputs = targets, d0, inputs
+        self.targets, self.d0, self.inputs, self.arrays = targets, d0, inputs, inputs.arrays
         self.labelled = np.flatnonzero(targets.labels >= 0)
         self.xi, self.regularization = penalties.xi, penalties.regularization
         self.nu = penalties.nu if len(self.labelled) else 0.0
@@ -98,90 +135,103 @@ class NetworkObjective:
         given = targets.constraints
         self.must_link: np.ndarray = none if given is None else given.must_link
         self.cannot_link: np.ndarray = none if given is None else given.cannot_link
-        self.conflict = inputs.tensor(np.array(family.conflict))
-        self.link_form = inputs.tensor(link_form(family))
-        self.membership = inputs.tensor(family.membership)
+        self.indicators = np.eye(family.n_clusters)
+        self.conflict = self.arrays.array(np.array(family.conflict))
+        self.link_form = self.arrays.array(link_form(family))
+        self.membership = self.arrays.array(family.membership)
+        self.nothing_known = self._known(none, none, none[:, 0])
 
     def whole_loss(
-        self, network: MassNetwork, pairs: tuple[np.ndarray, np.ndarray] | None = None
-    ) -> Callable[[], Tensor]:
-        """The loss on all objects, and on all pairs or those given, as a function of the network's parameters."""
-        inputs = self.inputs
-        x, h = inputs.objects(), inputs.decisions()
-        known = _Known(
-            must=inputs.integers(self.must_link),
-            cannot=inputs.integers(self.cannot_link),
-            labelled=inputs.integers(self.labelled),
-            labels=inputs.integers(self.targets.labels[self.labelled]),
-        )
+        self, network: Network, pairs: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> Callable[[], ValueAndGradient]:
+        """The loss on all objects, and on all pairs or those given, with its gradient with respect to the weights."""
+        x, h = self.inputs.objects(), self.inputs.decisions()
+        known = self._known(self.must_link, self.cannot_link, self.labelled)
         error = self._error_of_all() if pairs is None else self._error_of(*pairs)
 
-        def loss() -> Tensor:
-            m = network(x, h)
-            return (1 - self.nu) * error(m) + self._penalty(network, m, known)
+        def loss() -> ValueAndGradient:
+            masses, back = network.traced(x, h)
+            value, gradient = self._with_knowledge(masses, known, *error(masses))
+            return self._with_size(network, value, back(gradient))
 
         return loss
 
-    def _error_of_all(self) -> Callable[[Tensor], Tensor]:
-        D = self.targets.all_dissimilarities().astype(float)
-        np.fill_diagonal(D, 0)
-        delta = self.inputs.tensor(to_conflict(D, self.d0))
-        squares = delta.square().sum()
-        return lambda m: losses.all_pairs_loss(m, delta, self.conflict, squares)
-
-    def _error_of(self, i: np.ndarray, j: np.ndarray) -> Callable[[Tensor], Tensor]:
-        delta = self.inputs.tensor(to_conflict(self.targets.source.pairs(i, j), self.d0))
-        first, second = self.inputs.integers(i), self.inputs.integers(j)
-        return lambda m: losses.pairs_loss(m, first, second, delta, self.conflict)
-
-    def mini_batches(self, network: MassNetwork, batch_size: int, rng: np.random.Generator) -> Iterator[Tensor]:
-        """Losses of the batches of an epoch: all pairs inside a batch, with some constraints and labelled objects."""
+    def mini_batches(self, network: Network, batch_size: int, rng: np.random.Generator) -> Iterator[ValueAndGradient]:
+        """The same for the batches of an epoch: all pairs inside a batch, some constraints and labelled objects."""
         n = len(self.targets)
         size = min(batch_size, n)
         steps = max(1, min(_MOST_STEPS, n // size))
         sees_few = steps * size < n // 2  # far more objects than an epoch sees
         order = rng.integers(0, n, steps * size) if sees_few else rng.permutation(n)
         for batch in np.array_split(order[: max(steps * size, size)], steps):
-            who = np.unique(batch)
+            who = np.unique(batch) if sees_few else batch
             if len(who) < 2:
                 continue
-            extra, known = self._some_knowledge(rng)
+            extra, known = self._some_knowledge(len(who), rng)
             both = np.concatenate([who, extra])
-            m = network(self.inputs.objects(both), self.inputs.decisions(both))
+            masses, back = network.traced(self.inputs.objects(both), self.inputs.decisions(both))
             delta = self._conflicts_among(who)
-            error = losses.all_pairs_loss(m[: len(who)], delta, self.conflict, delta.square().sum())
-            yield (1 - self.nu) * error + self._penalty(network, m[len(who) :], known)
+            value, of_batch = losses.all_pairs_error(masses[: len(who)], delta, self.conflict, _squares(delta))
+            gradient = self.arrays.array(np.zeros(tuple(masses.shape)))
+            gradient[: len(who)] = of_batch
+            value, gradient = self._with_knowledge(masses, known, value, gradient)
+            yield self._with_size(network, value, back(gradient))
 
-    def judge(self, network: MassNetwork, held_out: HeldOutPairs) -> Callable[[], float]:
-        """The error of the network on some pairs, as a function of its parameters."""
+    def judge(self, network: Network, held_out: HeldOutPairs) -> Callable[[], float]:
+        """The error of the network on some pairs, as a function of its weights."""
         i, j, d = held_out
-        inputs = self.inputs
         who, position = np.unique(np.concatenate([i, j]), return_inverse=True)
-        first, second = inputs.integers(position[: len(i)]), inputs.integers(position[len(i) :])
-        delta = inputs.tensor(to_conflict(d, self.d0))
-        x, h = inputs.objects(who), inputs.decisions(who)
+        first, second = self.arrays.integers(position[: len(i)]), self.arrays.integers(position[len(i) :])
+        delta = self.arrays.array(to_conflict(d, self.d0))
+        x, h = self.inputs.objects(who), self.inputs.decisions(who)
+        return lambda: float(losses.pairs_value(network.traced(x, h)[0], first, second, delta, self.conflict))
 
-        def judge() -> float:
-            with torch.no_grad():
-                return float(losses.pairs_loss(network(x, h), first, second, delta, self.conflict))
+    # ---- the terms ------------------------------------------------------------------------------------------------
 
-        return judge
+    def _error_of_all(self) -> Callable[[Array], ValueAndGradient]:
+        D = self.targets.all_dissimilarities().astype(float)
+        np.fill_diagonal(D, 0)
+        delta = self.arrays.array(to_conflict(D, self.d0))
+        squares = _squares(delta)
+        return lambda masses: losses.all_pairs_error(masses, delta, self.conflict, squares)
 
-    def _penalty(self, network: MassNetwork, masses: Tensor, known: _Known) -> Tensor:
-        """Constraints, labels and weights, for masses of the objects that the first two refer to."""
-        total = masses.new_zeros(())
-        if self.xi > 0 and len(known.must) + len(known.cannot):
-            total = total + self.xi * losses.links_loss(masses, known.must, known.cannot, self.link_form)
-        if self.nu and len(known.labelled):
-            total = total + self.nu * losses.labels_loss(masses[known.labelled], self.membership, known.labels)
-        if self.regularization > 0:
-            total = total + self.regularization * weight_penalty(network.body)
-        return total
+    def _error_of(self, i: np.ndarray, j: np.ndarray) -> Callable[[Array], ValueAndGradient]:
+        delta = self.arrays.array(to_conflict(self.targets.source.pairs(i, j), self.d0))
+        first, second = self.arrays.integers(i), self.arrays.integers(j)
+        return lambda masses: losses.pairs_error(masses, first, second, delta, self.conflict)
 
-    def _some_knowledge(self, rng: np.random.Generator) -> tuple[np.ndarray, _Known]:
-        """Objects of some constraints and labels, and these in terms of positions among them."""
+    def _conflicts_among(self, who: np.ndarray) -> Array:
+        source = self.targets.source
+        if source.is_euclidean:
+            return self.arrays.conflicts_among(source.objects[who], decay(self.d0))
+        D = np.array(source.block(who, who), dtype=float)
+        np.fill_diagonal(D, 0)
+        return self.arrays.array(to_conflict(D, self.d0))
+
+    def _with_knowledge(self, masses: Array, known: _Known, value: Any, gradient: Array) -> ValueAndGradient:
+        """The error of the conflicts with its weight, and those of constraints and labels."""
+        terms = [(1 - self.nu, (value, gradient))]
+        if self.xi > 0 and len(known.links.i):
+            terms.append((self.xi, losses.links_error(masses, known.links, self.link_form)))
+        if self.nu and len(known.labels.who):
+            terms.append((self.nu, losses.labels_error(masses, known.labels, self.membership)))
+        return sum(w * term[0] for w, term in terms), sum(w * term[1] for w, term in terms)
+
+    def _with_size(self, network: Network, value: Any, gradient: Array) -> ValueAndGradient:
+        """The loss as a function of the weights, whose own size counts too."""
+        if not self.regularization:
+            return value, gradient
+        size, of_size = losses.size_of_weights(network.weights, network.shares)
+        return value + self.regularization * size, gradient + self.regularization * of_size
+
+    # ---- constraints and labels -----------------------------------------------------------------------------------
+
+    def _some_knowledge(self, offset: int, rng: np.random.Generator) -> tuple[np.ndarray, _Known]:
+        """Objects of some constraints and labels; these by positions among them, counted from the offset."""
         must, cannot, labelled = self.must_link, self.cannot_link, self.labelled
         total = len(must) + len(cannot)
+        if total + len(labelled) == 0:
+            return labelled, self.nothing_known
         if total:
             chosen = rng.choice(total, min(_EXTRA, total), replace=False)
             n_must = len(must)
@@ -189,16 +239,26 @@ class NetworkObjective:
         if len(labelled):
             labelled = rng.choice(labelled, min(_EXTRA, len(labelled)), replace=False)
         extra = np.unique(np.concatenate([must.ravel(), cannot.ravel(), labelled]))
-        return extra, _Known(
-            must=self.inputs.integers(np.searchsorted(extra, must)),
-            cannot=self.inputs.integers(np.searchsorted(extra, cannot)),
-            labelled=self.inputs.integers(np.searchsorted(extra, labelled)),
-            labels=self.inputs.integers(self.targets.labels[labelled]),
+        return extra, self._known(must, cannot, labelled, lambda who: offset + np.searchsorted(extra, who))
+
+    def _known(
+        self,
+        must: np.ndarray,
+        cannot: np.ndarray,
+        labelled: np.ndarray,
+        position: Callable[[np.ndarray], np.ndarray] = lambda who: who,
+    ) -> _Known:
+        """Some constraints and labels, with the positions of their objects."""
+        pairs = position(np.concatenate([must, cannot]))
+        signs = np.repeat([1.0, -1.0], [len(must), len(cannot)])
+        arrays = self.arrays
+        return _Known(
+            Links(arrays.integers(pairs[:, 0]), arrays.integers(pairs[:, 1]), arrays.array(signs), len(cannot)),
+            Labels(arrays.integers(position(labelled)), arrays.array(self.indicators[self.targets.labels[labelled]])),
         )
 
-    def _conflicts_among(self, who: np.ndarray) -> Tensor:
-        source = self.targets.source
-        if source.is_euclidean:
-            points = torch.as_tensor(source.objects[who]).to(self.inputs.device)
-            return losses.conflicts_wanted(points, decay(self.d0)).to(self.inputs.dtype)
-        return self.inputs.tensor(to_conflict(source.block(who, who), self.d0))
+
+def _squares(delta: Array) -> Any:
+    """The sum of delta^2."""
+    values = delta.reshape(-1)
+    return values @ values

@@ -10,6 +10,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from evidentia.cluster._starts import order_along_line
+from evidentia.cluster.evclus.network._targets import SMALL
+
 __all__ = ["Preparation", "prepared"]
 
 _DETECTOR_SAMPLE = 10_000  # objects a detector is fitted to
@@ -49,8 +52,10 @@ class Preparation:
 
 def prepared(X: np.ndarray, detector: Any, rng: np.random.Generator) -> Preparation:
     """Learn from the objects of a fit; ``detector`` is None, "one-class-svm" or an object with decision_function."""
-    mean, scale = X.mean(axis=0), X.std(axis=0)
-    plain = Preparation(mean, np.where(scale > 0, scale, 1).astype(X.dtype))
+    # few objects are added up in a fixed order: whole batches would magnify the rounding of another
+    values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= SMALL else X
+    mean, scale = values.mean(axis=0, dtype=float), values.std(axis=0, dtype=float)
+    plain = Preparation(mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype))
     if detector is None:
         return plain
     inputs = plain.inputs(X).reshape(len(X), -1)

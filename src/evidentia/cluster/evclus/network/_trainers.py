@@ -1,7 +1,7 @@
 """How the networks of NN-EVCLUS are trained: whole batches for small data, mini-batches for large, resumable.
 
-Every trainer is a loop of *rounds* over a state that can be written down: parameters, optimiser, history, best
-parameters so far. A fit killed at any moment and started again goes on from the last round it wrote, to the same bits.
+Every trainer is a loop of *rounds* over a state that can be written down: weights, optimiser, history, best weights so
+far. A fit killed at any moment and started again goes on from the last round it wrote, to the same bits.
 """
 
 from __future__ import annotations
@@ -11,25 +11,30 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from evidentia.cluster.evclus.network._model import MassNetwork
+from evidentia.cluster.evclus.network._losses import Array, ValueAndGradient
+from evidentia.cluster.evclus.network._objective import Arrays, Network
+from evidentia.optimize.lbfgs import LBFGS
 
 __all__ = [
     "LBFGS_STEPS",
+    "Adam",
     "TrainingProgress",
-    "pretrain",
+    "falling",
     "train_adaptive_steps",
     "train_lbfgs",
     "train_mini_batches",
 ]
 
 LBFGS_STEPS = 10  # iterations in a round
+_MEMORY = 40  # steps from which L-BFGS learns the curvature
+_LEAST_MEMORY, _REMEMBERED = 10, 2_000_000  # numbers of all steps, if a network has many weights
+_NO_SLOPE = 1e-12  # derivatives below which it ends
 _KEPT = 0.9  # of the running gain, a round
-_PRETRAIN_RATE = 5e-3
+_MEAN_KEPT, _SQUARE_KEPT, _NO_ROOT = 0.9, 0.999, 1e-8  # of Adam, the authors' values
+_WRITTEN = ("history", "validation", "best_value", "best_round", "best", "optimizer", "finished", "converged")
 
-Loss = Callable[[], Tensor]
+Loss = Callable[[], ValueAndGradient]
 Judge = Callable[[], float]
 
 
@@ -38,36 +43,44 @@ class TrainingProgress:
 
     Attributes
     ----------
-    network : MassNetwork
+    network : Network
+    arrays : Arrays
+        Where the network computes.
     history, validation : list of float
         The loss after every round, and the error on held-out pairs where there are any.
     best : dict
-        The parameters of the best round, by the held-out pairs if there are any.
+        The network of the best round, by the held-out pairs if there are any.
     best_value, best_round
         Its loss or error, and its number, counted from 1.
+    optimizer : dict
+        Arrays and numbers that the trainer goes on with.
     finished, converged : bool
     """
 
-    def __init__(self, network: MassNetwork):
-        self.network = network
+    def __init__(self, network: Network, arrays: Arrays):
+        self.network, self.arrays = network, arrays
         self.history: list[float] = []
         self.validation: list[float] = []
         self.best_value, self.best_round = float("inf"), 0
-        self.best = _copied(network)
-        self.optimizer_state: dict[str, Any] | None = None
-        self.extra: dict[str, Any] = {}
+        self.best = network.state()
+        self.optimizer: dict[str, Any] = {}
         self.finished = False
         self.converged = False
 
     def note(self, loss: float, judged: float | None = None) -> None:
-        """Add a round; the parameters are kept if they are the best so far."""
+        """Add a round; the network is kept if it is the best so far."""
         self.history.append(float(loss))
         value = float(loss if judged is None else judged)
         if judged is not None:
             self.validation.append(value)
         if value < self.best_value:
             self.best_value, self.best_round = value, len(self.history)
-            self.best = _copied(self.network)
+            self.best = self.network.state()
+
+    def end_if(self, settled: bool, *, out_of_patience: bool, out_of_rounds: bool) -> None:
+        """A training is over when it settled, when held-out pairs got no better for long, or when its time is up."""
+        self.converged = settled or out_of_patience
+        self.finished = self.converged or out_of_rounds
 
     @property
     def rounds_since_best(self) -> int:
@@ -75,33 +88,17 @@ class TrainingProgress:
 
     @property
     def kept_rounds(self) -> int:
-        """Rounds up to the one whose parameters are kept; without held-out pairs nothing is lost after it."""
+        """Rounds up to the one whose network is kept; without held-out pairs nothing is lost after it."""
         return self.best_round if self.validation else len(self.history)
 
     def state(self) -> dict[str, Any]:
-        return {
-            "network": self.network.state_dict(),
-            "history": self.history,
-            "validation": self.validation,
-            "best_value": self.best_value,
-            "best_round": self.best_round,
-            "best": self.best,
-            "optimizer": self.optimizer_state,
-            "extra": self.extra,
-            "finished": self.finished,
-            "converged": self.converged,
-        }
+        """Arrays of the host, numbers, and lists and dictionaries of them."""
+        return {**{name: getattr(self, name) for name in _WRITTEN}, "network": self.network.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.network.load_state_dict(state["network"])
-        self.history, self.validation = list(state["history"]), list(state["validation"])
-        self.best_value, self.best_round, self.best = state["best_value"], state["best_round"], state["best"]
-        self.optimizer_state, self.extra = state["optimizer"], state["extra"]
-        self.finished, self.converged = state["finished"], state["converged"]
-
-
-def _copied(network: MassNetwork) -> dict[str, Tensor]:
-    return {name: value.detach().clone() for name, value in network.state_dict().items()}
+        for name in _WRITTEN:
+            setattr(self, name, state[name])
+        self.network.restore(state["network"])
 
 
 Save = Callable[[TrainingProgress], None]
@@ -118,40 +115,32 @@ def train_lbfgs(
     patience: int,
 ) -> None:
     """Limited-memory quasi-Newton steps on the whole loss, until a round of ten gains less than ``tol`` relatively."""
-    network = progress.network
-    optimizer = torch.optim.LBFGS(
-        network.parameters(), max_iter=LBFGS_STEPS, history_size=20, line_search_fn="strong_wolfe",
-        tolerance_grad=1e-12, tolerance_change=0.0,
-    )  # fmt: skip
-    if progress.optimizer_state is not None:
-        optimizer.load_state_dict(progress.optimizer_state)
+    network, arrays = progress.network, progress.arrays
 
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        value = loss()
-        value.backward()
-        return value
+    def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        network.weights = arrays.array(weights)
+        value, gradient = loss()
+        return float(value), arrays.to_host(gradient).astype(np.float64)
 
+    start = arrays.to_host(network.weights)
+    memory = max(_LEAST_MEMORY, min(_MEMORY, _REMEMBERED // len(start)))
+    search = LBFGS(start, max_iter=max_iter, tol=0.0, gradient_tol=_NO_SLOPE, memory=memory)
+    if progress.optimizer:
+        search.restore(progress.optimizer)
     while not progress.finished:
-        before = _copied(network)
-        optimizer.step(closure)
-        with torch.no_grad():
-            value = float(loss())
+        for _ in range(LBFGS_STEPS):
+            if not search.iterate(evaluate):
+                break
+        network.weights = arrays.array(search.point)
+        value = search.value
         previous = progress.history[-1] if progress.history else float("inf")
-        if not value <= previous:  # a line search that failed: the point before stands
-            network.load_state_dict(before)
-            if not progress.history:
-                with torch.no_grad():
-                    progress.note(float(loss()), judge() if judge else None)
-            progress.converged = progress.finished = True
-            save(progress)
-            return
         progress.note(value, judge() if judge else None)
-        progress.converged = previous - value <= tol * abs(value)
-        stopped = judge is not None and progress.rounds_since_best >= patience
-        progress.finished = progress.converged or stopped or len(progress.history) * LBFGS_STEPS >= max_iter
-        progress.converged = progress.converged or stopped
-        progress.optimizer_state = optimizer.state_dict()
+        progress.end_if(
+            search.converged or previous - value <= tol * abs(value),
+            out_of_patience=judge is not None and progress.rounds_since_best >= patience,
+            out_of_rounds=search.ended,
+        )
+        progress.optimizer = search.state()
         save(progress)
 
 
@@ -165,57 +154,46 @@ def train_adaptive_steps(
     save: Save,
     patience: int,
 ) -> None:
-    """Gradient descent with a step of its own for each parameter (Silva and Almeida, 1990), the papers' method.
+    """Gradient descent with a step of its own for each weight (Silva and Almeida, 1990), the papers' method.
 
     A step grows by a fifth while its derivative keeps its sign and shrinks by a fifth when it changes; if the loss
     rises, all are halved and the step is taken again from the last accepted point, which is also what is returned.
     """
-    parameters = list(progress.network.parameters())
-
-    def evaluate() -> tuple[float, list[Tensor]]:
-        value = loss()
-        gradient = torch.autograd.grad(value, parameters)
-        return float(value.detach()), list(gradient)
-
-    def put(values: Iterable[Tensor]) -> None:
-        with torch.no_grad():
-            for parameter, value in zip(parameters, values, strict=True):
-                parameter.copy_(value)
-
-    if not progress.extra:
-        value, gradient = evaluate()
-        progress.extra = {
-            "steps": [torch.full_like(p, 0.1) for p in parameters],
-            "point": [p.detach().clone() for p in parameters],
-            "gradient": gradient,
-            "value": value,
-            "gain": 1.0,
-        }
-    state = progress.extra
+    network, arrays = progress.network, progress.arrays
+    if progress.optimizer:
+        saved = progress.optimizer
+        point, gradient, steps = (arrays.array(saved[name]) for name in ("point", "gradient", "steps"))
+        value, gain = saved["value"], saved["gain"]
+    else:
+        value, gradient = loss()
+        value, gain, point = float(value), 1.0, network.weights
+        steps = arrays.array(np.full(len(point), 0.1))
     while not progress.finished:
-        put(x - s * g for x, s, g in zip(state["point"], state["steps"], state["gradient"], strict=True))
-        value, gradient = evaluate()
-        if value > state["value"]:
-            state["steps"] = [0.5 * s for s in state["steps"]]
-            put(state["point"])
+        network.weights = point - steps * gradient
+        new_value, new_gradient = loss()
+        if float(new_value) > value:
+            steps = 0.5 * steps
+            network.weights = point
         else:
-            state["gain"] = _KEPT * state["gain"] + (1 - _KEPT) * abs(state["value"] - value)
-            state["steps"] = [
-                torch.where(g * old >= 0, 1.2 * s, 0.8 * s).clamp(1e-6, 1e4)
-                for s, g, old in zip(state["steps"], gradient, state["gradient"], strict=True)
-            ]
-            state.update(point=[p.detach().clone() for p in parameters], gradient=gradient, value=value)
-        progress.note(state["value"], judge() if judge else None)
-        progress.converged = state["gain"] <= tol * abs(state["value"])
-        stopped = judge is not None and progress.rounds_since_best >= patience
-        progress.finished = progress.converged or stopped or len(progress.history) >= max_iter
-        progress.converged = progress.converged or stopped
+            gain = _KEPT * gain + (1 - _KEPT) * abs(value - float(new_value))
+            same_sign = new_gradient * gradient >= 0
+            steps = (1.2 * steps * same_sign + 0.8 * steps * ~same_sign).clip(1e-6, 1e4)
+            point, gradient, value = network.weights, new_gradient, float(new_value)
+        progress.note(value, judge() if judge else None)
+        progress.end_if(
+            gain <= tol * abs(value),
+            out_of_patience=judge is not None and progress.rounds_since_best >= patience,
+            out_of_rounds=len(progress.history) >= max_iter,
+        )
+        vectors = {"point": point, "gradient": gradient, "steps": steps}
+        progress.optimizer = {name: arrays.to_host(vector) for name, vector in vectors.items()}
+        progress.optimizer |= {"value": value, "gain": gain}
         save(progress)
 
 
 def train_mini_batches(
     progress: TrainingProgress,
-    batches: Callable[[int], Iterable[Tensor]],
+    batches: Callable[[int], Iterable[ValueAndGradient]],
     judge: Judge,
     *,
     epochs: int,
@@ -225,63 +203,59 @@ def train_mini_batches(
 ) -> None:
     """Adam with a rate that falls to zero along a cosine; ``batches(epoch)`` gives the losses of an epoch one by one.
 
-    After every epoch the held-out pairs are judged; the best parameters are kept, and with ``patience`` that many
+    After every epoch the held-out pairs are judged; the best weights are kept, and with ``patience`` that many
     epochs without a better one end the training (without, it goes on: much is gained when the rate is small). A rate
     of zero is an end, too: the training counts as converged.
     """
     network = progress.network
-    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
-    if progress.optimizer_state is not None:
-        optimizer.load_state_dict(progress.optimizer_state)
+    adam = Adam(network, progress.arrays)
+    if progress.optimizer:
+        adam.restore(progress.optimizer)
     while not progress.finished:
         epoch = len(progress.history)
-        _set_rate(optimizer, learning_rate, epoch, epochs)
-        total, count = torch.zeros(()), 0
+        rate = falling(learning_rate, epoch, epochs)
+        total, count = 0.0, 0
         network.train()
-        for value in batches(epoch):
-            optimizer.zero_grad(set_to_none=True)
-            value.backward()
-            optimizer.step()
-            total = total.to(value) + value.detach()
+        for value, gradient in batches(epoch):
+            adam.step(gradient, rate)
+            total += value
             count += 1
         network.eval()
         progress.note(float(total) / max(count, 1), judge())
-        stopped = patience is not None and progress.rounds_since_best >= patience
-        progress.finished = stopped or len(progress.history) >= epochs
-        progress.converged = progress.finished
-        progress.optimizer_state = optimizer.state_dict()
+        progress.end_if(
+            len(progress.history) >= epochs,
+            out_of_patience=patience is not None and progress.rounds_since_best >= patience,
+            out_of_rounds=False,
+        )
+        progress.optimizer = adam.state()
         save(progress)
 
 
-def pretrain(
-    network: MassNetwork,
-    inputs: Callable[[np.ndarray], Tensor],
-    masses: np.ndarray,
-    *,
-    steps: int,
-    batch_size: int,
-    rng: np.random.Generator,
-) -> None:
-    """Teach the body of a network given masses (cross-entropy), so that it starts where EVCLUS ended."""
-    optimizer = torch.optim.Adam(network.body.parameters(), lr=_PRETRAIN_RATE)
-    n = len(masses)
-    order, at = rng.permutation(n), 0
-    network.train()
-    for step in range(steps):
-        _set_rate(optimizer, _PRETRAIN_RATE, step, steps)
-        if at + batch_size > n:
-            order, at = rng.permutation(n), 0
-        who = order[at : at + batch_size]
-        at += batch_size
-        optimizer.zero_grad(set_to_none=True)
-        scores = torch.log_softmax(network.body(inputs(who)), dim=1)
-        wanted = torch.as_tensor(masses[who], dtype=scores.dtype).to(scores.device)
-        (-(wanted * scores).sum(dim=1)).mean().backward()
-        optimizer.step()
-    network.eval()
+class Adam:
+    """Steps along the running mean of the gradient, over the root of that of its squares (Kingma and Ba, 2015)."""
+
+    def __init__(self, network: Network, arrays: Arrays):
+        self.network, self.arrays, self.steps = network, arrays, 0
+        zeros = np.zeros(len(network.weights))
+        self.mean, self.square = arrays.array(zeros), arrays.array(zeros)
+
+    def step(self, gradient: Array, rate: float) -> None:
+        self.steps += 1
+        self.mean += (1 - _MEAN_KEPT) * (gradient - self.mean)
+        self.square += (1 - _SQUARE_KEPT) * (gradient * gradient - self.square)
+        mean_seen, square_seen = 1 - _MEAN_KEPT**self.steps, 1 - _SQUARE_KEPT**self.steps
+        size = (self.square / square_seen) ** 0.5 + _NO_ROOT
+        self.network.weights = self.network.weights - (rate / mean_seen) * self.mean / size
+
+    def state(self) -> dict[str, Any]:
+        to_host = self.arrays.to_host
+        return {"steps": self.steps, "mean": to_host(self.mean).copy(), "square": to_host(self.square).copy()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.steps = state["steps"]
+        self.mean, self.square = self.arrays.array(state["mean"]), self.arrays.array(state["square"])
 
 
-def _set_rate(optimizer: torch.optim.Optimizer, first: float, step: int, steps: int) -> None:
+def falling(first: float, step: int, steps: int) -> float:
     """The rate of a step, along a cosine from the first rate to zero."""
-    for group in optimizer.param_groups:
-        group["lr"] = first * 0.5 * (1 + math.cos(math.pi * step / steps))
+    return first * 0.5 * (1 + math.cos(math.pi * step / steps))

@@ -1,0 +1,66 @@
+"""What a user may set of NN-EVCLUS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evidentia.cluster.evclus.network._objective import Penalties
+from evidentia.cluster.evclus.training import Training
+
+__all__ = ["NetworkSettings", "is_module"]
+
+
+def is_module(network: Any) -> bool:
+    """Whether it is a torch.nn.Module (torch may not be there to ask)."""
+    return callable(network) and hasattr(network, "state_dict")
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """The parameters of one fit.
+
+    Attributes
+    ----------
+    network : "auto", int, sequence of int, or torch.nn.Module
+        Hidden layers, or a network.
+    penalties : Penalties
+    convention : str
+        Of the outlier unit.
+    n_partners : int or None
+        None: all pairs.
+    seed : int or None
+        The user's, where it is a number: a checkpoint belongs to one seed.
+    """
+
+    network: Any
+    penalties: Penalties
+    convention: str
+    n_partners: int | None
+    outlier_detector: Any
+    training: Training
+    n_init: int
+    max_iter: int
+    tol: float
+    device: str
+    checkpoint: str | Path | None
+    seed: int | None
+
+    @property
+    def module(self) -> Any:
+        """The network of the user's own; None if its layers are ours."""
+        return self.network if is_module(self.network) else None
+
+    @property
+    def uses_torch(self) -> bool:
+        """A network of the user's own is torch's, and so is all that happens on a device; the rest is NumPy."""
+        return self.module is not None or self.device != "cpu"
+
+    def hidden_layers(self, n_sets: int) -> list[int]:
+        """Their sizes, where the network is not the user's own."""
+        if isinstance(self.network, str):
+            return [max(20, 3 * n_sets)]
+        return [int(size) for size in np.atleast_1d(self.network)]

@@ -1,0 +1,90 @@
+/* A part of euclidean_terms.c, once for each type `real` of the objects. */
+#include "_native/exponential.h"
+#define Lanes TYPED(Lanes)
+#define Bits TYPED(Bits)
+#define LANES ((index_t)(VECTOR / sizeof(real)))
+#define TILE (WIDTH * LANES) /* objects that are compared at once */
+
+/* Similarities exp(-gamma |x - y|^2) of the objects of a tile x (d, TILE) to a few references (few, d), and which
+ * objects are at a distance of zero from one of them. */
+ALWAYS_INLINE void TYPED(find_similarities)(index_t d, const int few, const real *x, const real *references,
+                                            real gamma, real *similarities, Bits *hits) {
+    const Lanes *column = (const Lanes *)x;
+    Lanes *out = (Lanes *)similarities, squares[FEW][WIDTH] = {{{0}}};
+    for (index_t k = 0; k < d; k++, column += WIDTH)
+        for (int l = 0; l < few; l++)
+            for (int v = 0; v < WIDTH; v++) {
+                const Lanes gap = column[v] - references[l * d + k];
+                squares[l][v] += gap * gap;
+            }
+    for (int l = 0; l < few; l++)
+        for (int v = 0; v < WIDTH; v++) {
+            hits[v] |= (Bits)(squares[l][v] == 0);
+            out[l * WIDTH + v] = TYPED(exponential)(squares[l][v] * -gamma);
+        }
+}
+
+/* Take sum_l similarity_l image_l from the terms of `sets` sets of a tile, the first of which image points to. */
+ALWAYS_INLINE void TYPED(take_off)(index_t f, index_t count, const int sets, const real *similarities,
+                                   const real *image, double *terms) {
+    const Lanes *column = (const Lanes *)similarities;
+    Lanes sums[SETS][WIDTH] = {{{0}}};
+    for (index_t l = 0; l < count; l++, column += WIDTH, image += f)
+        for (int q = 0; q < sets; q++)
+            for (int v = 0; v < WIDTH; v++) sums[q][v] += image[q] * column[v];
+    for (int q = 0; q < sets; q++)
+        for (index_t i = 0; i < TILE; i++) terms[q * TILE + i] -= sums[q][i / LANES][i % LANES];
+}
+
+/* The first reference that is equal to an object, or -1. */
+static index_t TYPED(equal_reference)(index_t d, index_t p, const real *object, const real *references) {
+    for (index_t l = 0; l < p; l++) {
+        index_t k = 0;
+        while (k < d && object[k] == references[l * d + k]) k++;
+        if (k == d) return l;
+    }
+    return -1;
+}
+
+KERNEL TYPED(euclidean_terms)(index_t n, index_t d, index_t p, index_t f, const real *rows, const real *references,
+                              const real *image, double gamma, double *linear, index_t *same) {
+    Scratch scratch = {0};
+    real *x = take(&scratch, d * TILE, sizeof *x);
+    real *similarities = take(&scratch, AT_ONCE * TILE, sizeof *similarities);
+    double *terms = take(&scratch, f * TILE, sizeof *terms), *constant = take_zeros(&scratch, f, sizeof *constant);
+    for (index_t l = 0; l < p && !scratch.failed; l++)
+        for (index_t q = 0; q < f; q++) constant[q] += image[l * f + q];
+    for (index_t first = 0; first < n && !scratch.failed; first += TILE) {
+        const index_t count = n - first < TILE ? n - first : TILE;
+        const real *objects = rows + first * d;
+        Bits hits[WIDTH] = {{0}};
+        for (index_t i = 0; i < TILE; i++) /* the last object stands for those that a tile lacks */
+            for (index_t k = 0; k < d; k++) x[k * TILE + i] = objects[(i < count ? i : count - 1) * d + k];
+        for (index_t q = 0; q < f; q++)
+            for (index_t i = 0; i < TILE; i++) terms[q * TILE + i] = constant[q];
+        for (index_t l = 0; l < p; l += AT_ONCE) {
+            const index_t some = p - l < AT_ONCE ? p - l : AT_ONCE;
+            const real *near = references + l * d, *part = image + l * f;
+            index_t j = 0, q = 0;
+            for (; j + FEW <= some; j += FEW)
+                TYPED(find_similarities)(d, FEW, x, near + j * d, (real)gamma, similarities + j * TILE, hits);
+            for (; j < some; j++)
+                TYPED(find_similarities)(d, 1, x, near + j * d, (real)gamma, similarities + j * TILE, hits);
+            for (; q + SETS <= f; q += SETS) TYPED(take_off)(f, some, SETS, similarities, part + q, terms + q * TILE);
+            for (; q < f; q++) TYPED(take_off)(f, some, 1, similarities, part + q, terms + q * TILE);
+        }
+        for (index_t i = 0; i < count; i++) {
+            for (index_t q = 0; q < f; q++) linear[(first + i) * f + q] = terms[q * TILE + i];
+            const bool hit = hits[i / LANES][i % LANES];
+            same[first + i] = hit ? TYPED(equal_reference)(d, p, objects + i * d, references) : -1;
+        }
+    }
+    return release(&scratch);
+}
+#undef Lanes
+#undef Bits
+#undef LANES
+#undef TILE
+#undef real
+#undef whole
+#undef SUFFIX

@@ -1,0 +1,153 @@
+"""Gradients written by hand beside finite differences and, where torch is there, beside those that it finds itself."""
+
+import numpy as np
+import pytest
+
+from evidentia import FocalSets
+from evidentia.cluster.evclus._conflict_problems import link_form
+from evidentia.cluster.evclus.network import _losses as losses
+from evidentia.cluster.evclus.network._feed_forward import FeedForward
+from evidentia.cluster.evclus.network._mass_layer import MassLayer, cross_entropy
+
+FAMILY = FocalSets.pairs(3)
+N, F = 12, len(FAMILY)
+CONFLICT, FORM, MEMBERSHIP = np.array(FAMILY.conflict), link_form(FAMILY), FAMILY.membership.astype(float)
+RNG = np.random.default_rng(0)
+DELTA = RNG.uniform(size=(N, N))
+DELTA = np.triu(DELTA, 1) + np.triu(DELTA, 1).T
+PAIRS = RNG.integers(0, N, (30, 2))  # some of them twice, some of an object with itself
+LINKS = losses.Links(PAIRS[:9, 0], PAIRS[:9, 1], np.repeat([1.0, -1.0], [5, 4]), 4)
+LABELS = losses.Labels(np.array([7, 2, 5]), np.eye(3)[[0, 2, 2]])
+SQUARES = np.sum(DELTA**2)
+
+TERMS = {
+    "all pairs": lambda m, a: losses.all_pairs_error(m, a(DELTA), a(CONFLICT), a(SQUARES)),
+    "some pairs": lambda m, a: losses.pairs_error(m, a(PAIRS[:, 0]), a(PAIRS[:, 1]), a(DELTA[*PAIRS.T]), a(CONFLICT)),
+    "links": lambda m, a: losses.links_error(m, losses.Links(*map(a, LINKS[:3]), LINKS.n_cannot), a(FORM)),
+    "labels": lambda m, a: losses.labels_error(m, losses.Labels(*map(a, LABELS)), a(MEMBERSHIP)),
+    "size": lambda m, a: losses.size_of_weights(m, a(np.full((N, F), 0.3))),
+    "cross-entropy": lambda m, a: cross_entropy(m, a(np.full((N, F), 1 / F))),
+}
+
+
+def masses():
+    return np.random.default_rng(1).dirichlet(np.ones(F), size=N)
+
+
+def differences(function, x, step=1e-6):
+    """The gradient of a function of an array, by central differences."""
+    gradient = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        up, down = x.copy(), x.copy()
+        up[place] += step
+        down[place] -= step
+        gradient[place] = (function(up) - function(down)) / (2 * step)
+    return gradient
+
+
+def small_network(sizes=(2, 5, 4, F), **layer):
+    rng = np.random.default_rng(2)
+    network = FeedForward(sizes, MassLayer(0, **layer), np.dtype(np.float64), rng)
+    network.weights = network.weights + 0.1 * rng.normal(size=len(network.weights))
+    return network, rng.normal(size=(N, sizes[0])), rng.normal(size=N) if layer.get("detector") else None
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_terms_beside_differences(name):
+    term = TERMS[name]
+    found = differences(lambda m: float(term(m, np.asarray)[0]), masses())
+    np.testing.assert_allclose(term(masses(), np.asarray)[1], found, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_terms_beside_torch(name):
+    """The same text on tensors; torch follows the value back by itself."""
+    torch = pytest.importorskip("torch")
+    value, gradient = TERMS[name](masses(), np.asarray)
+    m = torch.tensor(masses(), requires_grad=True)
+    of_torch, by_hand = TERMS[name](m, torch.as_tensor)
+    of_torch.backward()
+    assert float(of_torch.detach()) == pytest.approx(float(value), rel=1e-13)
+    np.testing.assert_allclose(m.grad.numpy(), gradient, rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(by_hand.detach().numpy(), gradient, rtol=1e-11, atol=1e-14)
+
+
+def test_the_error_of_pairs_without_its_gradient():
+    arguments = masses(), PAIRS[:, 0], PAIRS[:, 1], DELTA[*PAIRS.T], CONFLICT
+    assert losses.pairs_value(*arguments) == losses.pairs_error(*arguments)[0]
+
+
+LAYERS = [{}, {"detector": True}, {"detector": True, "convention": "paper"}]
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("sizes", [(2, F), (2, 6, F), (3, 5, 4, F)])
+def test_networks_beside_differences(layer, sizes):
+    network, x, h = small_network(sizes, **layer)
+    start = network.weights
+
+    def loss(weights):
+        network.weights = weights
+        return float(TERMS["all pairs"](network(x, h), np.asarray)[0])
+
+    found = differences(loss, start)
+    network.weights = start
+    m, back = network.traced(x, h)
+    np.testing.assert_allclose(back(TERMS["all pairs"](m, np.asarray)[1]), found, rtol=1e-5, atol=1e-9)
+    wanted = masses()
+    value, gradient = network.taught(x, wanted)
+
+    def taught(weights):
+        network.weights = weights
+        return float(network.taught(x, wanted)[0])
+
+    np.testing.assert_allclose(gradient, differences(taught, start), rtol=1e-5, atol=1e-9)
+    assert value >= -np.sum(wanted * np.log(wanted)) / N  # the entropy of what is wanted
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_networks_beside_torch(layer):
+    """The same weights, masses, gradients, shares; and the layer of masses as torch differentiates it."""
+    torch = pytest.importorskip("torch")
+    from evidentia.cluster.evclus.network._torch_network import DeviceArrays, feed_forward, network_on
+
+    network, x, h = small_network(**layer)
+    arrays = DeviceArrays(torch.float64, "cpu")
+    other = network_on(arrays, feed_forward(network.sizes, 0), network.layer)
+    with torch.no_grad():
+        linear = [part for part in other.body if isinstance(part, torch.nn.Linear)]
+        for part, (weights, biases) in zip(linear, network.matrices(), strict=True):
+            part.weight.copy_(torch.as_tensor(weights.T.copy()))
+            part.bias.copy_(torch.as_tensor(biases))
+        if other.coefficients is not None:
+            other.coefficients.copy_(torch.as_tensor(network.weights[-2:]))
+    tensors = arrays.array(x), None if h is None else arrays.array(h)
+    m, back = network.traced(x, h)
+    of_torch = other(*tensors)
+    np.testing.assert_allclose(of_torch.detach().numpy(), m, rtol=1e-12)
+    of_masses = TERMS["all pairs"](m, np.asarray)[1]
+    TERMS["all pairs"](of_torch, torch.as_tensor)[0].backward()
+    gradient = back(of_masses)
+    for part, (of_weights, of_biases) in zip(linear, network.matrices(gradient), strict=True):
+        np.testing.assert_allclose(part.weight.grad.numpy(), of_weights.T, rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(part.bias.grad.numpy(), of_biases, rtol=1e-9, atol=1e-13)
+    if other.coefficients is not None:
+        np.testing.assert_allclose(other.coefficients.grad.numpy(), gradient[-2:], rtol=1e-9)
+    by_itself = torch.cat([p.grad.reshape(-1) for p in other.parameters()])
+    back_in_torch = other.traced(*tensors)[1]
+    np.testing.assert_allclose(back_in_torch(torch.as_tensor(of_masses)).numpy(), by_itself.numpy(), atol=1e-14)
+    size, _ = losses.size_of_weights(network.weights, network.shares)
+    size_in_torch, _ = losses.size_of_weights(other.weights, other.shares)
+    assert float(size_in_torch) == pytest.approx(float(size), rel=1e-12)
+    taught, taught_in_torch = network.taught(x, masses())[0], other.taught(tensors[0], arrays.array(masses()))[0]
+    assert float(taught_in_torch) == pytest.approx(float(taught), rel=1e-12)
+
+
+def test_tensors_have_the_same_conflicts():
+    torch = pytest.importorskip("torch")
+    from evidentia.cluster.evclus.network._torch_network import DeviceArrays
+    from evidentia.dissimilarity.transform import conflicts_among
+
+    X = np.random.default_rng(0).normal(size=(40, 3)) + 1000
+    found = DeviceArrays(torch.float32, "cpu").conflicts_among(X, 0.7)
+    np.testing.assert_allclose(found.numpy(), conflicts_among(X, 0.7), atol=1e-6)

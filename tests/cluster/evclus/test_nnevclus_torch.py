@@ -1,0 +1,151 @@
+"""Networks of torch: those of the user, and layers on a device. Everything that ours can do, they can."""
+
+import copy
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from evidentia.cluster import NNEVCLUS, Training
+from evidentia.constraints import Constraints
+from evidentia.datasets import make_fourclass
+
+SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
+
+
+def quick(c=2, *, solver="auto", **keywords):
+    settings = {"training": Training(solver, batch_size=32), "max_iter": 60, "random_state": 0}
+    return NNEVCLUS(c, **{**settings, **keywords})
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(90, 2, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)
+
+
+def layers(torch, *sizes, dtype=None):
+    torch.manual_seed(0)
+    parts = [part for a, b in pairwise(sizes) for part in (torch.nn.Linear(a, b), torch.nn.ReLU())]
+    return torch.nn.Sequential(*parts[:-1]).to(dtype or torch.float32)
+
+
+def test_a_network_of_your_own_on_images(torch):
+    """A small convolutional network on pictures of vertical and horizontal bars."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 80)
+    images = rng.normal(0, 0.1, (80, 1, 8, 8)).astype(np.float32)
+    for i, k in enumerate(kind):
+        images[(i, 0, slice(None), 3) if k else (i, 0, 3, slice(None))] += 1
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.Flatten(), torch.nn.Linear(36, 4)
+    )
+    before = copy.deepcopy(module.state_dict())
+    model = quick(2, network=module).fit(images)
+    assert adjusted_rand_score(kind, model.labels_) == pytest.approx(1.0)
+    assert model.predict_mass(images[:3]).masses.shape == (3, 4)
+    for key, value in before.items():
+        assert torch.equal(module.state_dict()[key], value)  # the module given is not touched
+    with pytest.raises(ValueError, match="network must give 4 outputs"):
+        quick(2, network=torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))).fit(images)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_all_knowledge_reaches_a_network_of_torch(torch, blobs, solver):
+    """Labels, constraints, penalties: the same clusters as with our layers."""
+    X, y = blobs
+    partial = np.full(len(y), -1)
+    partial[:20] = y[:20]
+    known = Constraints.from_labels(y, 20, random_state=0)
+    for network in (20, layers(torch, 2, 20, 8)):
+        model = quick(3, network=network, regularization=1e-3, solver=solver).fit(X, partial, constraints=known)
+        assert (model.labels_ == y).mean() > 0.95
+        np.testing.assert_allclose(model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_network_of_torch_has_a_detector(torch, solver):
+    X, _ = make_fourclass(200, random_state=0)
+    network = layers(torch, 2, 20, 12)
+    model = quick(4, network=network, outlier_detector="one-class-svm", solver=solver, max_iter=200).fit(X)
+    assert model.predict_mass(np.array([[30.0, 30], [-25, 40], [60, -60]])).empty.min() > 0.9
+    assert model.predict_mass(np.array([[0.0, 0], [4, 4], [0, 4], [4, 0]])).empty.max() < 0.3
+
+
+def test_layers_of_torch_are_trained_like_ours(torch, blobs):
+    """From weights of the same kind both end with the same loss."""
+    ours = quick(3, network=20, init="random", n_init=3, max_iter=400).fit(blobs[0])
+    double = layers(torch, 2, 20, 8, dtype=torch.float64)
+    theirs = quick(3, network=double, init="random", max_iter=400).fit(blobs[0])
+    assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.15)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_same_seed_same_bits(torch, blobs, solver):
+    """Also of layers that draw numbers, and of those that learn from batches."""
+    network = torch.nn.Sequential(layers(torch, 2, 20), torch.nn.BatchNorm1d(20), torch.nn.Dropout(0.1))
+    network.append(torch.nn.Linear(20, 8))
+    a, b = (quick(3, network=network, solver=solver).fit(blobs[0]).credal_partition_.masses for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+
+
+def test_what_is_not_to_learn_does_not(torch, blobs):
+    network = layers(torch, 2, 20, 8)
+    for parameter in network[0].parameters():
+        parameter.requires_grad_(False)
+    model = quick(3, network=network, max_iter=100).fit(blobs[0])
+    assert torch.equal(model.network_.body[0].weight, network[0].weight)
+    assert not torch.equal(model.network_.body[2].weight, network[2].weight)
+
+
+def test_losses_that_are_no_numbers(torch, blobs):
+    module = torch.nn.Linear(2, 8)
+    with torch.no_grad():
+        module.weight.fill_(float("nan"))
+    for solver in SOLVERS:
+        with pytest.raises(ValueError, match="not a number"):
+            quick(3, network=module, solver=solver, init="random").fit(blobs[0])
+
+
+@pytest.mark.parametrize("device", ["cuda:7", "nonsense"])
+def test_devices_that_are_not_there(torch, blobs, device):
+    with pytest.raises(ValueError, match=f"device='{device}' is not available"):
+        quick(3, device=device).fit(blobs[0])
+
+
+def test_our_layers_need_no_torch(tmp_path):
+    """Where torch cannot be imported, only what is torch's is refused, in words that say what to install."""
+    (tmp_path / "torch.py").write_text("raise ImportError('torch is not installed')")
+    program = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from evidentia.cluster import NNEVCLUS
+from evidentia.datasets import load_iris
+X = load_iris().data
+settings = dict(max_iter=20, tol=0.5, random_state=0)
+model = NNEVCLUS(3, outlier_detector="one-class-svm", **settings).fit(X)
+assert len(model.predict_mass(X[:3]).masses) == 3
+assert "torch" not in sys.modules
+class Module:
+    def __call__(self, x): ...
+    def state_dict(self): ...
+for own in ({{"device": "cuda"}}, {{"network": Module()}}):
+    try:
+        NNEVCLUS(3, **own, **settings).fit(X)
+    except ImportError as error:
+        print(error)
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told.splitlines() == [
+        "device='cuda' needs torch: pip install 'evidentia[nn]'",
+        "a network of your own needs torch: pip install 'evidentia[nn]'",
+    ]

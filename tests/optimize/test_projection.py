@@ -1,0 +1,76 @@
+"""Linear terms of objects that are compared with references, beside the same sums written naively."""
+
+import numpy as np
+import pytest
+
+from evidentia.optimize.conflict_fit import conflicts_of_pairs
+from evidentia.optimize.projection import euclidean_terms
+
+TYPES = [(np.float32, 2e-6), (np.float64, 1e-14)]
+
+
+def naive_terms(rows, references, gamma, image):
+    squares = np.square(rows[:, None].astype(float) - references.astype(float)).sum(axis=2)
+    return (1 - np.exp(-gamma * squares)) @ image.astype(rows.dtype).astype(float)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), TYPES)
+@pytest.mark.parametrize(
+    ("n", "d", "p", "f"), [(1, 1, 1, 1), (7, 2, 5, 3), (40, 3, 130, 6), (33, 17, 300, 13), (0, 2, 4, 3)]
+)
+def test_terms_by_loops(n, d, p, f, dtype, tolerance):
+    rng = np.random.default_rng(n)
+    rows, references = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(p, d)).astype(dtype)
+    image = rng.normal(size=(p, f))
+    for gamma in (0.0, 0.3, 40.0):
+        linear, same = euclidean_terms(rows, references, gamma, image)(0, n)
+        np.testing.assert_allclose(linear, naive_terms(rows, references, gamma, image), atol=tolerance * p, rtol=0)
+        assert (same == -1).all()
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), TYPES)
+def test_exponentials_have_all_their_digits(dtype, tolerance):
+    """With one reference at zero and an image of -1 the term is exp - 1, whatever the size of the exponent."""
+    x = np.sqrt(np.linspace(0, 90 if dtype is np.float32 else 720, 20_001)).astype(dtype)
+    linear, _ = euclidean_terms(x[:, None], np.zeros((1, 1), dtype), 1.0, np.array([[-1.0]]))(0, len(x))
+    squares = np.square(x).astype(float)
+    np.testing.assert_allclose(linear[:, 0] + 1, np.exp(-squares), rtol=0, atol=3 * np.finfo(dtype).eps)
+    least = np.finfo(dtype).tiny * 16  # beyond, exponentials stay at a number that is as good as zero
+    assert linear[np.exp(-squares) < least].max(initial=-1.0) <= -1 + np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_far_objects_do_not_overflow(dtype):
+    rows = np.array([[np.finfo(dtype).max], [0.0]], dtype)
+    linear, same = euclidean_terms(rows, np.array([[-np.finfo(dtype).max]], dtype), 1.0, np.ones((1, 2)))(0, 2)
+    np.testing.assert_array_equal(linear, 1)
+    np.testing.assert_array_equal(same, -1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_object_coincides_with_the_first_reference_that_has_its_cells(dtype):
+    rng = np.random.default_rng(0)
+    references = rng.normal(size=(200, 2)).astype(dtype)
+    references[150] = references[20]
+    references[3] = 0.0
+    references[4] = np.finfo(dtype).tiny  # whose square is zero
+    rows = np.concatenate([references[[150, 3, 4, 199]], rng.normal(size=(30, 2)).astype(dtype), -references[3:4]])
+    _, same = euclidean_terms(rows, references, 1.0, np.ones((200, 1)))(0, len(rows))
+    np.testing.assert_array_equal(same, [20, 3, 4, 199, *[-1] * 30, 3])
+
+
+def test_terms_do_not_depend_on_the_blocks():
+    rng = np.random.default_rng(1)
+    rows, references, image = rng.normal(size=(70, 2)), rng.normal(size=(140, 2)), rng.normal(size=(140, 5))
+    terms = euclidean_terms(rows, references, 0.5, image)
+    parts = [terms(a, b)[0] for a, b in [(0, 1), (1, 30), (30, 70)]]
+    np.testing.assert_array_equal(np.concatenate(parts), terms(0, 70)[0])
+
+
+@pytest.mark.parametrize("n", [5, 500])
+def test_conflicts_of_few_and_of_many_pairs(n):
+    rng = np.random.default_rng(n)
+    masses, conflict = rng.dirichlet(np.ones(4), size=n).astype(np.float32), rng.random((4, 4))
+    i, j = rng.integers(0, n, (2, 100))
+    wanted = [masses[a].astype(float) @ conflict @ masses[b].astype(float) for a, b in zip(i, j, strict=True)]
+    np.testing.assert_allclose(conflicts_of_pairs(masses, conflict, i, j), wanted, rtol=1e-13)
