@@ -46,7 +46,7 @@ def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, 
         words += f" and {'below' if open_high else 'at most'} {high:g}"
 
     def test(v: Any) -> bool:
-        if not isinstance(v, Real) or isinstance(v, bool | np.bool_) or not abs(v) <= LARGEST:
+        if not isinstance(v, Real) or isinstance(v, bool | np.bool_) or not bool(abs(v) <= LARGEST):  # type: ignore[operator]
             return False
         number = float(v)
         if open_low and low == 0 and 0 < number < SMALLEST:
@@ -96,6 +96,7 @@ def _range_of(value: Any) -> str:
     """What more must be said of numbers that no method can work with."""
     if isinstance(value, Integral) and abs(int(value)) > _MOST:
         return f" (and at most {_MOST:,})"
-    if isinstance(value, float | np.floating) and (abs(value) > LARGEST or 0 < abs(value) < SMALLEST):
+    size = abs(float(value)) if isinstance(value, float | np.floating) else 0.0
+    if size > LARGEST or 0 < size < SMALLEST:
         return f" (and its size from {SMALLEST:g} to {LARGEST:g})"
     return ""

@@ -371,7 +371,7 @@ def test_parameters_reach_the_method(data):
         (["-c", "3", "-p", "delta"], "-p must look like name=value"),
         (["-c", "3", "--method", "ecm", "-p", "gamma=1"], "no such parameter; it has alpha, beta, delta"),
         (["-c", "3", "-p", "n_init=1"], "use the option --n-init"),
-        (["-c", "3", "--method", "ecm", "-p", "beta=1"], "beta must be a number above 1"),
+        (["-c", "3", "--method", "ecm", "-p", "beta=1"], "a number above 1 and at most 50"),
         (["-c", "3", "-o", "out.xlsx"], "--output: the extension must be one of .csv, .tsv, .parquet, .npz"),
         (["-c", "3", "-o", "nowhere/out.csv"], "there is no folder nowhere"),
         (["-c", "3", "-o", "data.csv/out.csv"], "there is no folder data.csv"),

@@ -241,7 +241,8 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
 def _summed(masses: np.ndarray, rows: np.ndarray) -> Source:
     unique, target = unique_sets(rows)
     out = np.zeros((len(masses), len(unique)), dtype=masses.dtype)
-    np.add.at(out, (slice(None), target), masses)
+    for column, place in zip(masses.T, target, strict=True):
+        out[:, place] += column
     return _ordered(out, unique)
 
 
