@@ -15,6 +15,7 @@ object that is much farther from its nearest few references than is usual (by th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +24,9 @@ import numpy as np
 from evidentia.belief import FocalSets
 from evidentia.belief.gabriel import gabriel_pairs
 from evidentia.cluster._doubt import doubtful_masses
-from evidentia.cluster.evclus._affinity import affinity, reach
+from evidentia.cluster.evclus._affinity import affinity, distances_between, reach
 from evidentia.cluster.evclus._model import EvclusModel
+from evidentia.cluster.evclus._wanted_conflicts import needs_products
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import rounding
 from evidentia.dissimilarity.transform import decay
@@ -37,7 +39,11 @@ _NEAR = 5  # references around an object, by whose distance an outlier is known
 _FENCE = 2.0  # interquartile ranges above the third quartile
 _LEAST_RANGE = 0.1  # of the logarithm of the distance: below, all distances are alike
 _SOFTNESS = 1 / 8  # interquartile ranges within which the mass of an outlier grows from 0.27 to 0.73
-_CELLS = 4_000_000  # dissimilarities held at once
+_CELLS = 1_000_000  # dissimilarities held at once
+
+Comparison = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+"""Gives, for the objects start..stop, their dissimilarities to the references, and for each the reference that it
+coincides with, -1 if there is none."""
 
 
 @dataclass(frozen=True)
@@ -193,18 +199,46 @@ class DoubtModel:
         out = np.empty((len(values), len(self.family)), dtype=dtype)
 
         def write(start: int, stop: int) -> None:
-            D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+            D, twin = compared(start, stop)
             contour, outlying = self.surroundings.contour(D, self.labels, self.family.n_clusters)
             out[start:stop] = doubtful_masses(contour, self.family, outlying)
-            twin = self._twins(D) if references.source is None else references.equals(values, start, stop)
             again = np.flatnonzero(twin >= 0)
             out[start + again] = self.reference_masses[twin[again]]
 
+        blocks = row_blocks(len(values), max(1, _CELLS // len(references)), most=None)
+        if not needs_products(values, references):
+            compared = self._euclidean(values, references)
+            apply(write, blocks)
+            return out
+
         from threadpoolctl import threadpool_limits
 
+        compared = self._compared(values, references)
         with threadpool_limits(1, user_api="blas"):
-            apply(write, row_blocks(len(values), max(1, _CELLS // len(references)), most=None))
+            apply(write, blocks)
         return out
+
+    def _compared(self, values: Any, references: References) -> Comparison:
+        def compared(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+            D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+            return D, self._twins(D) if references.source is None else references.equals(values, start, stop)
+
+        return compared
+
+    @staticmethod
+    def _euclidean(values: np.ndarray, references: References) -> Comparison:
+        """Without products of matrices; equal objects are at distance zero, to the last bit."""
+        assert references.source is not None
+        points = references.source.objects
+
+        def compared(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+            D = distances_between(values[start:stop], points)
+            twin = np.full(len(D), -1)
+            close = np.flatnonzero(D.min(axis=1) == 0)
+            twin[close] = references.equals(values[start:stop][close])
+            return D, twin
+
+        return compared
 
     def _twins(self, D: np.ndarray) -> np.ndarray:
         """For each row a reference at dissimilarity zero (up to rounding), -1 if there is none."""
