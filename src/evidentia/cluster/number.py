@@ -13,7 +13,7 @@ rule was chosen on one half of a collection of data sets and confirmed on the ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -202,7 +202,7 @@ def _without_outliers(
 
 
 def _partitions(
-    X: np.ndarray | None, squares: np.ndarray, weights: np.ndarray, numbers: Sequence[int], rng: np.random.RandomState
+    X: np.ndarray | None, squares: np.ndarray, weights: np.ndarray, numbers: np.ndarray, rng: np.random.RandomState
 ) -> list[np.ndarray]:
     """For each number the best of several k-means, or of medoids where there are no coordinates."""
     if X is None:

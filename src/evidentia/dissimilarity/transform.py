@@ -54,8 +54,13 @@ def default_quantile(n_clusters: int) -> float:
     return 0.8 if n_clusters <= 4 else 2.5 / n_clusters
 
 
-def scale_at(dissimilarities: np.ndarray, quantile: float, weights: np.ndarray | None = None) -> float:
-    """d0, the dissimilarity at a quantile; with weights the smallest that at least this share does not exceed."""
+def scale_at(
+    dissimilarities: np.ndarray, quantile: float, weights: np.ndarray | None = None, *, zero: bool = False
+) -> float:
+    """d0, the dissimilarity at a quantile; with weights the smallest that at least this share does not exceed.
+
+    ``zero``: zero may come out, which is no scale.
+    """
     if weights is None:
         d0 = float(np.quantile(dissimilarities, quantile))
     else:
@@ -63,7 +68,7 @@ def scale_at(dissimilarities: np.ndarray, quantile: float, weights: np.ndarray |
         reach = np.cumsum(weights[order])
         place = np.searchsorted(reach, quantile * reach[-1] * (1 - 1e-12))
         d0 = float(dissimilarities[order[min(place, len(order) - 1)]])
-    if not d0 > 0:
+    if not d0 > 0 and not zero:
         if np.any(dissimilarities > 0):
             raise ValueError(
                 f"the {quantile:g} quantile of the dissimilarities is 0, which cannot serve as d0: "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._tables import printable
 from evidentia.belief import MassFunctions
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class PartitionSummary:
         typical = [name(int(own[:, k].argmax())) if certain[k] else None for k in range(partition.n_clusters)]
         return cls(
             n_objects=len(partition),
-            names=[str(k) for k in partition.frame],
+            names=[printable(k) for k in partition.frame],
             certain=certain,
             possible=possible,
             typical=typical,
@@ -96,14 +97,14 @@ class PartitionSummary:
         lines = [f"{'':{width}}  certain  possible  typical object"]
         rows = zip(self.names, self.certain, self.possible, self.typical, strict=True)
         for name, certain, possible, typical in rows:
-            shown = "-" if typical is None else str(typical)
+            shown = "-" if typical is None else printable(typical)
             lines.append(f"{f'cluster {name}':{width}}  {certain:7d}  {possible:8d}  {shown}")
         torn = sum(number for _, number in self.ambiguous)
         parts = [f"{n} between {self.describe_set(s)}" for s, n in self.ambiguous[:6]]
         if len(self.ambiguous) > 6:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
         lines.append(f"{'ambiguous':{width}}  {torn:7d}  {'; '.join(parts)}".rstrip())
-        named = ", ".join(str(i) for i in self.outliers[:_NAMED_OUTLIERS])
+        named = ", ".join(printable(i) for i in self.outliers[:_NAMED_OUTLIERS])
         more = f" and {len(self.outliers) - _NAMED_OUTLIERS} more" if len(self.outliers) > _NAMED_OUTLIERS else ""
         lines.append(f"{'outliers':{width}}  {len(self.outliers):7d}  {named}{more}".rstrip())
         lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")

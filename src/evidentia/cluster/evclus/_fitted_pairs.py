@@ -11,6 +11,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
 import numpy as np
 from scipy import sparse
 
@@ -18,21 +22,33 @@ from evidentia._random import as_random_state
 from evidentia.cluster._starts import systematic_draw
 from evidentia.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links, SomePairs
 from evidentia.cluster.evclus._distinct import DistinctObjects
+from evidentia.cluster.evclus._scale import SCALES, PairDissimilarities, likelihood_of_clusters
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus.shepard import ComparedPairs
+from evidentia.dissimilarity.dimension import intrinsic_dimension
 from evidentia.dissimilarity.sampling import choose_landmarks, drawn_pairs, pairs_of_sparse, random_pairs
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, SparseSource
 from evidentia.dissimilarity.transform import scale_at, to_conflict
 
-__all__ = ["ALL_PAIRS_UP_TO", "FittedPairs"]
+__all__ = ["ALL_PAIRS_UP_TO", "FittedPairs", "ScaledProblem"]
 
 ALL_PAIRS_UP_TO = 1000  # objects, for sampling="auto" and to assess a fit
 MOST_REFERENCES = 5000  # landmarks that constrained objects may add up to; references of k-EVCLUS
 _FEWEST_LANDMARKS = 600
 _LANDMARKS_PER_CLUSTER = 30
 _ASSESSED_PAIRS = 50_000
+_UNKNOWN_DIMENSION = 5.0  # of a sparse matrix
 _ASSESSED_PAIRS_OF_SLOW_METRICS = 5000
 _NOTHING_TO_TELL = "all dissimilarities are zero: there is nothing to tell the objects apart"
+
+
+class ScaledProblem(NamedTuple):
+    """The pairs with the conflicts that they should have at one scale: a quantile of the dissimilarities (NaN if d0 is
+    given) and d0."""
+
+    quantile: float
+    d0: float
+    problem: ConflictProblem
 
 
 class FittedPairs:
@@ -50,10 +66,8 @@ class FittedPairs:
         How much each of them counts; None if all count alike.
     chosen : (r,) array
         Which of them others are compared with.
-    d0 : float
-        Dissimilarity at which two objects are almost surely in different clusters.
-    problem : ConflictProblem
-        The pairs, with the conflicts that they should have.
+    scales : list of ScaledProblem
+        The problem at each scale that may be chosen: one, unless ``d0`` is to be found.
     """
 
     def __init__(
@@ -82,7 +96,8 @@ class FittedPairs:
             self.chosen = choose_landmarks(len(self.fitted), MOST_REFERENCES, rng)
         if isinstance(objects, MatrixSource):  # new objects come with their dissimilarities in the order of the rows
             self.chosen = self.chosen[np.argsort(self.references)]
-        self.problem = self._problem()
+        self.scales = self._scaled_problems()
+        self._settled = 0
 
     @property
     def source(self) -> DissimilaritySource:
@@ -95,8 +110,34 @@ class FittedPairs:
         """Positions of the objects that others are compared with."""
         return self.fitted[self.chosen]
 
-    def to_conflict(self, dissimilarities: np.ndarray) -> np.ndarray:
-        return to_conflict(dissimilarities, self.d0)
+    @property
+    def d0(self) -> float:
+        """Dissimilarity at which two objects are almost surely in different clusters."""
+        return self.scales[self._settled].d0
+
+    @property
+    def problem(self) -> ConflictProblem:
+        """The pairs, with the conflicts that they should have."""
+        return self.scales[self._settled].problem
+
+    def settle(self, which: int) -> None:
+        """Go on with one of the scales."""
+        self._settled = which
+
+    def likelihood(self, labels: np.ndarray) -> float:
+        """How well clusters of the fitted objects explain the dissimilarities of the pairs."""
+        return likelihood_of_clusters(self._dissimilarities, labels, self._dimension, self.counts)
+
+    @cached_property
+    def _dimension(self) -> float:
+        """Of the attributes, or the one that the dissimilarities speak of."""
+        objects = None if self.stored is not None else self.source.objects
+        if isinstance(objects, np.ndarray) and self.source.is_euclidean:
+            return float(objects.shape[1])
+        if self.stored is not None:
+            return _UNKNOWN_DIMENSION
+        few = self.fitted[choose_landmarks(len(self.fitted), _FEWEST_LANDMARKS, self.rng)]
+        return intrinsic_dimension(self.source.block(few, few).astype(float))
 
     def drawn_objects(self, size: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Objects at random, in proportion to their weights, and how much each counts (None: all alike)."""
@@ -176,22 +217,25 @@ class FittedPairs:
 
     # ---- pairs ----------------------------------------------------------------------------------------------------
 
-    def _problem(self) -> ConflictProblem:
-        problem = self._some_pairs() if self.sampling == "random" else self._all_pairs()
-        if not problem.total > 0:
+    def _scaled_problems(self) -> list[ScaledProblem]:
+        made = self._some_pairs() if self.sampling == "random" else self._all_pairs()
+        d, weights, problem = made
+        if not np.any(d > 0):
             raise ValueError(_NOTHING_TO_TELL)
-        return problem
+        return [ScaledProblem(quantile, d0, problem(d0)) for quantile, d0 in self._scales(d, weights)]
 
-    def _all_pairs(self) -> ConflictProblem:
+    def _all_pairs(self) -> tuple[np.ndarray, np.ndarray | None, Callable[[float], ConflictProblem]]:
+        """Dissimilarities of the pairs and their weights, and the problem at a scale."""
         D = self.source.block(self.fitted, self.fitted).astype(float)
         np.fill_diagonal(D, 0)
         D = (D + D.T) / 2  # metrics may be symmetric up to rounding only
+        self._dissimilarities: np.ndarray | PairDissimilarities = D
         i, j = np.triu_indices(len(D), 1)
-        self.d0 = self._scale(D[i, j], None if self.counts is None else self.counts[i] * self.counts[j])
-        return AllPairs(self.to_conflict(D), self.counts)
+        weights = None if self.counts is None else self.counts[i] * self.counts[j]
+        return D[i, j], weights, lambda d0: AllPairs(to_conflict(D, d0), self.counts)
 
-    def _some_pairs(self) -> ConflictProblem:
-        """Pairs of the fitted objects, by their positions among these."""
+    def _some_pairs(self) -> tuple[np.ndarray, np.ndarray | None, Callable[[float], ConflictProblem]]:
+        """The same for some pairs of the fitted objects, by their positions among these."""
         m = len(self.fitted)
         if self.stored is not None:
             stored, times, d = self.stored
@@ -200,8 +244,9 @@ class FittedPairs:
             pairs, times = random_pairs(m, self.settings.n_partners, self.rng)
             d = self.source.pairs(*self.fitted[pairs].T)
         weights = times if self.counts is None else times * self.counts[pairs].prod(axis=1)
-        self.d0 = self._scale(d, None if self.counts is None else weights)
-        return SomePairs(m, pairs, weights, self.to_conflict(d))
+        self._dissimilarities = PairDissimilarities(pairs[:, 0], pairs[:, 1], d, weights)
+        given = None if self.counts is None else weights
+        return d, given, lambda d0: SomePairs(m, pairs, weights, to_conflict(d, d0))
 
     def _stored_pairs(self, objects: SparseSource) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pairs of the counted objects that a sparse matrix holds, how often, and their dissimilarities."""
@@ -218,15 +263,21 @@ class FittedPairs:
 
     # ---- scale ----------------------------------------------------------------------------------------------------
 
-    def _scale(self, d: np.ndarray, weights: np.ndarray | None) -> float:
-        """d0 from the dissimilarities of the fitted pairs, or from more pairs where landmarks stand for many objects
-        and distances cost little."""
+    def _scales(self, d: np.ndarray, weights: np.ndarray | None) -> list[tuple[float, float]]:
+        """Quantiles and values of d0 from the dissimilarities of the fitted pairs, or from more pairs where landmarks
+        stand for many objects and distances cost little."""
+        s = self.settings
+        if s.d0 is not None:
+            return [(np.nan, s.d0)]
         if len(self.fitted) < len(self.counted) and self.source.is_euclidean:
             pairs = self._random_pairs(self.counted, _ASSESSED_PAIRS)
             d = self.source.pairs(pairs[:, 0], pairs[:, 1])
             weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
-        given = self.settings.d0
-        return scale_at(d, self.settings.d0_quantile, weights) if given is None else given
+        if s.d0_quantile is not None:
+            return [(s.d0_quantile, scale_at(d, s.d0_quantile, weights))]
+        # quantiles at which many objects do not differ are no scale; the largest always is
+        found = [(q, d0) for q in SCALES[:-1] if (d0 := scale_at(d, q, weights, zero=True)) > 0]
+        return [*found, (SCALES[-1], scale_at(d, SCALES[-1], weights))]
 
 
 def _check_connected(n: int, pairs: np.ndarray) -> None:

@@ -4,50 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from evidentia._random import as_random_state
 from evidentia.belief import FocalSets
-from evidentia.cluster._families import Families
 from evidentia.cluster._medoid_starts import masses_of_labels, medoid_starts, random_masses
-from evidentia.cluster._search import Method, Sample, Search, progress_bar
-from evidentia.cluster._starts import checked_masses_start, systematic_draw
+from evidentia.cluster._search import Method, Sample
+from evidentia.cluster._starts import checked_masses_start
 from evidentia.cluster.evclus._conflict_problems import AllPairs, Links, link_form
-from evidentia.cluster.evclus._distinct import DistinctObjects, distinct_objects
+from evidentia.cluster.evclus._distinct import distinct_objects
 from evidentia.cluster.evclus._doubt_model import DoubtModel, neighbors_of_pairs
-from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
+from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs, ScaledProblem
 from evidentia.cluster.evclus._model import EvclusModel
-from evidentia.cluster.evclus._scale import (
-    SAMPLE_SIZE,
-    SCALES,
-    Scale,
-    ScaleTrial,
-    likelihood_of_clusters,
-)
+from evidentia.cluster.evclus._scale import Scale, ScaleTrial
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_terms
 from evidentia.cluster.evclus.shepard import Assessment, assess
 from evidentia.constraints import Constraints
-from evidentia.dissimilarity.dimension import intrinsic_dimension
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
 from evidentia.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource
+from evidentia.dissimilarity.transform import to_conflict
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.descent import Run
 from evidentia.optimize.projection import projection_hessian, settle_links
 from evidentia.partition import CredalPartition
 
-__all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses", "scaled_to_data"]
+__all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses"]
 
 _REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
 _LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
 _FIRST_TOLERANCE = 1e-5  # of the papers, at which starts compete
-_FIRST_TOLERANCE_OF_LANDMARKS = 1e-3
-_TRIAL_STARTS = 2  # of each scale that is tried
+_FIRST_TOLERANCE_OF_LANDMARKS = 1e-2
+_STARTS_OF_ALL, _STARTS_OF_LANDMARKS = 0.4, 0.2  # of n_init, at each of the scales that compete
 _FIRST_XI = 0.05  # second of the three stages of the constraints
 _SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
 
@@ -65,20 +57,24 @@ class ObjectMasses:
         The same at the very end, where objects at dissimilarity zero in a matrix have got equal ones.
     doubtful : bool
         Whether doubt between neighboring clusters is to be read off.
+    scale : int
+        Which of the scales that compete they were found at.
     """
 
     family: FocalSets
     masses: np.ndarray
     equalized: np.ndarray | None = None
     doubtful: bool = False
+    scale: int = 0
 
 
 class EvclusStart(NamedTuple):
-    """Masses of the objects that are fitted, and what the order of the sweeps is drawn from."""
+    """Masses of the objects that are fitted, what the order of the sweeps is drawn from, and at which of the scales."""
 
     masses: np.ndarray
     family: FocalSets
     rng: np.random.Generator
+    scale: int = 0
 
 
 class EvclusMethod(Method[EvclusStart, ObjectMasses]):
@@ -104,6 +100,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         self.tol = max(settings.tol, _LANDMARK_TOLERANCE) if coarse else settings.tol
         self.first_tol = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if coarse else _FIRST_TOLERANCE)
 
+        self.scale: Scale | None = None  # how d0 was found, if it was
+
     @property
     def d0(self) -> float:
         return self.pairs.d0
@@ -127,20 +125,30 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> EvclusStart | None:
-        """What was asked for, or the clusters that were found when the scale was."""
+        """What was asked for; where scales compete, it does so at each of them."""
+        return None if len(self.pairs.scales) > 1 else self._given(family)
+
+    def _given(self, family: FocalSets) -> EvclusStart | None:
         init, labels = self.settings.init, self.settings.labels
-        if labels is None and isinstance(init, str) and init == "medoids" and self.settings.scale is not None:
-            best = self.settings.scale.best.labels[self._nearest(self.settings.scale.positions)]
-            return EvclusStart(masses_of_labels(best, family), family, self.rng)
         if labels is not None:
             return EvclusStart(masses_of_labels(labels[self.pairs.fitted], family), family, self.rng)
         return None if isinstance(init, str) else EvclusStart(self._given_masses(init, family), family, self.rng)
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvclusStart], int]:
-        masses = self._drawn_masses(family)
-        seeds = self.rng.integers(0, 2**63, len(masses))
-        drawn = zip(masses, seeds, strict=True)
-        return [EvclusStart(start, family, np.random.default_rng(seed)) for start, seed in drawn], len(masses)
+        given, scales = self._given(family), self.pairs.scales
+        at = range(len(scales))
+        if given is not None:
+            masses = [[given.masses] for _ in at]
+        elif len(scales) == 1:
+            masses = [self._drawn_masses(family, scales[0], self.settings.n_init)]
+        else:
+            share = _STARTS_OF_LANDMARKS if self._are_landmarks else _STARTS_OF_ALL
+            few = max(1, round(share * self.settings.n_init))
+            masses = [self._drawn_masses(family, scale, few) for scale in scales]
+        starts = [(start, k) for k in at for start in masses[k]]
+        seeds = self.rng.integers(0, 2**63, len(starts))
+        drawn = zip(starts, seeds, strict=True)
+        return [EvclusStart(start, family, np.random.default_rng(seed), k) for (start, k), seed in drawn], len(starts)
 
     def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
         given = checked_masses_start(init, self.n, family)
@@ -148,25 +156,24 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             raise ValueError("init has masses on sets that focal_sets lacks")
         return np.asarray(given.on(family).masses[self.pairs.fitted], dtype=float)
 
-    def _drawn_masses(self, family: FocalSets) -> list[np.ndarray]:
-        s, m = self.settings, len(self.pairs.fitted)
+    def _drawn_masses(self, family: FocalSets, scale: ScaledProblem, n_init: int) -> list[np.ndarray]:
+        s, m, problem = self.settings, len(self.pairs.fitted), scale.problem
         if s.init == "random" or self.pairs.stored is not None:
-            return [random_masses(m, family, self.rng) for _ in range(s.n_init)]
-        problem = self.pairs.problem
+            return [random_masses(m, family, self.rng) for _ in range(n_init)]
         if isinstance(problem, AllPairs):
-            sets = medoid_starts(problem.delta, s.n_clusters, s.n_init, self.rng, self.pairs.counts)
+            sets = medoid_starts(problem.delta, s.n_clusters, n_init, self.rng, self.pairs.counts)
             labels = [problem.delta[medoids].argmin(axis=0) for medoids in sets]
         else:
             places = choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)
             some, counts = self.pairs.fitted[places], self.pairs.counts
-            delta = self.pairs.to_conflict(self.pairs.source.block(some, some))
+            delta = to_conflict(self.pairs.source.block(some, some), scale.d0)
             weights = None if counts is None else counts[places]
-            sets = medoid_starts(delta, s.n_clusters, s.n_init, self.rng, weights)
+            sets = medoid_starts(delta, s.n_clusters, n_init, self.rng, weights)
             labels = [self._nearest(some[medoids]) for medoids in sets]
         return [masses_of_labels(y, family) for y in labels]
 
     def _nearest(self, medoids: np.ndarray) -> np.ndarray:
-        """Number of the nearest of some objects, for every object that is fitted."""
+        """Number of the nearest medoid, for every object that is fitted."""
         fitted, source = self.pairs.fitted, self.pairs.source
         blocks = row_blocks(len(fitted), most=None)
         return np.concatenate([source.block(fitted[a:b], medoids).argmin(axis=1) for a, b in blocks])
@@ -176,6 +183,23 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     def compete(self, start: EvclusStart) -> Run[ObjectMasses]:
         return self._swept(start, [], self.first_tol)
 
+    def chosen(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
+        """Of the starts at one scale that of smallest objective; of the scales the one whose clusters explain the data
+        best: objectives at different scales cannot be compared."""
+        pairs = self.pairs
+        if len(pairs.scales) == 1:
+            return super().chosen(runs, tol)
+        everyone = list(runs)
+        best, trials = [], []
+        for k in sorted({run.model.scale for run in everyone}):
+            best.append(super().chosen([run for run in everyone if run.model.scale == k], tol))
+            likelihood = pairs.likelihood(self.partition(best[-1]).labels)
+            trials.append(ScaleTrial(pairs.scales[k].quantile, pairs.scales[k].d0, likelihood))
+        self.scale = Scale(tuple(trials))
+        run = best[trials.index(self.scale.best)]
+        pairs.settle(run.model.scale)
+        return run
+
     def completed(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
         return self._constrained(self._swept(self._going_on(best.model), best.history, self.tol))
 
@@ -183,7 +207,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         return self._constrained(self._swept(start, [], self.tol))
 
     def extended(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
-        padded = EvclusStart(np.asarray(self.partition(run).on(family).masses), family, self.rng)
+        padded = EvclusStart(np.asarray(self.partition(run).on(family).masses), family, self.rng, run.model.scale)
         return self._swept(padded, run.history, self.tol, (self._stages or [0.0])[-1])
 
     def _constrained(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
@@ -196,14 +220,14 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         """Go on from a start; ``before`` is the history so far."""
         left = self.settings.max_iter - len(before)
         if left <= 0:
-            return Run(ObjectMasses(start.family, start.masses), list(before), False)
+            return Run(ObjectMasses(start.family, start.masses, scale=start.scale), list(before), False)
         order = start.rng.permutation(len(start.masses))
-        problem = self.pairs.problem
+        problem = self.pairs.scales[start.scale].problem
         masses, trace, converged = problem.descend(start.masses, start.family, order, left, tol, self.fitted_links, xi)
-        return Run(ObjectMasses(start.family, masses), list(before) + trace.tolist(), converged)
+        return Run(ObjectMasses(start.family, masses, scale=start.scale), list(before) + trace.tolist(), converged)
 
     def _going_on(self, found: ObjectMasses) -> EvclusStart:
-        return EvclusStart(found.masses, found.family, self.rng)
+        return EvclusStart(found.masses, found.family, self.rng, found.scale)
 
     @property
     def _stages(self) -> list[float]:
@@ -243,7 +267,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         pairs, _, d = self.pairs.stored
         labels = np.full(self.n, -1)
         labels[self.pairs.fitted] = self.partition(run).labels
-        return self.extended(run, neighbors_of_pairs(*labels[pairs].T, d, self.settings.n_clusters))
+        family = neighbors_of_pairs(labels[pairs[:, 0]], labels[pairs[:, 1]], d, self.settings.n_clusters)
+        return self.extended(run, family)
 
     @property
     def _are_landmarks(self) -> bool:
@@ -258,7 +283,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         references = References.of(self.pairs.source, sample)
         wider = replace(model, references=references, reference_masses=masses, counts=counts)
         refined = wider.projected(self._values(self.pairs.fitted), self.apply, coincide=False)
-        return ObjectMasses(found.family, refined.astype(float))
+        return replace(found, masses=refined.astype(float))
 
     def _equalized(self, matrix: MatrixSource, found: ObjectMasses) -> np.ndarray:
         """As new objects get their masses: one at dissimilarity zero from some gets the masses among theirs that suit
@@ -360,44 +385,3 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             link_form(model.family), *_SETTLING,
         )  # fmt: skip
         masses[outside] = everyone[outside]
-
-
-def scaled_to_data(
-    settings: EvclusSettings, sample: Sample[DissimilaritySource], rng: np.random.Generator, apply: Apply
-) -> EvclusSettings:
-    """The settings with the scale at which the clusters of a sample explain it best."""
-    distinct = distinct_objects(sample, merge=True)
-    positions, counts = _drawn_from(distinct, rng)
-    source = sample.values.subset(positions)
-    few = Sample(source, counts)
-    D = source.block(np.arange(len(positions)), np.arange(len(positions))).astype(float)
-    euclidean = source.is_euclidean and isinstance(source.objects, np.ndarray)
-    dimension = float(source.objects.shape[1]) if euclidean else intrinsic_dimension(D)
-    singles = Families(FocalSets.simple(settings.n_clusters))
-    seed = int(rng.integers(2**63))
-    quick = replace(
-        settings, d0=None, init="medoids", labels=None, n_init=_TRIAL_STARTS, sampling="all", tol=_FIRST_TOLERANCE
-    )
-
-    def trial(quantile: float) -> ScaleTrial:
-        method = EvclusMethod(replace(quick, d0_quantile=quantile), few, None, np.random.default_rng(seed), apply)
-        run = Search(quick.tol, apply, partial(progress_bar, "", shown=False)).run(method, singles)
-        labels = method.partition(run).labels
-        fitted = method.pairs.fitted
-        found = likelihood_of_clusters(D[np.ix_(fitted, fitted)], labels, dimension, method.pairs.counts)
-        return ScaleTrial(quantile, method.d0, found, labels[np.argsort(fitted)])
-
-    scale = Scale(positions, tuple(trial(quantile) for quantile in SCALES))
-    return replace(settings, d0_quantile=scale.quantile, scale=scale)
-
-
-def _drawn_from(distinct: DistinctObjects, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-    """At most as many different objects as scales are tried on, with their weights."""
-    positions = distinct.positions
-    weights = None if distinct.weights is None else distinct.weights[positions]
-    if len(positions) <= SAMPLE_SIZE:
-        return positions, weights
-    if weights is None:
-        return positions[choose_landmarks(len(positions), SAMPLE_SIZE, rng)], None
-    which, times = np.unique(systematic_draw(weights, SAMPLE_SIZE, as_random_state(rng)), return_counts=True)
-    return positions[which], times.astype(float)

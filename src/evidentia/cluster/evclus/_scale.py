@@ -1,8 +1,8 @@
 """Which d0: the dissimilarity at which two objects are almost surely in different clusters, found from the data.
 
-Clusters are found at several scales on a sample of the objects, and the scale whose clusters explain the data best is
-taken. What explains is the likelihood of a round Gaussian in each cluster, with a size of its own (Celeux and Govaert's
-classification likelihood): for clusters of n_k objects with half the mean squared dissimilarity w_k within,
+Clusters are found at several scales, and the scale whose clusters explain the data best is taken. What explains is
+the likelihood of a round Gaussian in each cluster, with a size of its own (Celeux and Govaert's classification
+likelihood): for clusters of n_k objects with half the mean squared dissimilarity w_k within,
 
     sum_k (n_k / n) (log(n_k / n) - (p / 2) log(w_k + 0.02 w)),
 
@@ -13,66 +13,38 @@ that of the attributes, or for dissimilarities without any the one that the dist
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "SCALES",
-    "SAMPLE_SIZE",
-    "Scale",
-    "ScaleTrial",
-    "likelihood_of_clusters",
-]
+__all__ = ["SCALES", "Scale", "ScaleTrial", "PairDissimilarities", "likelihood_of_clusters"]
 
 SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities that are tried
-SAMPLE_SIZE = 600  # objects on which they are
 _FLOOR = 0.02
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ScaleTrial:
-    """One scale that was tried.
-
-    Attributes
-    ----------
-    quantile, d0 : float
-    log_likelihood : float
-        Per object, of the clusters found there.
-    labels : (m,) array
-        These clusters, of the objects of the sample.
-    """
+    """One scale that was tried: the quantile of the dissimilarities, d0, and the log-likelihood, per object, of the
+    clusters found there."""
 
     quantile: float
     d0: float
     log_likelihood: float
-    labels: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Scale:
-    """Scales that were tried on a sample of the objects.
+    """Scales that were tried."""
 
-    Attributes
-    ----------
-    positions : (m,) array
-        The sample.
-    trials : tuple of ScaleTrial
-    """
-
-    positions: np.ndarray
     trials: tuple[ScaleTrial, ...]
 
     @property
     def best(self) -> ScaleTrial:
         """That of largest likelihood; the middle of equal ones."""
-        values = np.array([trial.log_likelihood for trial in self.trials])
-        equal = np.flatnonzero(values >= values.max() - 1e-9) if np.isfinite(values.max()) else values.argsort()[-1:]
-        return self.trials[int(equal[len(equal) // 2])]
-
-    @property
-    def quantile(self) -> float:
-        """Of the dissimilarities, at the best scale."""
-        return self.best.quantile
+        most = max(trial.log_likelihood for trial in self.trials)
+        equal = [trial for trial in self.trials if trial.log_likelihood >= most - 1e-9 * abs(most)]
+        return equal[len(equal) // 2]
 
     def reasons(self) -> str:
         """In words: the best scale, and how much worse the others explain the data."""
@@ -85,17 +57,51 @@ class Scale:
         return f"d0 at the quantile {best.quantile:g} of the dissimilarities; log-likelihood elsewhere: {others}"
 
 
+class PairDissimilarities(NamedTuple):
+    """Some pairs of objects i and j with their dissimilarities and weights."""
+
+    i: np.ndarray
+    j: np.ndarray
+    dissimilarity: np.ndarray
+    weight: np.ndarray
+
+
 def likelihood_of_clusters(
-    D: np.ndarray, labels: np.ndarray, dimension: float, weights: np.ndarray | None = None
+    dissimilarities: np.ndarray | PairDissimilarities,
+    labels: np.ndarray,
+    dimension: float,
+    weights: np.ndarray | None = None,
 ) -> float:
-    """Log-likelihood per object, up to a constant, of a round Gaussian in each cluster."""
-    w = np.ones(len(D)) if weights is None else weights
-    clusters = np.unique(labels)
-    share = np.where(labels == clusters[:, None], w, 0.0)
-    total = share.sum(axis=1)
-    within = np.einsum("ki,ki->k", share @ np.square(D, dtype=float), share) / (2 * total**2)
+    """Log-likelihood per object, up to a constant, of a round Gaussian in each cluster.
+
+    Parameters
+    ----------
+    dissimilarities : (n, n) array or PairDissimilarities
+    labels : (n,) array
+    dimension : float
+    weights : (n,) array, optional
+        Of the objects.
+    """
+    w = np.ones(len(labels)) if weights is None else weights
+    clusters, at = np.unique(labels, return_inverse=True)
+    total = np.bincount(at, w)
+    if isinstance(dissimilarities, PairDissimilarities):
+        within = _mean_of_pairs(dissimilarities, at, len(clusters)) * (1 - np.bincount(at, w**2) / total**2)
+    else:
+        share = np.where(labels == clusters[:, None], w, 0.0)
+        within = np.einsum("ki,ki->k", share @ np.square(dissimilarities, dtype=float), share) / (2 * total**2)
     part = total / total.sum()
     mean = float(part @ within)
     if not mean > 0:  # every cluster is a place
         return np.inf
     return float(part @ (np.log(part) - dimension / 2 * np.log(within + _FLOOR * mean)))
+
+
+def _mean_of_pairs(pairs: PairDissimilarities, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Half the mean squared dissimilarity of the pairs within each cluster; their mean over all where there is none."""
+    together = labels[pairs.i] == labels[pairs.j]
+    where, weight = labels[pairs.i[together]], pairs.weight[together]
+    squares = np.bincount(where, weight * np.square(pairs.dissimilarity[together]), minlength=n_clusters)
+    counts = np.bincount(where, weight, minlength=n_clusters)
+    overall = squares.sum() / max(counts.sum(), np.finfo(float).tiny)
+    return np.where(counts > 0, squares / np.where(counts > 0, counts, 1), overall) / 2

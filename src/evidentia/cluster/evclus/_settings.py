@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia._types import ArrayLike
-from evidentia.cluster.evclus._scale import Scale
 from evidentia.partition import CredalPartition
 
 __all__ = ["EvclusSettings", "link_factor"]
@@ -26,7 +25,7 @@ class EvclusSettings:
     Attributes
     ----------
     d0 : float or None
-        None: the dissimilarity at ``d0_quantile``.
+        None: the dissimilarity at ``d0_quantile``, or if that is None, too, to be found from the data.
     n_landmarks : int or None
         None: as many as the number of clusters asks for.
     xi, link_factor : float
@@ -35,13 +34,11 @@ class EvclusSettings:
         The name of a way to draw starts, or where to start from.
     labels : array or None
         A hard partition to start from instead.
-    scale : Scale or None
-        How ``d0_quantile`` was found from the data, if it was.
     """
 
     n_clusters: int
     d0: float | None
-    d0_quantile: float
+    d0_quantile: float | None
     sampling: str
     n_partners: int
     n_landmarks: int | None
@@ -54,4 +51,3 @@ class EvclusSettings:
     max_iter: int
     tol: float
     device: str
-    scale: Scale | None = None

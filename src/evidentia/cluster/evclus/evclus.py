@@ -15,7 +15,7 @@ from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._families import Families
 from evidentia.cluster._search import Sample
 from evidentia.cluster.evclus._doubt_model import DoubtModel
-from evidentia.cluster.evclus._method import EvclusMethod, scaled_to_data
+from evidentia.cluster.evclus._method import EvclusMethod
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._settings import EvclusSettings, link_factor
 from evidentia.cluster.evclus.shepard import ShepardMixin
@@ -24,7 +24,6 @@ from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource
-from evidentia.dissimilarity.transform import default_quantile
 from evidentia.partition import CredalPartition
 
 __all__ = ["EVCLUS"]
@@ -80,8 +79,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
     d0 : float > 0 or "auto", default="auto"
         Dissimilarity at which two objects are almost surely in different clusters. "auto": clusters are found at six
-        scales on a sample of 600 objects, and the scale is taken whose clusters explain it best, as round Gaussians
-        (``scale_`` says what was tried); for a sparse matrix the quantile 0.8 up to four clusters, 2.5 / c beyond.
+        scales, and the scale is taken whose clusters explain the data best, as round Gaussians (``scale_`` says what
+        was tried). Starts are then shared among the scales.
     d0_quantile : float in (0, 1], optional
         Quantile of the dissimilarities to take instead.
     xi : float >= 0, default=0.5
@@ -267,12 +266,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
         self._check_device()
         c = task.n_clusters
-        rng = generator(self.random_state)
         peaks = peaks_of_source(self.init, sample.values, c, self.random_state, self.n_jobs)
         settings = EvclusSettings(
             n_clusters=c,
             d0=None if isinstance(self.d0, str) else float(self.d0),
-            d0_quantile=default_quantile(c) if self.d0_quantile is None else float(self.d0_quantile),
+            d0_quantile=None if self.d0_quantile is None else float(self.d0_quantile),
             sampling=self.sampling,
             n_partners=self.n_partners,
             n_landmarks=None if self.n_landmarks == "auto" else int(self.n_landmarks),
@@ -286,9 +284,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             tol=self.tol,
             device=self.device,
         )
-        if self.d0 == "auto" and self.d0_quantile is None and not isinstance(sample.values, SparseSource):
-            settings = scaled_to_data(settings, sample, rng, task.apply)
-        return EvclusMethod(settings, sample, task.constraints, rng, task.apply)
+        return EvclusMethod(settings, sample, task.constraints, generator(self.random_state), task.apply)
 
     def _families(self, n_clusters: int) -> Families:
         """With "auto" the frame is there too: at a large scale objects between clusters would draw these together."""
@@ -309,7 +305,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         found = method.assess(model, self.credal_partition_.masses)
         return {
             "d0_": model.d0,
-            "scale_": method.settings.scale,
+            "scale_": method.scale,
             "sampling_": method.sampling,
             "landmark_indices_": np.sort(model.references.positions),
             "stress_": found.stress,

@@ -32,7 +32,8 @@ class BPEC(EvidentialClusterer):
     Parameters
     ----------
     n_clusters : int, "auto" or None, default=None
-        "auto" or None: as many as there are peaks (see `BeliefPeaks` for the rule), or as ``init`` or ``focal_sets`` say.
+        "auto" or None: as many as there are peaks (see `BeliefPeaks` for the rule), or as ``init`` or ``focal_sets``
+        say.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
         of neighboring clusters (with no third one between them) are read off, and what was found does not move.

@@ -125,7 +125,6 @@ class SECM(EvidentialClusterer):
     ((20, 30), True)
     """
 
-    n_clusters: int
     _rules = {
         **COMMON_RULES,
         "smoothing": rule.real(0, 1, open_high=True),
@@ -212,13 +211,13 @@ class SECM(EvidentialClusterer):
             self.n_features_in_, self.image_shape_ = pixels.shape[1], shape
             # before the means: rounding would make equal pixels different
             some = pixels[:: max(1, len(pixels) // _starts.SAMPLE_SIZE)]
-            _starts.check_different_objects(pixels, some, self.n_clusters)
+            _starts.check_different_objects(pixels, some, self._wanted_clusters() or 1)
         elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
             raise ValueError(
                 f"X must be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit; "
                 f"got {len(shape)} axes and {pixels.shape[1]} channels"
             )
-        weights = neighborhood(len(shape), self.radius, self.weighting, self.spacing)
+        weights = neighborhood(shape, self.radius, self.weighting, self.spacing)
         return smoothed(pixels, shape, weights, self.smoothing)
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
