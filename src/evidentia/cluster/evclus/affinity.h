@@ -88,7 +88,7 @@ static void TYPED(reach_of_equals)(const real *values, index_t r, index_t near_k
 /* Within which distance references (columns of D) of a given weight lie, for each object and two such amounts. An
  * object that is itself a reference does not count itself, but what it weighs beyond `unit` counts as others at its
  * place. */
-KERNEL TYPED(reach)(index_t n, index_t r, const real *D, const real *weights, const int64_t *itself, double unit,
+KERNEL TYPED(reach)(index_t n, index_t r, const real *D, const real *weights, const index_t *itself, double unit,
                     double near_amount, double far_amount, real *near, real *far) {
     Scratch scratch = {0};
     real *value = take(&scratch, r, sizeof *value), *weight = take(&scratch, r, sizeof *weight);
@@ -122,7 +122,7 @@ KERNEL TYPED(reach)(index_t n, index_t r, const real *D, const real *weights, co
 /* Sum over the n_k references of each cluster of exp(-rate d^2 / (s_i s_j)), where s are the scales of the two objects,
  * divided by the root of n_k. */
 KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const real *own_scales, const real *scales,
-                       const real *weights, const int64_t *labels, const int64_t *itself, double unit, double rate,
+                       const real *weights, const index_t *labels, const index_t *itself, double unit, double rate,
                        real *out) {
     Scratch scratch = {0};
     const index_t padded = (r + LANES - 1) / LANES * LANES;
