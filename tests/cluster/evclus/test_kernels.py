@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evidentia.cluster.evclus._affinity import affinity, reach
+from evidentia.cluster.evclus._affinity import affinity, distances_between, reach
 
 TYPES = [(np.float64, 1e-12), (np.float32, 1e-5)]
 
@@ -66,3 +66,14 @@ def test_affinity_by_loops(r, dtype, tolerance):
     np.testing.assert_allclose(found, wanted, atol=tolerance)
     assert (found[0] == 0).all()
     assert (found[:, c - 1] == 0).all()
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), TYPES)
+def test_distances_by_loops(dtype, tolerance):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(9, 5)).astype(dtype), rng.normal(size=(13, 5)).astype(dtype)
+    B[3] = A[2]
+    wanted = [[np.sqrt(((a.astype(float) - b) ** 2).sum()) for b in B] for a in A]
+    found = distances_between(A, B)
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=0)
+    assert found[2, 3] == 0
