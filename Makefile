@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help kernels demo test test-sanitized test-long lint benchmark reproduce reproduce-quick wheels clean
+.PHONY: help kernels demo test test-sanitized test-long lint benchmark defaults reproduce reproduce-quick wheels clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-sanitized  the tests of the kernels, compiled so that every access to memory is checked"
 	@echo "make test-long  the statistical studies and the large datasets"
 	@echo "make benchmark  speed, memory and quality beside other implementations (25 minutes)"
+	@echo "make defaults   how good every method's defaults are, on public and generated data (under 15 minutes)"
 	@echo "make reproduce  the tables and figures of the papers (under an hour on two cores); reproduce-quick: a few minutes"
 	@echo "make wheels     wheels for Linux, macOS and Windows, compiled on this machine into dist/"
 	@echo "make clean      remove .venv, demo/ and caches"
@@ -62,6 +63,9 @@ test-long: $(VENV)/.installed-all
 benchmark: $(VENV)/.installed-all
 	$(BIN)/python -m pip install --quiet --no-deps evclust==0.2.1 seaborn scikit-fuzzy daqp
 	$(BIN)/python -m benchmarks --markdown benchmarks/RESULTS.md
+
+defaults: $(VENV)/.installed-all
+	$(BIN)/python -m benchmarks.defaults
 
 reproduce: $(VENV)/.installed-all
 	$(BIN)/python -m reproduce

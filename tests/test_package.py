@@ -23,20 +23,20 @@ MODULES = {
 # From the ground up. A module imports from its own floor or a lower one. The numerical kernels of `optimize` know
 # nothing of the rest, so they lie below everything that needs them.
 FLOORS = [
-    {"_fitting", "_native", "_parameters", "_random", "_tables", "_types", "optimize"},
+    {"_fitting", "_native", "_scale", "_sizes", "_parameters", "_random", "_tables", "_types", "optimize"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},
     {"constraints", "dissimilarity"},
     {"metric", "mixture"},
     {"cluster", "classify"},
-    {"model_selection"},
+    {"model_selection", "explain"},
     {"plot"},
     {"report"},
     {"cli", "studio"},
 ]
 # Values draw themselves: the one look upwards, taken when it is asked for.
-LOOKS_UP = {("partition", "plot"), ("model_selection", "plot"), ("cluster", "plot")}
+LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selection", "explain")}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
 SHARED_BY_FAMILIES = {"evidentia.cluster.neighbors.starts", "evidentia.cluster.neighbors.belief_peaks"}
 MOST_FILES = 20

@@ -13,6 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._scale import LARGEST, SMALLEST
+
+_MOST = 2**31 - 1  # what any number of things may be
+
 __all__ = ["Rule", "integer", "real", "choice", "flag", "kind", "array", "seed", "n_jobs", "check_parameters"]
 
 
@@ -30,21 +34,23 @@ class Rule:
 def integer(low: int) -> Rule:
     return Rule(
         f"an integer of at least {low}",
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool | np.bool_) and int(v) >= low,
+        lambda v: isinstance(v, Integral) and not isinstance(v, bool | np.bool_) and low <= int(v) <= _MOST,
     )
 
 
 def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False) -> Rule:
-    """A finite number between two bounds."""
+    """A number between two bounds, whose square stays in the range of floating-point numbers (`evidentia._scale`)."""
     left = "above" if open_low else "of at least"
     words = "a number" if low == -np.inf else f"a number {left} {low:g}"
     if high < np.inf:
         words += f" and {'below' if open_high else 'at most'} {high:g}"
 
     def test(v: Any) -> bool:
-        if not isinstance(v, Real) or isinstance(v, bool | np.bool_) or not np.isfinite(float(v)):
+        if not isinstance(v, Real) or isinstance(v, bool | np.bool_) or not abs(v) <= LARGEST:
             return False
         number = float(v)
+        if open_low and low == 0 and 0 < number < SMALLEST:
+            return False
         return (number > low if open_low else number >= low) and (number < high if open_high else number <= high)
 
     return Rule(words, test)
@@ -71,7 +77,9 @@ seed = Rule(
     lambda v: v is None or isinstance(v, Integral | np.random.RandomState | np.random.Generator),
 )
 
-n_jobs = choice(None) | Rule("a nonzero integer", lambda v: isinstance(v, int | np.integer) and v != 0)
+n_jobs = choice(None) | Rule(
+    "a nonzero integer", lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and v != 0
+)
 
 
 def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
@@ -81,4 +89,13 @@ def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
         if not rule.test(value):
             shown = repr(value)
             shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-            raise ValueError(f"{name} must be {rule.words}, got {shown}")
+            raise ValueError(f"{name} must be {rule.words}{_range_of(value)}, got {shown}")
+
+
+def _range_of(value: Any) -> str:
+    """What more must be said of numbers that no method can work with."""
+    if isinstance(value, Integral) and abs(int(value)) > _MOST:
+        return f" (and at most {_MOST:,})"
+    if isinstance(value, float | np.floating) and (abs(value) > LARGEST or 0 < abs(value) < SMALLEST):
+        return f" (and its size from {SMALLEST:g} to {LARGEST:g})"
+    return ""

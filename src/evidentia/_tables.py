@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["object_index", "object_weights"]
+from evidentia._scale import SMALLEST, check_size
+
+__all__ = ["object_index", "object_weights", "order_of_names", "printable"]
 
 
 def object_index(X: Any) -> Any:
@@ -28,4 +30,41 @@ def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
     weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight must hold at least one non-zero weight")
+    check_size(weights, "sample_weight")
+    least = weights[weights > 0].min()
+    if least < SMALLEST:
+        raise ValueError(f"sample_weight must hold zeros or weights of at least {SMALLEST:g}, got {least:.6g}")
     return weights
+
+
+def printable(name: Any) -> str:
+    """A name as text for a screen: codes that would steer a terminal are written as Python writes them."""
+    text = str(name)
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
+    """Where the rows called ``wanted`` are among those called ``names``; None if they are in this order already.
+
+    The one rule of the package for tables whose rows have names: if both have some they must be the same, in any
+    order; if one has none the rows correspond by their positions.
+    """
+    if names is None or wanted is None:
+        return None
+    ours, theirs = list(names), list(wanted)
+    if ours == theirs:
+        return None
+    where = {name: k for k, name in enumerate(ours)}
+    missing = [name for name in theirs if name not in where]
+    if missing or len(theirs) != len(ours):
+        odd = missing or [name for name in ours if name not in set(theirs)] or ours
+        raise ValueError(
+            f"the names of the objects differ: {odd[0]!r} is in one of the two only; take the same objects, or leave "
+            "the names away (index=None) if the rows correspond by their positions"
+        )
+    if len(where) < len(ours) or len(set(theirs)) < len(theirs):
+        raise ValueError(
+            "the objects are in different orders, and their names, some of which occur twice, do not tell which is "
+            "which; give different names, or the same order"
+        )
+    return np.array([where[name] for name in theirs], dtype=np.intp)

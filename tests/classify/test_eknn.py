@@ -361,10 +361,19 @@ def test_identical_objects():
 
 def test_bad_distances_are_refused(iris):
     X, y = iris
-    with pytest.raises(ValueError, match="square matrix of distances"):
-        EKNNClassifier(metric="precomputed").fit(X, y)
-    with pytest.raises(ValueError, match="Negative values"):
-        EKNNClassifier(metric="precomputed").fit(-pairwise_distances(X), y)
+    D = pairwise_distances(X)
+    for wrong, words in (
+        (X, "square matrix of dissimilarities"),
+        (-D, "Negative values"),
+        (1 / (1 + D), "zero diagonal"),
+        (D + np.triu(D), "symmetric"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            EKNNClassifier(metric="precomputed").fit(wrong, y)
+    with pytest.raises(ValueError, match="metric must be symmetric"):
+        EKNNClassifier(metric=lambda a, b: np.abs(a - b).sum() + max(0, a[0] - b[0])).fit(X, y)
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        EKNNClassifier(metric=lambda a, b: np.nan).fit(X, y)
 
 
 def test_too_many_intersections_of_soft_labels_are_refused():

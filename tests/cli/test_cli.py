@@ -419,7 +419,7 @@ def test_tables_that_cannot_be_clustered(tmp_path, name, content, words):
 
 
 def test_a_folder_is_no_table(tmp_path):
-    assert_one_line(run("cluster", tmp_path, "-c", 3), 2, "Is a directory")
+    assert_one_line(run("cluster", tmp_path, "-c", 3), 2, "is a folder")
 
 
 def test_all_rows_missing(tmp_path):

@@ -258,7 +258,7 @@ def test_bad_constraints(learner):
     learner = clone(learner)
     with pytest.raises(ValueError, match="at least one pair"):
         learner.fit(X4, constraints=NEITHER)
-    with pytest.raises(TypeError, match="constraints must be an evidentia.constraints.Constraints, got list"):
+    with pytest.raises(TypeError, match="constraints must be a Constraints object, got list"):
         learner.fit(X4, constraints=[(0, 1)])
     with pytest.raises(TypeError, match="pass them by name"):
         learner.fit(X4, Constraints([(0, 1)], [(1, 2)]))
@@ -268,6 +268,10 @@ def test_bad_constraints(learner):
         learner.fit(X4, constraints=Constraints([(0, 7)], [(1, 2)]))
     with pytest.raises(ValueError, match="about 5 objects, but there are 4"):
         learner.fit(X4, constraints=Constraints([(0, 1)], [(1, 2)], n_objects=5))
+    with pytest.raises(ValueError, match="contradict each other: 0 and 1"):
+        learner.fit(X4, constraints=Constraints([(0, 1)], [(0, 1), (0, 2)]))
+    with pytest.warns(UserWarning, match="contradict each other in 1 places"):
+        learner.fit(X4, constraints=Constraints([(0, 1), (1, 3)], [(0, 3), (0, 2)]))
 
 
 @named(FROM_LABELS)

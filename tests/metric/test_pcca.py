@@ -153,12 +153,6 @@ def test_pairs_of_one_kind_warn(learner):
     assert np.abs(Z[pairs[:, 0]] - Z[pairs[:, 1]]).min() > 1
 
 
-def test_contradictory_pairs_are_weighed_not_refused():
-    X = np.array([[0.0], [1.0], [3.0]])
-    model = PCCA(1, random_state=0).fit(X, constraints=Constraints([(0, 1)], [(0, 1), (0, 2)]))
-    assert np.isfinite(model.components_).all()
-
-
 def test_regularization_shrinks_the_map():
     X, y = make_circles(100, random_state=0)
     known = Constraints.from_labels(y, 50, random_state=0)

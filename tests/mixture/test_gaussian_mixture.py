@@ -45,7 +45,7 @@ def mixture(iris):
 def test_criteria_are_those_of_mclust(reference, data):
     """All 126 of them, the models that cannot be fitted included; VVE apart, which mclust does not maximise."""
     case = reference(f"mclust_bic_{data}")
-    model = ParsimoniousGaussianMixture(range(1, 10)).fit(case["x"])
+    model = ParsimoniousGaussianMixture(range(1, 10), convention="mclust").fit(case["x"])
     assert (model.model_, model.n_components_) == (case.parameters["selected_model"], case.parameters["selected_G"])
     table = model.bic_table_["bic"].unstack()[case.parameters["models"]].to_numpy()
     others = [k for k, name in enumerate(MODELS) if name != "VVE"]
@@ -78,9 +78,9 @@ def test_selection_on_faithful(reference):
     repeated = np.setdiff1d(np.arange(n), np.unique(X, axis=0, return_index=True)[1])
     shift[repeated, 0] += 1e-7 * (n - repeated)
     tree = merge_tree(X + shift)
+    settings = {"model": case.parameters["models"], "convention": "mclust"}
     tables = [
-        ParsimoniousGaussianMixture(g, model=case.parameters["models"], init=tree.labels(g)).fit(X).bic_table_["bic"]
-        for g in range(1, 10)
+        ParsimoniousGaussianMixture(g, init=tree.labels(g), **settings).fit(X).bic_table_["bic"] for g in range(1, 10)
     ]
     ours, theirs = pd.concat(tables).unstack()[case.parameters["models"]].to_numpy(), case["BIC"]
     others = [k for k, name in enumerate(MODELS) if name != "VVE"]

@@ -129,7 +129,7 @@ def test_noise_labels_become_outliers():
         (lambda: CredalPartition.from_fuzzy([[-0.1, 0.9]]), "nonnegative"),
         (lambda: CredalPartition.from_rough([[2, 0]]), "Boolean"),
         (lambda: CredalPartition.from_rough([[1, 1]], lower=[[1, 0]]), "object 0 is in a lower"),
-        (lambda: CredalPartition.from_hard([0, 1]).lower(2), "cluster must be a number from 0 to 1"),
+        (lambda: CredalPartition.from_hard([0, 1]).lower(2), "cluster must be a name of the frame \\(0, 1\\), got 2"),
         (lambda: CredalPartition.from_hard([0, 1]).assignment("x"), "rule must be"),
         (lambda: CredalPartition.from_hard([0, 1]).hard("x"), "rule must be"),
         (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 0)]), "two different objects"),

@@ -5,5 +5,6 @@ declaration reads and what is checked before a kernel runs.
 """
 
 from evidentia._native.door import Kernel, kernel
+from evidentia._native.interrupts import interruptible
 
-__all__ = ["Kernel", "kernel"]
+__all__ = ["Kernel", "kernel", "interruptible"]

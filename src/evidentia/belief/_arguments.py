@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
+from evidentia._scale import as_reals
 from evidentia.belief.focal_sets import FocalSets
 
 __all__ = [
@@ -26,15 +28,36 @@ _NEGATIVE_TOLERANCE = 1e-10
 def positions(clusters: Any, frame: tuple[Hashable, ...]) -> tuple[int, ...]:
     """Positions in the frame of a set given by names or numbers."""
     where = {name: k for k, name in enumerate(frame)}
+    unnumbered = not any(isinstance(name, Number) for name in frame)  # numbers can only mean positions
     members = list(clusters) if isinstance(clusters, tuple | list | set | frozenset | range) else [clusters]
     if len(members) == 1 and isinstance(members[0], str) and members[0] not in where:
         members = list(members[0]) if all(letter in where for letter in members[0]) else members
     found = []
     for member in members:
-        if member not in where:
+        named = (
+            _is_hashable(member)
+            and member in where
+            and isinstance(member, bool) == isinstance(frame[where[member]], bool)
+        )
+        if named:
+            found.append(where[member])
+        elif unnumbered and _is_position(member, len(frame)):
+            found.append(int(member))
+        else:
             raise ValueError(f"{member!r} is not in the frame {frame}")
-        found.append(where[member])
     return tuple(sorted(set(found)))
+
+
+def _is_hashable(member: Any) -> bool:
+    try:
+        hash(member)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_position(member: Any, c: int) -> bool:
+    return isinstance(member, int | np.integer) and not isinstance(member, bool) and 0 <= member < c
 
 
 def membership_rows(sets: Any, family: FocalSets, frame: tuple[Hashable, ...]) -> tuple[np.ndarray, bool]:
@@ -59,9 +82,7 @@ def membership_rows(sets: Any, family: FocalSets, frame: tuple[Hashable, ...]) -
 
 def checked_masses(masses: Any, f: int) -> np.ndarray:
     """(n, f) masses without rounding errors, as a new array."""
-    values = np.asarray(masses)
-    if values.dtype not in (np.float32, np.float64):
-        values = values.astype(float)
+    values = as_reals(masses, "masses")
     if values.ndim == 1:
         values = values[None, :]
     if values.ndim != 2 or values.shape[1] != f:
@@ -82,6 +103,8 @@ def checked_masses(masses: Any, f: int) -> np.ndarray:
 
 def checked_index(index: Any, n: int) -> Any:
     """Names of the rows, None for none."""
+    if index is not None and (isinstance(index, str) or not hasattr(index, "__len__")):
+        raise ValueError(f"index must hold one name per row ({n}), got {index!r}")
     if index is not None and len(index) != n:
         raise ValueError(f"index must hold one name per row ({n}), got {len(index)}")
     return index
@@ -90,6 +113,8 @@ def checked_index(index: Any, n: int) -> Any:
 def checked_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, ...]:
     """Names of the answers, 0..c-1 by default."""
     names = tuple(range(c)) if frame is None else tuple(frame)
+    if not all(map(_is_hashable, names)):
+        raise ValueError(f"frame must hold names that can be told apart (text, numbers, tuples), got {names}")
     if len(names) != c or len(set(names)) != len(names):
         raise ValueError(f"frame must hold {c} different names, got {names}")
     return names
@@ -97,7 +122,7 @@ def checked_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, .
 
 def checked_probabilities(values: Any, name: str) -> np.ndarray:
     """(n, c) values in [0, 1]."""
-    values = np.atleast_2d(np.asarray(values, dtype=float))
+    values = np.atleast_2d(as_reals(values, name)).astype(float, copy=False)
     if values.ndim != 2 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
         raise ValueError(f"{name} must be a table (n, c) of values in [0, 1]")
     return np.clip(values, 0, 1)

@@ -14,13 +14,17 @@ from math import prod
 
 import numpy as np
 
+from evidentia._sizes import check_memory
 from evidentia.belief import transforms
-from evidentia.belief.focal_sets import FocalSets
+from evidentia.belief.focal_sets import FocalSets, unique_sets
 
 __all__ = ["RULES", "combine_masses", "NORMALIZATIONS", "remove_empty", "move_empty_to_omega"]
 
 _BLOCK_ROWS = 8192  # rows worked on at once, so that the columns in use stay in the processor's cache
 _MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
+_MOST_PAIRS = 30_000_000  # of sets that are joined one by one
+_MOST_PRODUCTS = 5_000_000_000  # of masses, some twenty seconds
+_LARGEST_FRAME = 20  # whose power set can be gone through
 
 Source = tuple[np.ndarray, FocalSets]
 
@@ -50,8 +54,20 @@ Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 def _joined(a: np.ndarray, rows_a: np.ndarray, b: np.ndarray, rows_b: np.ndarray, join: Join):
     """Product of masses, summed over the pairs of rows that join to the same row."""
+    pairs = len(rows_a) * len(rows_b)
+    if pairs > _MOST_PAIRS or pairs * len(a) > _MOST_PRODUCTS:
+        raise ValueError(
+            f"combining families of {len(rows_a):,} and {len(rows_b):,} sets in {len(a):,} rows would take "
+            f"{pairs * len(a):,} products, more than {_MOST_PRODUCTS:,} (or {_MOST_PAIRS:,} in one row): take families "
+            "of fewer sets, or fewer rows at once"
+        )
     both = join(rows_a[:, None, :], rows_b[None, :, :]).reshape(-1, rows_a.shape[1])
-    rows, target = np.unique(both, axis=0, return_inverse=True)
+    rows, target = unique_sets(both)
+    if pairs > len(a):  # more sets than rows: a row at a time
+        out = np.empty((len(a), len(rows)), dtype=np.result_type(a, b))
+        for i in range(len(a)):
+            out[i] = np.bincount(target, np.outer(a[i], b[i]).ravel(), minlength=len(rows))
+        return out, rows
     target = target.reshape(len(rows_a), len(rows_b))
     out = np.zeros((len(a), len(rows)), dtype=np.result_type(a, b))
     for block in _blocks(len(a)):
@@ -81,6 +97,7 @@ def _ordered(masses: np.ndarray, rows: np.ndarray) -> Source:
 
 def _dense(source: Source) -> np.ndarray:
     masses, family = source
+    _check_power_set(len(masses), family.n_clusters)
     out = np.zeros((len(masses), 1 << family.n_clusters), dtype=masses.dtype)
     out[:, family.codes] = masses
     return out
@@ -91,9 +108,20 @@ def _from_dense(dense: np.ndarray, c: int) -> Source:
     return np.clip(dense[:, family.codes], 0, None), family
 
 
+def _check_power_set(n: int, c: int) -> None:
+    """All 2^c sets, several times: commonalities take no less."""
+    if c > _LARGEST_FRAME:
+        raise ValueError(
+            f"this takes all 2^{c} sets of {c} answers (at most 2^{_LARGEST_FRAME}): use another rule, or a smaller "
+            "frame"
+        )
+    check_memory(4 * 8 * n << c, f"{n:,} mass functions on all 2^{c} sets", "combine fewer rows at once")
+
+
 def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
+    """Fast transforms take c 2^c additions for each source, pairs of sets the product of the sizes of the families."""
     c = sources[0][1].n_clusters
-    return c <= 12 and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
+    return c <= _LARGEST_FRAME and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
 
 
 # ---- the rules ------------------------------------------------------------------------------------------------------
@@ -211,10 +239,10 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
 
 
 def _summed(masses: np.ndarray, rows: np.ndarray) -> Source:
-    unique, target = np.unique(rows, axis=0, return_inverse=True)
-    onto = np.zeros((len(rows), len(unique)), dtype=masses.dtype)
-    onto[np.arange(len(rows)), target.reshape(-1)] = 1
-    return _ordered(masses @ onto, unique)
+    unique, target = unique_sets(rows)
+    out = np.zeros((len(masses), len(unique)), dtype=masses.dtype)
+    np.add.at(out, (slice(None), target), masses)
+    return _ordered(out, unique)
 
 
 def _pcr6(sources: Sequence[Source]) -> Source:
@@ -294,6 +322,7 @@ def _smallest_weights(sources: Sequence[Source], complemented: bool) -> Source:
     them is ever computed itself.
     """
     c = sources[0][1].n_clusters
+    _check_power_set(len(sources[0][0]), c)
     flip = (1 << c) - 1 if complemented else 0  # turns the code of a set into that of its complement
     family = FocalSets.full(c)
     out = np.empty((len(sources[0][0]), 1 << c))

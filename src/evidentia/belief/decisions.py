@@ -8,10 +8,13 @@ they minimise (Denoeux, 2019, "Decision-making with belief functions: a review")
 from __future__ import annotations
 
 from functools import cache
+from math import comb
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from evidentia._scale import as_reals
 from evidentia.belief.focal_sets import FocalSets
 
 __all__ = [
@@ -30,6 +33,7 @@ __all__ = [
 
 SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # these choose one act
 SET_RULES = ("interval_dominance", "maximality")  # these keep every act that nothing surely beats
+_MOST_LOSSES = 100_000_000  # that are looked at to choose a set
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
@@ -39,9 +43,8 @@ def decide(
     """Acts chosen under normalised mass functions, as `MassFunctions.decide` says."""
     if rule not in DECISION_RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, DECISION_RULES))}, got {rule!r}")
-    if not 0 <= optimism <= 1:
-        raise ValueError(f"optimism must lie in [0, 1], got {optimism}")
-    if reject is not None and not reject >= 0:
+    _check_share(optimism, "optimism", 0)
+    if reject is not None and not (isinstance(reject, Real) and reject >= 0):
         raise ValueError(f"reject is the loss of not deciding and must be at least 0, got {reject}")
     table = checked_losses(losses, family.n_clusters)
     if rule in SET_RULES:
@@ -56,19 +59,32 @@ def decide_sets(
     masses: np.ndarray, family: FocalSets, tolerance: float, rule: str, optimism: float, max_size: int | None
 ) -> np.ndarray:
     """Sets chosen under normalised mass functions, as `MassFunctions.decide_sets` says."""
-    if not 0.5 <= tolerance <= 1:
-        raise ValueError(f"tolerance must lie in [0.5, 1], got {tolerance}")
+    _check_share(tolerance, "tolerance", 0.5)
+    _check_share(optimism, "optimism", 0)
     if rule not in SINGLE_RULES:
         raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {rule!r}")
     c = family.n_clusters
     size = (2 if c > 8 else c) if max_size is None else max_size
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+        raise ValueError(f"max_size must be an integer of at least 1, got {max_size!r}")
+    count = sum(comb(c, k) for k in range(1, min(int(size), c) + 1))
+    if count * len(family) > _MOST_LOSSES:
+        raise ValueError(
+            f"max_size={size} of {c} answers gives {count:,} sets to choose from, and with {len(family):,} focal sets "
+            f"more than {_MOST_LOSSES:,} losses: set a smaller max_size"
+        )
     candidates = FocalSets.max_cardinality(c, size, empty=False)
     return cautious_sets(masses, family, tolerance, rule, optimism, candidates)
 
 
+def _check_share(value: Any, name: str, least: float) -> None:
+    if not (isinstance(value, Real) and least <= value <= 1):
+        raise ValueError(f"{name} must lie in [{least:g}, 1], got {value!r}")
+
+
 def checked_losses(losses: Any, c: int) -> np.ndarray:
     """(c or c + 1, acts) losses; 0-1 if none are given."""
-    table = 1.0 - np.eye(c) if losses is None else np.asarray(losses, dtype=float)
+    table = 1.0 - np.eye(c) if losses is None else as_reals(losses, "losses").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
         raise ValueError(f"losses must have {c} rows (or one more), got shape {table.shape}")
     if not np.isfinite(table).all():
@@ -186,4 +202,7 @@ def cautious_sets(
     """
     worth = np.array([_best_weight(int(size), tolerance) for size in candidates.cardinality])
     losses = 1.0 - worth[None, :] * candidates.membership.T
-    return candidates.membership[choose_acts(expected_losses(masses, family, losses, rule, optimism), None)]
+    rows = max(1, _MOST_LOSSES // (10 * len(candidates)))  # at once
+    parts = [masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)]
+    chosen = [choose_acts(expected_losses(part, family, losses, rule, optimism), None) for part in parts]
+    return candidates.membership[np.concatenate(chosen)]

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
 
+from evidentia._sizes import check_memory
 from evidentia.belief.gabriel import gabriel_pairs
 
+_FEW_SETS = 1000  # up to which sets are listed one by one
 _LARGEST_POWER_SET = 20  # beyond, 2^c sets do not fit in memory with any useful number of objects
+_MOST_SETS = 1 << _LARGEST_POWER_SET
 
 
 class FocalSets:
@@ -43,7 +47,7 @@ class FocalSets:
         if rows.dtype != bool and not np.isin(rows, (0, 1)).all():
             raise ValueError("membership must hold only true/false (or 1/0)")
         rows = np.array(rows, dtype=bool, order="C")
-        if len(np.unique(rows, axis=0)) < len(rows):
+        if len(unique_sets(rows)[0]) < len(rows):
             raise ValueError("membership has the same set twice; the sets of a family must differ")
         rows.flags.writeable = False
         self._membership = rows
@@ -76,10 +80,19 @@ class FocalSets:
     def max_cardinality(cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
         """All subsets of at most ``size`` clusters, with or without the empty set and the whole frame."""
         c = _check_n_clusters(n_clusters)
-        if not size >= 1:
-            raise ValueError(f"size must be at least 1, got {size}")
-        sets = [s for k in range(1, min(size, c) + 1) for s in combinations(range(c), k)]
-        return cls._canonical(c, sets, empty=empty, omega=omega)
+        size = _checked_integer(size, "size")
+        count = sum(comb(c, k) for k in range(1, min(size, c) + 1))
+        if count > _MOST_SETS:
+            raise ValueError(
+                f"the sets of at most {size} of {c} clusters are {count:,}, more than {_MOST_SETS:,}: take smaller sets"
+            )
+        if count < _FEW_SETS or c > _LARGEST_POWER_SET:
+            sets = [s for k in range(1, min(size, c) + 1) for s in combinations(range(c), k)]
+            return cls._canonical(c, sets, empty=empty, omega=omega)
+        rows = (np.arange(1 << c)[:, None] >> np.arange(c)) & 1 == 1
+        many = rows.sum(axis=1)
+        kept = ((many >= 1) & (many <= size)) | (empty & (many == 0)) | (omega & (many == c))
+        return cls(rows[kept]).sorted()
 
     @classmethod
     def with_pairs(
@@ -87,10 +100,11 @@ class FocalSets:
     ) -> FocalSets:
         """The empty set, the singletons, the given pairs and the whole frame."""
         c = _check_n_clusters(n_clusters)
-        chosen = [tuple(sorted({int(k) for k in pair})) for pair in pairs]
+        chosen = [tuple(pair) for pair in pairs]
         for pair in chosen:
-            if len(pair) != 2:
+            if len(pair) != 2 or pair[0] == pair[1]:
                 raise ValueError(f"pairs must hold two different clusters each, got {pair}")
+        _membership_rows(c, chosen)  # refuses what is no cluster
         return cls._canonical(c, [(k,) for k in range(c)] + chosen, empty=empty, omega=omega)
 
     @classmethod
@@ -119,9 +133,7 @@ class FocalSets:
         The whole frame is the longest interval, unless ``max_length`` is smaller.
         """
         c = _check_n_clusters(n_clusters)
-        longest = c if max_length is None else max_length
-        if not longest >= 1:
-            raise ValueError(f"max_length must be at least 1, got {max_length}")
+        longest = c if max_length is None else _checked_integer(max_length, "max_length")
         sets = [tuple(range(k, k + size)) for size in range(1, min(longest, c) + 1) for k in range(c - size + 1)]
         return cls._canonical(c, sets, empty=empty, omega=False)
 
@@ -143,8 +155,9 @@ class FocalSets:
 
     def sorted(self) -> FocalSets:
         """The same sets by cardinality, then lexicographically."""
-        sets = list(self)
-        return FocalSets(self._membership[sorted(range(len(sets)), key=lambda i: (len(sets[i]), sets[i]))])
+        # of two sets of the same size the one that has the first cluster in which they differ comes first
+        keys = [~self._membership[:, k] for k in range(self.n_clusters - 1, -1, -1)]
+        return FocalSets(self._membership[np.lexsort([*keys, self.cardinality])])
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
@@ -160,21 +173,23 @@ class FocalSets:
     @cached_property
     def cardinality(self) -> np.ndarray:
         """Number of clusters in each set."""
-        return _frozen(self._membership.sum(axis=1))
+        return frozen(self._membership.sum(axis=1))
 
     @cached_property
     def conflict(self) -> np.ndarray:
         """(f, f) matrix, 1 where two sets have no cluster in common (the empty set conflicts with all, itself too)."""
+        self._check_square("the conflict of all pairs of")
         rows = self._membership.astype(float)
-        return _frozen((rows @ rows.T == 0).astype(float))
+        return frozen((rows @ rows.T == 0).astype(float))
 
     @cached_property
     def jaccard(self) -> np.ndarray:
         """(f, f) matrix |A n B| / |A u B|, with 1 for the empty set and itself."""
+        self._check_square("the Jaccard index of all pairs of")
         rows = self._membership.astype(float)
         common = rows @ rows.T
         union = self.cardinality[:, None] + self.cardinality[None, :] - common
-        return _frozen(np.divide(common, union, out=np.ones_like(common), where=union > 0))
+        return frozen(np.divide(common, union, out=np.ones_like(common), where=union > 0))
 
     @cached_property
     def empty_index(self) -> int | None:
@@ -192,7 +207,7 @@ class FocalSets:
         where = np.full(self.n_clusters, -1)
         singles = np.flatnonzero(self.cardinality == 1)
         where[self._membership[singles].argmax(axis=1)] = singles
-        return _frozen(where)
+        return frozen(where)
 
     @cached_property
     def is_full(self) -> bool:
@@ -204,11 +219,22 @@ class FocalSets:
         """Each set as the integer with bit k set when cluster k belongs to it (at most 62 clusters)."""
         if self.n_clusters > 62:
             raise ValueError(f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead")
-        return _frozen(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
+        return frozen(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
 
     @cached_property
     def _lookup(self) -> dict[bytes, int]:
         return {row.tobytes(): i for i, row in enumerate(self._membership)}
+
+    def _check_square(self, what: str) -> None:
+        f = len(self)
+        check_memory(3 * 8 * f * f, f"{what} {f:,} sets", "take a family of fewer sets, such as FocalSets.pairs")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copies and pickles are as immutable as what they were made of."""
+        self.__dict__.update(state)
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
     def _position(self, mask: np.ndarray) -> int | None:
         hits = np.flatnonzero(mask)
@@ -276,13 +302,33 @@ def inside(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
     return inner.astype(float) @ (~outer).T == 0
 
 
+def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows of a Boolean matrix, in an order of their own, and for each row which of them it is."""
+    c = rows.shape[1]
+    if c > 62:
+        keys = [row.tobytes() for row in np.packbits(rows, axis=1)]
+        first = {key: place for place, key in reversed(list(enumerate(keys)))}
+        number = {key: k for k, key in enumerate(sorted(first))}
+        return rows[[first[key] for key in number]], np.array([number[key] for key in keys], dtype=np.intp)
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    padded = np.zeros((len(rows), 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    codes, target = np.unique(padded.view("<i8").ravel(), return_inverse=True)
+    return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)
+
+
 def _check_n_clusters(n_clusters: Any) -> int:
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer) or n_clusters < 1:
-        raise ValueError(f"n_clusters must be an integer of at least 1, got {n_clusters!r}")
-    return int(n_clusters)
+    return _checked_integer(n_clusters, "n_clusters")
+
+
+def _checked_integer(number: Any, name: str) -> int:
+    if isinstance(number, bool | np.bool_) or not isinstance(number, int | np.integer) or number < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {number!r}")
+    return int(number)
 
 
 def _membership_rows(c: int, sets: Sequence[tuple[int, ...]]) -> np.ndarray:
+    check_memory(len(sets) * c, f"a family of {len(sets):,} sets of {c:,} clusters", "take fewer clusters")
     rows = np.zeros((len(sets), c), dtype=bool)
     for i, clusters in enumerate(sets):
         for k in clusters:
@@ -292,7 +338,8 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]]) -> np.ndarray:
     return rows
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The array, which nobody can change any more: what is cached is shared."""
     array.flags.writeable = False
     return array
 

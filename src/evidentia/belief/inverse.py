@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._scale import as_reals
 from evidentia.belief import transforms
-from evidentia.belief.focal_sets import FocalSets, inside
+from evidentia.belief.focal_sets import FocalSets, inside, unique_sets
 
 __all__ = ["from_implicability", "from_commonality", "from_plausibility", "nested"]
 
@@ -42,7 +43,7 @@ def nested(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
     carriers = [np.flatnonzero(masses[:, k] > 0) for k in range(c + 1)]
-    unique, target = _unique_rows(np.concatenate([rank[who] < k for k, who in enumerate(carriers)]))
+    unique, target = unique_sets(np.concatenate([rank[who] < k for k, who in enumerate(carriers)]))
     out = np.zeros((n, len(unique)))
     start = 0
     for k, who in enumerate(carriers):
@@ -54,7 +55,7 @@ def nested(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets
 
 
 def _table(values: Any, family: FocalSets) -> np.ndarray:
-    values = np.atleast_2d(np.asarray(values, dtype=float))
+    values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
     if values.shape[1] != len(family):
         raise ValueError(f"values must have one column per set ({len(family)}), got {values.shape[1]}")
     return values
@@ -68,13 +69,3 @@ def _solved(values: Any, family: FocalSets, fast: Callable, system: np.ndarray) 
         return fast(dense)[:, family.codes]
     # unit triangular once the sets are ordered by cardinality, hence always solvable
     return np.linalg.solve(system.T.astype(float), values.T).T
-
-
-def _unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Different rows of a Boolean matrix and, for each row, which of them it is."""
-    c = rows.shape[1]
-    if c > 62:
-        unique, target = np.unique(rows, axis=0, return_inverse=True)
-        return unique, target.reshape(-1)
-    codes, target = np.unique(rows @ (np.int64(1) << np.arange(c, dtype=np.int64)), return_inverse=True)
-    return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)

@@ -9,10 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._scale import as_reals
+from evidentia._tables import order_of_names
 from evidentia.belief import decisions, inverse, measures, rendering, transforms
 from evidentia.belief._arguments import SUM_TOLERANCE, checked_probabilities, positions
 from evidentia.belief.combination import NORMALIZATIONS, combine_masses, remove_empty
-from evidentia.belief.focal_sets import FocalSets, inside
+from evidentia.belief.focal_sets import FocalSets, frozen, inside
 from evidentia.belief.mass_table import MassTable
 
 __all__ = ["MassFunctions"]
@@ -85,7 +87,7 @@ class MassFunctions(MassTable):
     @classmethod
     def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
         """From unnormalised beliefs of the sets of the family (which must hold all focal sets and the whole frame)."""
-        values = np.atleast_2d(np.asarray(values, dtype=float))
+        values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
         if focal_sets.omega_index is None:
             raise ValueError("focal_sets must hold the whole frame: m(∅) = 1 - bel(whole frame)")
         empty = 1 - values[:, [focal_sets.omega_index]]
@@ -149,13 +151,13 @@ class MassFunctions(MassTable):
     @cached_property
     def contour(self) -> np.ndarray:
         """(n, c) plausibilities of the single answers."""
-        return self._masses @ self.focal_sets.membership.astype(self._masses.dtype)
+        return frozen(self._masses @ self.focal_sets.membership.astype(self._masses.dtype))
 
     @cached_property
     def singleton_belief(self) -> np.ndarray:
         """(n, c) beliefs of the single answers, which are their masses."""
         where = self.focal_sets.singleton_index
-        return np.where(where >= 0, self._masses[:, where], self._masses.dtype.type(0))
+        return frozen(np.where(where >= 0, self._masses[:, where], self._masses.dtype.type(0)))
 
     def pignistic(self, *, normalized: bool = True) -> np.ndarray:
         """(n, c) probabilities: each mass is shared equally inside its set (Smets and Kennes, 1994).
@@ -172,9 +174,11 @@ class MassFunctions(MassTable):
         return np.divide(self.contour, total, out=uniform, where=total > 0)
 
     def conflict(self, other: MassFunctions | None = None) -> np.ndarray:
-        """Degree of conflict, row by row: sum of m1(A) m2(B) over disjoint A and B; with itself when None."""
-        other = self if other is None else other
-        self._check_frame(other)
+        """Degree of conflict, row by row: sum of m1(A) m2(B) over disjoint A and B; with itself when None.
+
+        Rows correspond by their names if both have some, as in `combine`.
+        """
+        other = self if other is None else self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
         return np.einsum("if,if->i", self._masses @ disjoint.astype(self._masses.dtype), _rows_of(other, self))
 
@@ -183,10 +187,13 @@ class MassFunctions(MassTable):
         return measures.nonspecificity(self._masses, self.focal_sets)
 
     def distance(self, other: MassFunctions, rule: str = "jousselme") -> np.ndarray:
-        """Distance to other mass functions, row by row: ``"jousselme"`` (a metric, at most 1) or ``"belief"``."""
+        """Distance to other mass functions, row by row: ``"jousselme"`` (a metric, at most 1) or ``"belief"``.
+
+        Rows correspond by their names if both have some, as in `combine`.
+        """
         if rule not in ("jousselme", "belief"):
             raise ValueError(f"rule must be 'jousselme' or 'belief', got {rule!r}")
-        self._check_frame(other)
+        other = self._matched(other)
         family = self.focal_sets.union(other.focal_sets)
         difference = self.on(family).masses - _rows_of(other.on(family), self)
         measure = measures.jousselme_distance if rule == "jousselme" else measures.belief_distance
@@ -200,16 +207,20 @@ class MassFunctions(MassTable):
         ``rule``: ``"dempster"``, ``"conjunctive"``, ``"disjunctive"``, ``"dubois_prade"``, ``"yager"``, ``"pcr6"``,
         ``"average"``, ``"cautious"`` or ``"bold"``. A single mass function combines with every row. Rules that are
         not associative (Yager, Dubois-Prade, PCR6) treat all the sources at once.
+
+        Rows correspond by their names (`index`) if both sides have some: they must be the same, in any order (the
+        first source gives it). If one side has none, rows correspond by their positions.
         """
         for other in others:
             self._check_frame(other)
-        masses, family = combine_masses([(m._masses, m.focal_sets) for m in (self, *others)], rule)
         longest = max((self, *others), key=len)
+        sources = [longest._matched(m) for m in (self, *others)]
+        masses, family = combine_masses([(m._masses, m.focal_sets) for m in sources], rule)
         return MassFunctions.unchecked(masses, family, longest.index, self.frame)
 
     def discount(self, rate: Any) -> MassFunctions:
         """Keep a share 1 - rate of each mass and give the rest to the whole frame (rate: a number or one per row)."""
-        rate = np.asarray(rate, dtype=float)
+        rate = as_reals(rate, "rate").astype(float, copy=False)
         if rate.ndim > 1 or (rate.ndim == 1 and len(rate) != len(self)):
             raise ValueError(f"rate must be a number or one per row ({len(self)}), got shape {rate.shape}")
         if not np.all((rate >= 0) & (rate <= 1)):
@@ -339,6 +350,14 @@ class MassFunctions(MassTable):
             return values
         total = values.sum(axis=1, keepdims=True)  # 1 - m(empty set), to the last digit
         return np.divide(values, total, out=np.full_like(values, 1 / self.n_clusters), where=total > 0)
+
+    def _matched(self, other: Any) -> MassFunctions:
+        """The other mass functions with the rows in our order; a single one, which goes with every row, as it is."""
+        self._check_frame(other)
+        if len(other) == 1 and len(self) != 1:
+            return other
+        order = None if other is self or len(self) == 1 else order_of_names(other.index, self.index)
+        return other if order is None else other[order]
 
     def _check_frame(self, other: Any) -> None:
         if not isinstance(other, MassFunctions):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evidentia.belief._arguments import checked_frame, checked_index, checked_masses, membership_rows
-from evidentia.belief.focal_sets import FocalSets
+from evidentia.belief.focal_sets import FocalSets, frozen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +51,13 @@ class MassTable:
         self._set(masses, focal_sets, index, frame, **more)
         return self
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copies and pickles are as immutable as what they were made of."""
+        self.__dict__.update(state)
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
     @property
     def masses(self) -> np.ndarray:
         """(n, f) masses, read-only."""
@@ -64,7 +71,7 @@ class MassTable:
     def empty(self) -> np.ndarray:
         """Mass of the empty set in each row (zeros if the family does not have it)."""
         where = self.focal_sets.empty_index
-        return np.zeros(len(self), dtype=self._masses.dtype) if where is None else self._masses[:, where]
+        return frozen(np.zeros(len(self), dtype=self._masses.dtype) if where is None else self._masses[:, where])
 
     def mass(self, sets: Any = None) -> np.ndarray:
         """Masses of the given sets (0 for sets outside the family); of the family when None."""
@@ -100,6 +107,8 @@ class MassTable:
 
     def __getitem__(self, rows: Any) -> Self:
         """Some of the mass functions: a number, a slice, a Boolean mask or an array of positions."""
+        if isinstance(rows, bool | np.bool_):
+            raise IndexError(f"rows must be a position, a slice, a Boolean mask or an array of positions, got {rows}")
         if isinstance(rows, int | np.integer):
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"row {rows} of {len(self)} mass functions")

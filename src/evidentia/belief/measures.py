@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.belief import transforms
 from evidentia.belief.focal_sets import FocalSets
 
 __all__ = ["nonspecificity", "jousselme_distance", "belief_distance"]
 
 _BLOCK_ROWS = 65536
+_BLOCK_CELLS = 1 << 20  # beliefs computed at once
+_MOST_BELIEFS = 1_000_000_000  # in all, some twenty seconds
+_LARGEST_FRAME = 20
 
 
 def nonspecificity(masses: np.ndarray, family: FocalSets) -> np.ndarray:
@@ -33,10 +37,18 @@ def belief_distance(difference: np.ndarray, family: FocalSets) -> np.ndarray:
 
     At most 1 on a frame of two elements only. It looks at all 2^c sets, so the frame must be small.
     """
-    inside = FocalSets.full(family.n_clusters, empty=False).membership
-    subset = (family.membership.astype(float) @ (~inside).T == 0) & (family.cardinality > 0)[:, None]
+    c = family.n_clusters
+    if c > _LARGEST_FRAME or (len(difference) << c) > _MOST_BELIEFS:
+        raise ValueError(
+            f"rule='belief' looks at all 2^{c} sets of {c} answers for each of {len(difference):,} rows (at most "
+            f"2^{_LARGEST_FRAME}, and {_MOST_BELIEFS:,} in all): use rule='jousselme', or fewer rows at once"
+        )
     total = np.zeros(len(difference), dtype=difference.dtype)
-    for start in range(0, len(difference), _BLOCK_ROWS):
-        d = difference[start : start + _BLOCK_ROWS]
-        total[start : start + _BLOCK_ROWS] = np.abs(d @ subset.astype(difference.dtype)).sum(axis=1)
+    rows = max(1, _BLOCK_CELLS >> c)
+    for start in range(0, len(difference), rows):
+        d = difference[start : start + rows]
+        dense = np.zeros((len(d), 1 << c), dtype=d.dtype)
+        dense[:, family.codes] = d
+        dense[:, 0] = 0  # beliefs leave the empty set out
+        total[start : start + rows] = np.abs(transforms.mass_to_implicability(dense)).sum(axis=1)
     return total / 2

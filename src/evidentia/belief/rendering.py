@@ -6,6 +6,7 @@ import html
 
 import numpy as np
 
+from evidentia._tables import printable
 from evidentia.belief.mass_table import MassTable
 
 __all__ = ["text", "html_table"]
@@ -18,7 +19,7 @@ _NAMED_ANSWERS = 8
 
 def text(m: MassTable) -> str:
     """How many there are, and the largest masses of the first."""
-    names = ",".join(map(str, m.frame)) if m.n_clusters <= _NAMED_ANSWERS else f"{m.n_clusters} answers"
+    names = ",".join(map(printable, m.frame)) if m.n_clusters <= _NAMED_ANSWERS else f"{m.n_clusters} answers"
     head = f"{type(m).__name__}({len(m)} mass function{'s' * (len(m) != 1)} on {{{names}}})"
     lines = [_row_text(m, i) for i in range(min(len(m), _SHOWN_LINES))]
     if len(m) > _SHOWN_LINES:
@@ -28,11 +29,11 @@ def text(m: MassTable) -> str:
 
 def _row_text(m: MassTable, i: int) -> str:
     """The largest masses of a row, ``{a}: 0.6  {a,b}: 0.4``."""
-    sets = m.focal_sets.names(m.frame)
+    sets = m.focal_sets.names([printable(name) for name in m.frame])
     row = m.masses[i]
     largest = [j for j in np.argsort(-row, kind="stable")[:_SHOWN_SETS] if row[j] >= 5e-4]
     text = "  ".join(f"{sets[j]}: {float(row[j]):.3g}" for j in sorted(largest))
-    return text if m.index is None else f"{m.index[i]}: {text}"
+    return text if m.index is None else f"{printable(m.index[i])}: {text}"
 
 
 def html_table(m: MassTable, title: str) -> str:

@@ -13,11 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from evidentia import _parameters as rule
-from evidentia._tables import object_index
+from evidentia._scale import as_reals, check_scale, check_size, checked_masses
+from evidentia._tables import object_index, order_of_names
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
 
-__all__ = ["EvidentialClassifier", "Targets", "singletons_and_frame", "sure_masses"]
+__all__ = ["EvidentialClassifier", "Targets", "is_soft", "singletons_and_frame", "sure_masses"]
 
 CAUTIOUS = "partial_assignment"
 
@@ -52,6 +53,7 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _rules: Mapping[str, rule.Rule] = {}
+    _any_scale = False  # whether it works in units of the data, so that numbers of any size will do
     _probability = "pignistic"  # or "plausibility": how masses become the probabilities of predict_proba
     classes_: np.ndarray
     focal_sets_: FocalSets
@@ -75,7 +77,7 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: labels or MassFunctions"
             )
         data = self._checked_objects(X, reset=True, **options)
-        targets = _soft_targets(y) if _is_soft(y) else _hard_targets(y)
+        targets = _soft_targets(_matched(y, object_index(X))) if is_soft(y) else _hard_targets(y)
         check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {targets.names[0]!r}")
@@ -84,7 +86,10 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
-        return validate_data(self, X, reset=reset, **options)
+        values = validate_data(self, X, reset=reset, **options)
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:
+            (check_scale if reset else check_size)(values, "X")
+        return values
 
     # ---- new objects ----------------------------------------------------------------------------------------------
 
@@ -101,7 +106,7 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
             Its frame holds the names of the classes; the index of a pandas table is kept.
         """
         check_is_fitted(self, "classes_")
-        masses = self._masses(self._checked_objects(X, reset=False))
+        masses = checked_masses(self._masses(self._checked_objects(X, reset=False)))
         return MassFunctions.unchecked(masses, self.focal_sets_, object_index(X), self.classes_.tolist())
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -184,7 +189,7 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
         A label that was not seen in training is an error: no classifier could be right about it.
         """
         check_is_fitted(self, "classes_")
-        if _is_soft(y):
+        if is_soft(y):
             raise TypeError("y must hold the classes to compare with, got MassFunctions")
         unseen = set(np.asarray(y).ravel().tolist()) - set(self.classes_.tolist())
         if unseen:
@@ -203,7 +208,7 @@ def sure_masses(codes: np.ndarray, n_classes: int) -> np.ndarray:
     return np.eye(n_classes, n_classes + 1)[codes]
 
 
-def _is_soft(y: Any) -> bool:
+def is_soft(y: Any) -> bool:
     return isinstance(y, MassFunctions) or (
         isinstance(y, list | tuple) and len(y) > 0 and all(isinstance(one, MassFunctions) for one in y)
     )
@@ -222,6 +227,12 @@ def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
     codes = known.singleton_belief.argmax(axis=1)
     certain = (known.singleton_belief.max(axis=1) >= 1).all() and len(np.unique(codes)) == known.n_clusters
     return Targets(_names(labels.frame), codes, None) if certain else Targets(_names(labels.frame), None, known)
+
+
+def _matched(y: Any, index: Any) -> Any:
+    """Soft labels in the order of the objects, if both have names."""
+    order = order_of_names(y.index, index) if isinstance(y, MassFunctions) else None
+    return y if order is None else y[order]
 
 
 def _joined(parts: Sequence[MassFunctions]) -> MassFunctions:
@@ -254,7 +265,7 @@ def _hard_targets(y: Any) -> Targets:
 
 
 def _checked_utilities(utilities: Any, n_classes: int) -> np.ndarray:
-    table = np.asarray(utilities, dtype=float)
+    table = as_reals(utilities, "utilities").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
         raise ValueError(
             f"utilities must have {n_classes} rows, one for each class (or one more), got shape {table.shape}"

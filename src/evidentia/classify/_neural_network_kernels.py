@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia._native import kernel
+from evidentia._native import interruptible, kernel
 from evidentia.optimize.descent import Run
 
 __all__ = ["write_masses", "cost_and_gradient", "minimum"]
@@ -62,6 +62,8 @@ def minimum(
 ) -> Run[np.ndarray]:
     """The same as `minimize_lbfgs` of `cost_and_gradient` in one compiled loop, which leaves the threads to others."""
     parameters, history, outcome = start.copy(), np.empty(max_iter + 1), np.empty(2, np.int64)
-    _minimum(X, lower, upper, mixing, mu, parameters, held, _MEMORY, max_iter, tol, tol / 10, history, outcome)
+    interruptible(
+        _minimum, X, lower, upper, mixing, mu, parameters, held, _MEMORY, max_iter, tol, tol / 10, history, outcome
+    )
     n_iter, converged = outcome.tolist()
     return Run(parameters, (history[1 : n_iter + 1] if n_iter else history[:1]).tolist(), bool(converged))

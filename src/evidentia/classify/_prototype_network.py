@@ -210,10 +210,15 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
     if cv > n:
         raise ValueError(f"cv must be at most the number of training objects, {n}, got {cv}")
     codes = targets.codes
+    if codes is not None and np.unique(codes, return_counts=True)[1].min() >= cv:
+        return list(StratifiedKFold(cv, shuffle=True, random_state=rng).split(np.zeros(n), codes))
     if codes is not None and np.bincount(codes).max() >= cv:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a class with few objects is in some of the parts only
-            return list(StratifiedKFold(cv, shuffle=True, random_state=rng).split(np.zeros(n), codes))
+        # a class with few objects is in some of the parts only: the objects are dealt out, class after class
+        part = np.empty(n, dtype=int)
+        part[np.concatenate([rng.permutation(np.flatnonzero(codes == k)) for k in np.unique(codes)])] = (
+            np.arange(n) % cv
+        )
+        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(cv)]
     return list(KFold(cv, shuffle=True, random_state=rng).split(np.zeros(n)))
 
 

@@ -19,10 +19,10 @@ from evidentia.classify._adaptive_steps import adaptive_steps
 from evidentia.classify._base import EvidentialClassifier, Targets, singletons_and_frame
 from evidentia.classify._eknn_kernels import cost_and_gradient, neighbour_masses
 from evidentia.classify._eknn_soft import SoftLabels, best_scale
-from evidentia.dissimilarity.input import METRIC_RULE
-from evidentia.dissimilarity.neighbors import exact_index, safe_jobs
+from evidentia.dissimilarity.input import METRIC_RULE, try_metric
+from evidentia.dissimilarity.neighbors import check_neighbors, exact_index, safe_jobs
 from evidentia.dissimilarity.point_tree import minkowski_power
-from evidentia.dissimilarity.sources import AttributeSource
+from evidentia.dissimilarity.sources import AttributeSource, check_square
 from evidentia.optimize.descent import Run
 from evidentia.optimize.lbfgs import minimize_lbfgs
 
@@ -209,9 +209,11 @@ class EKNNClassifier(EvidentialClassifier):
         # it is kept, and must not change with what the user does
         data, targets = self._checked_training(X, y, ensure_min_samples=2, copy=True)
         if self.metric == "precomputed":
-            _check_square(data)
+            data = check_square(data, symmetrize=False, remedy="")
+        elif callable(self.metric):
+            try_metric(AttributeSource(data, self.metric, self.metric_params or {}))
         grid = self._grid(len(data))
-        self._search = self._index(data)
+        self._search, self._n_training = self._index(data), len(data)
         self._codes = targets.codes
         self._soft = None if targets.soft is None else SoftLabels(targets.soft)
         self.focal_sets_ = singletons_and_frame(len(self.classes_)) if self._soft is None else self._soft.family
@@ -352,6 +354,7 @@ class EKNNClassifier(EvidentialClassifier):
     def _neighbours(self, X: np.ndarray | None, k: int) -> _Neighbours:
         """Nearest training objects of new objects; of the training objects among the others when X is None."""
         distances, positions = self._search.kneighbors(X, k)
+        check_neighbors(positions, distances, self._n_training)
         squared = distances.astype(float, copy=False)
         squared *= squared
         classes = positions[:, :0] if self._codes is None else self._codes[positions]
@@ -367,16 +370,6 @@ class EKNNClassifier(EvidentialClassifier):
         if self.metric == "precomputed" and X.size and X.min() < 0:
             raise ValueError("Negative values in data: X must hold distances, which are at least 0")
         return self._combined(self._neighbours(X, self.n_neighbors_), self.gamma_)
-
-
-def _check_square(distances: np.ndarray) -> None:
-    if distances.shape[0] != distances.shape[1]:
-        raise ValueError(
-            f"X must be a square matrix of distances between the training objects (metric='precomputed'), got shape "
-            f"{distances.shape}"
-        )
-    if distances.min() < 0:
-        raise ValueError("Negative values in data: X must hold distances, which are at least 0")
 
 
 def _lbfgs_above(cost: Any, start: np.ndarray, lowest: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:

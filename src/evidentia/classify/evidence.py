@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
-from evidentia.classify._base import EvidentialClassifier, Targets, singletons_and_frame
+from evidentia.classify._base import EvidentialClassifier, Targets, is_soft, singletons_and_frame
 from evidentia.classify._linear_layer import is_network, last_layer
 from evidentia.classify._weights import WeightsOfEvidence, least_informative, subsets_of_classes
 
@@ -159,6 +159,10 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         else:
             check_is_fitted(self.estimator)
             self.classes_ = np.asarray(self.estimator.classes_)
+            unknown = set() if y is None or is_soft(y) else set(np.ravel(y).tolist()) - set(self.classes_.tolist())
+            if unknown:
+                shown = ", ".join(sorted(map(repr, unknown))[:5])
+                raise ValueError(f"y holds classes that the fitted estimator does not know: {shown}")
         return data
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:

@@ -111,6 +111,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
      [0. 0. 0. 1.]]
     """
 
+    _any_scale = True
     _rules: Mapping[str, rule.Rule] = {
         **NETWORK_RULES,
         "mixing": rule.choice(None) | rule.real(0, 1),

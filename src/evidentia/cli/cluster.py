@@ -11,7 +11,7 @@ import click
 
 from evidentia.cli.attributes import Attributes, choose_attributes, split_names
 from evidentia.cli.errors import UserError, readable_warnings, user_errors
-from evidentia.cli.methods import METHODS, WholeNumber, build_estimator, parse_parameters
+from evidentia.cli.methods import METHODS, NumberOrAuto, WholeNumber, build_estimator, parse_parameters
 from evidentia.cli.output import Screen, all_or_none, check_outputs, headline
 from evidentia.cli.pictures import check_picture, draw_partition
 
@@ -25,7 +25,9 @@ _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 
 @click.command(short_help="Cluster the rows of a table.")
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
-@click.option("-c", "--clusters", type=WholeNumber(1), required=True, metavar="N", help="Number of clusters.")
+@click.option(
+    "-c", "--clusters", type=NumberOrAuto(1), default="auto", show_default=True, metavar="N", help="Number of clusters."
+)
 @click.option(
     "-o",
     "--output",
@@ -41,6 +43,8 @@ _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 @click.option("--exclude", multiple=True, metavar="A,B,...", help="Columns not to use.")
 @click.option("--index", metavar="COLUMN", help="The column that names the rows.")
 @click.option("--header/--no-header", default=None, help="Whether a text file names its columns. [default: look]")
+@click.option("--delimiter", metavar="CHARACTER", help="What separates the columns of a text file. [default: look]")
+@click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a text file. [default: look]")
 @click.option("--drop-missing", is_flag=True, help="Leave out rows with missing values.")
 @click.option("--scale/--no-scale", default=True, show_default=True, help="Standardise the columns.")
 @click.option("--seed", type=WholeNumber(0, 2**32 - 1), default=0, show_default=True, help="Same seed, same result.")
@@ -67,11 +71,14 @@ def cluster(file: Path, **options: Any) -> None:
     evidentia cluster flowers.csv -c 3 --columns length,width -p delta=5 -p metric=adaptive
     """
     screen = Screen(quiet=options["quiet"])
+    if file.is_dir():
+        raise UserError(f"{file} is a folder, it must be a table")
     output = options["output"] or _default_output(file)
     outputs = [output] if options["plot"] is None else [output, options["plot"]]
     _check_kinds(output, options["plot"])
     estimator = _estimator(options)
-    table = _read(file, options["index"], options["header"], screen)
+    dialect = {name: options[name] for name in ("header", "delimiter", "decimal")}
+    table = _read(file, options["index"], dialect, screen)
     check_outputs(outputs, [file])
     attributes = choose_attributes(
         table,
@@ -81,7 +88,7 @@ def cluster(file: Path, **options: Any) -> None:
         drop_missing=options["drop_missing"],
         note=screen.note,
     )
-    if options["clusters"] > len(attributes.table):
+    if options["clusters"] != "auto" and options["clusters"] > len(attributes.table):
         raise UserError(f"-c {options['clusters']}: more clusters than rows, the table has {len(attributes.table)}")
     if options["verbose"]:
         screen.note(f"clustering by {', '.join(attributes.table.columns)}")
@@ -140,17 +147,17 @@ def _estimator(options: dict[str, Any]) -> Any:
     return build_estimator(options["method"], settings, parse_parameters(options["parameters"]))
 
 
-def _read(file: Path, index: str | None, header: bool | None, screen: Screen) -> pd.DataFrame:
+def _read(file: Path, index: str | None, dialect: dict[str, Any], screen: Screen) -> pd.DataFrame:
     from evidentia.io import read_table
 
     with user_errors():
-        table = read_table(file, header=header)
+        table = read_table(file, **dialect)
         if index is None and len(table.columns) and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique:
             index = _UNNAMED
             screen.note("the first column has no heading: it is taken as the names of the rows")
         if index is not None:
-            table = read_table(file, header=header, index_col=index)
-    if table.attrs.get("header") is False and header is None:
+            table = read_table(file, index_col=index, **dialect)
+    if table.attrs.get("header") is False and dialect["header"] is None:
         screen.note(f"the file has no header line: its columns are called {table.columns[0]}, ...")
     if index == _UNNAMED:
         table.index.name = None

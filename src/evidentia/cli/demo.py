@@ -49,6 +49,9 @@ def demo(output: Path, quiet: bool) -> None:
     try:
         outputs = [output / name for name in _FILES]
         check_outputs(outputs)
+        for path in outputs:
+            if path.exists():
+                raise UserError(f"{path} exists already, and the demo replaces nothing: choose another --output")
         estimator = ECM(4, delta=3.5, random_state=0)
         with readable_warnings():
             started = time.perf_counter()

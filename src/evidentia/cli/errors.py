@@ -16,6 +16,8 @@ from typing import Any, NoReturn
 
 import click
 
+from evidentia._tables import printable
+
 __all__ = ["Program", "UserError", "DEBUG_VARIABLE", "user_errors", "readable_warnings"]
 
 DEBUG_VARIABLE = "EVIDENTIA_DEBUG"
@@ -48,7 +50,7 @@ class Program(click.Group):
             code, line = in_one_line(error)
             if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
                 traceback.print_exc()
-            click.echo(f"evidentia: {line}", err=True)
+            click.echo(f"evidentia: {printable(line)}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -97,7 +99,7 @@ def readable_warnings() -> Iterator[None]:
         line = " ".join(str(message).split())
         if line not in seen:
             seen.add(line)
-            click.echo(f"evidentia: warning: {line}", err=True)
+            click.echo(f"evidentia: warning: {printable(line)}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # remarks for programmers

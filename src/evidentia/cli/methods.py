@@ -12,7 +12,7 @@ import click
 
 from evidentia.cli.errors import UserError
 
-__all__ = ["METHODS", "Method", "WholeNumber", "build_estimator", "parse_parameters"]
+__all__ = ["METHODS", "Method", "NumberOrAuto", "WholeNumber", "build_estimator", "parse_parameters"]
 
 # Parameters that have an option of their own.
 _OPTIONS = {
@@ -64,6 +64,16 @@ class WholeNumber(click.ParamType):
         if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
             self.fail(f"must be a whole number{bounds}, got {number}", param, ctx)
         return number
+
+
+class NumberOrAuto(WholeNumber):
+    """An integer, or "auto"."""
+
+    name = "integer or auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or "auto" as it is."""
+        return "auto" if value == "auto" else super().convert(value, param, ctx)
 
 
 def parse_parameters(settings: Sequence[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evidentia._tables import printable
 from evidentia.cli.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,12 +32,13 @@ class Screen:
         from rich.console import Console
         from rich.text import Text
 
-        Console(highlight=False, soft_wrap=True).print(Text(text, style=style))
+        lines = "\n".join(map(printable, text.split("\n")))
+        Console(highlight=False, soft_wrap=True).print(Text(lines, style=style))
 
     def note(self, text: str) -> None:
         """Something the user should know but that is not the result."""
         if not self.quiet:
-            click.echo(f"note: {text}", err=True)
+            click.echo(f"note: {printable(text)}", err=True)
 
     def partition(self, head: str, partition: CredalPartition) -> None:
         """The first line and the table."""

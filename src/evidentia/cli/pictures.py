@@ -55,4 +55,8 @@ def _new_axes(size: tuple[float, float]) -> Any:
 
 
 def _save(ax: Any, path: Path) -> None:
+    from matplotlib.text import Text
+
+    for text in ax.figure.findobj(Text):  # names of files and columns, in which a $ is a $
+        text.set_parse_math(False)
     ax.figure.savefig(path, dpi=150)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,19 +15,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
-from evidentia._tables import object_index, object_weights
+from evidentia._scale import check_scale, check_size, checked_masses
+from evidentia._tables import object_index, object_weights, order_of_names
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._families import NAMES, Families, families_of
 from evidentia.cluster._search import MassModel, Method, Sample, Search, progress_bar
 from evidentia.cluster.number import CANDIDATES, NumberOfClusters, compared_numbers
 from evidentia.constraints import Constraints
+from evidentia.constraints.checked import checked_constraints
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
 
-__all__ = ["EvidentialClusterer", "COMMON_RULES", "Task", "checked_constraints", "check_enough_objects"]
+__all__ = ["EvidentialClusterer", "COMMON_RULES", "Task", "check_enough_objects"]
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
@@ -80,8 +82,15 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         """X as the method reads it, checked; here attributes, C-contiguous, float32 kept."""
+        return self._checked_attributes(X, reset=reset)
+
+    def _checked_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> np.ndarray:
+        """Finite numbers of a size that can be worked with; ``options`` go to scikit-learn's ``validate_data``."""
         fewest = self._fewest_objects if reset else 1
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=fewest)
+        floats = [np.float64, np.float32]
+        values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=fewest, **options)
+        (check_scale if reset else check_size)(values, "X")
+        return values
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         """Weights of the objects as they were given, checked; None if all count alike."""
@@ -98,6 +107,10 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     def _attributes(self, method: Any, model: Any) -> dict[str, Any]:
         """The fitted attributes of this clusterer, by name."""
         return {}
+
+    def _choices(self, method: Any) -> dict[str, str]:
+        """What "auto" stood for, by parameter, in words with the reason."""
+        return {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
 
     # ---- fitting --------------------------------------------------------------------------------------------------
 
@@ -134,9 +147,10 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         known = None if constraints is None else checked_constraints(constraints, n)
         with block_map(self.n_jobs) as apply:
             task = Task(self._number_of_clusters(sample, apply), labels, known, apply, dissimilarities)
-            method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
+            with self._matched_start(sample.index):
+                method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
             self._model, masses = method.result(run)
-            self._set_result(run, masses, sample.index)
+            self._set_result(run, masses, sample.index, self._choices(method))
             for name, value in self._attributes(method, self._model).items():
                 setattr(self, name, value)
         remarks: list[tuple[type[Warning], str]] = [
@@ -151,10 +165,24 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
             )
         return remarks
 
+    @contextmanager
+    def _matched_start(self, index: Index) -> Iterator[None]:
+        """A partition to start from has its rows in the order of the objects, if both have names."""
+        given = getattr(self, "init", None)
+        order = order_of_names(given.index, index) if isinstance(given, CredalPartition) else None
+        if order is None or given is None:
+            yield
+            return
+        self.init = given[order]
+        try:
+            yield
+        finally:
+            self.init = given
+
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
         """The method and its best run."""
         method = self._method(sample, task)
-        return method, search.run(method, self._families(task.n_clusters))
+        return method, search.run(method, self._families(task.n_clusters), sample.weights)
 
     def _wanted_clusters(self) -> int | None:
         """How many clusters were asked for; None if their number is to be found."""
@@ -190,7 +218,10 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     # ---- the result -----------------------------------------------------------------------------------------------
 
-    def _set_result(self, run: Run[Any], masses: np.ndarray, index: Index) -> None:
+    def _set_result(self, run: Run[Any], masses: np.ndarray, index: Index, choices: dict[str, str]) -> None:
+        checked_masses(masses)
+        if not np.isfinite(run.objective):
+            raise ValueError(f"the objective is {run.objective}: scale X, or set less extreme parameters")
         self.focal_sets_ = self._model.family
         self.n_clusters_ = self.focal_sets_.n_clusters
         self.objective_ = run.objective
@@ -198,11 +229,11 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         self.n_iter_ = len(run.history)
         self.converged_ = bool(run.converged)
         self.credal_partition_ = CredalPartition.unchecked(
-            checked_masses(masses), self.focal_sets_, index, metadata=self._metadata()
+            masses, self.focal_sets_, index, metadata=self._metadata(choices)
         )
-        self.labels_ = self.credal_partition_.labels
+        self.labels_ = self.credal_partition_.labels.copy()
 
-    def _metadata(self) -> dict[str, Any]:
+    def _metadata(self, choices: dict[str, str]) -> dict[str, Any]:
         return {
             "method": type(self).__name__,
             "parameters": {
@@ -210,6 +241,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
                 for name, value in self.get_params(deep=False).items()
                 if value is None or isinstance(value, bool | int | float | str)
             },
+            "choices": choices,
             "objective": self.objective_,
             "n_iter": self.n_iter_,
             "converged": self.converged_,
@@ -235,40 +267,10 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Cluster of largest plausibility of new objects."""
-        return self.predict_mass(X).labels
-
-
-def checked_masses(masses: np.ndarray) -> np.ndarray:
-    """Masses that are numbers; anything else comes from values out of the range of floating-point numbers."""
-    if not np.isfinite(masses).all():
-        raise ValueError(
-            "the masses cannot be computed: X, or a parameter in its units, holds numbers so large or so small that "
-            "their squares leave the range of floating-point numbers; scale X"
-        )
-    return masses
+        return self.predict_mass(X).labels.copy()
 
 
 def check_enough_objects(n_objects: int, n_clusters: int | None) -> None:
     """As many objects as clusters, at least."""
     if n_objects < (n_clusters or 1):
         raise ValueError(f"n_samples={n_objects} should be >= n_clusters={n_clusters}")
-
-
-def checked_constraints(constraints: Any, n: int) -> Constraints:
-    """Constraints between n objects, none if None. A pair that is both: an error; a longer contradiction: a warning."""
-    if constraints is None:
-        return Constraints()
-    if not isinstance(constraints, Constraints):
-        raise TypeError(f"constraints must be a Constraints object, got {type(constraints).__name__}")
-    constraints.check(n)
-    contradictions = constraints.contradictions()
-    direct = [c for c in contradictions if len(c.chain) == 2]
-    if direct:
-        raise ValueError(f"constraints contradict each other: {direct[0]!r}")
-    if contradictions:
-        warnings.warn(
-            f"constraints contradict each other in {len(contradictions)} places, so they cannot all be met: "
-            f"{contradictions[0]!r}",
-            stacklevel=5,
-        )
-    return constraints

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition, nearest_pairs
 
@@ -23,13 +25,14 @@ class Families:
     first : FocalSets
         The family to fit.
     select : function or None
-        How to find, from the partition that the first family gave, a second one to go on with.
+        How to find, from the partition that the first family gave and the weights of its objects, a second one to go
+        on with.
     neighbors : bool
         Whether pairs of neighboring clusters are read off at the end, without moving what was found.
     """
 
     first: FocalSets
-    select: Callable[[CredalPartition], FocalSets] | None = None
+    select: Callable[[CredalPartition, np.ndarray | None], FocalSets] | None = None
     neighbors: bool = False
 
 
@@ -63,8 +66,10 @@ def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool 
     return FocalSets.simple(n_clusters, empty=empty)
 
 
-def _selected(n_clusters: int, n_neighbors: int, empty: bool, partition: CredalPartition) -> FocalSets:
-    return FocalSets.with_pairs(n_clusters, nearest_pairs(partition, n_neighbors), empty=empty)
+def _selected(
+    n_clusters: int, n_neighbors: int, empty: bool, partition: CredalPartition, weights: np.ndarray | None
+) -> FocalSets:
+    return FocalSets.with_pairs(n_clusters, nearest_pairs(partition, n_neighbors, weights), empty=empty)
 
 
 def require_singletons(family: FocalSets, why: str = "each has a prototype of its own") -> None:

@@ -59,7 +59,13 @@ class MassStep:
         """Factors and sizes of the nonempty sets, delta^2, beta, zero: as the kernels take them."""
         size = self.sets.sum(axis=1)
         delta2 = self.delta2 if self.family.empty_index is not None else np.inf
-        factor = (size**self.alpha).astype(dtype)
+        with np.errstate(over="ignore"):
+            factor = (size**self.alpha).astype(dtype)
+        if not np.isfinite(factor).all():
+            raise ValueError(
+                f"alpha must be smaller: {size.max():g}^alpha, the penalty of the largest set, leaves the range of "
+                f"{np.dtype(dtype)}, got {self.alpha:g}"
+            )
         return factor, size.astype(np.int64), float(delta2), float(self.beta), float(self.zero)
 
     def columns(self) -> tuple[np.ndarray, int]:

@@ -7,7 +7,7 @@ import numpy as np
 from evidentia.cluster._starts import systematic_draw
 from evidentia.optimize.k_means import k_means
 
-__all__ = ["fuzziness", "outlier_distance", "distances_to_centers"]
+__all__ = ["fuzziness", "outlier_distance", "distances_to_centers", "reasons"]
 
 _OBJECTS = 1000  # of the published formula, which depends on their number little
 _LEAST, _MOST = 1.05, 1.5  # fuzziness
@@ -58,3 +58,13 @@ def distances_to_centers(
             best = squares
     assert best is not None
     return best, which
+
+
+def reasons(beta: float | str, delta: float | str, used_beta: float, used_delta: float) -> dict[str, str]:
+    """What "auto" stood for in the parameters beta and delta, in words."""
+    found = {}
+    if beta == "auto":
+        found["beta"] = f"{used_beta:.3g}, by the number of attributes"
+    if delta == "auto":
+        found["delta"] = f"{used_delta:.3g}, beyond which distances to the nearest prototype are unusual"
+    return found

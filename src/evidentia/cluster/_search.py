@@ -158,12 +158,12 @@ class Search:
     apply: Apply
     progress: Callable[[int, str], Any]
 
-    def run(self, method: Method[Start, Model], families: Families) -> Run[Model]:
+    def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
         """The best run; with a second family (Denoeux, 2021: pairs of mutually nearest clusters added to the single
         ones), it goes on from that of the first; then pairs of neighbors are read off, if they are wanted."""
         run = self._solved(method, families.first)
         if families.select is not None:
-            run = method.extended(run, families.select(method.partition(run)))
+            run = method.extended(run, families.select(method.partition(run), weights))
         run = method.finished(run)
         return method.with_neighbors(run) if families.neighbors else run
 

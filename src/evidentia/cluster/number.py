@@ -113,7 +113,7 @@ class NumberOfClusters:
         """In words: what was chosen, which number each witness would have taken, and the next best."""
         favorites = {name: int(self.n_clusters[values.argmax()]) for name, values in self.witnesses.items()}
         said = "; ".join(f"{name} {k}" for name, k in favorites.items())
-        words = f"{self.best} clusters ({said})"
+        words = f"{self.best}; {said}"
         order = np.argsort(-self.support, kind="stable")
         if len(order) > 1:
             k = int(self.n_clusters[order[1]])

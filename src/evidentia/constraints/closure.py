@@ -12,6 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from evidentia._sizes import check_memory
+
 __all__ = [
     "Contradiction",
     "ContradictionError",
@@ -98,6 +100,9 @@ def closed(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, 
         more = "" if len(broken) == 1 else f" ({len(broken)} contradictions in all, see .contradictions())"
         raise ContradictionError(f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}{more}")
     apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
+    sizes = np.bincount(graph.component).astype(object)  # products of Python's integers do not overflow
+    pairs = sum(sizes * (sizes - 1)) // 2 + sum(sizes[apart[:, 0]] * sizes[apart[:, 1]])
+    check_memory(8 * 16 * int(pairs), f"the closure, {int(pairs):,} pairs,", "use the constraints as they are")
     within = graph.objects[_pairs_within(graph.component)]
     between = graph.objects[pairs_between(graph.component, apart)]
     return np.concatenate([must_link, within]), np.concatenate([cannot_link, between])

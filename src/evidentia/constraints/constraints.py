@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._sizes import check_memory
 from evidentia.constraints._pairs import (
     all_pairs,
     checked_count,
@@ -121,7 +122,11 @@ class Constraints:
         That is q (q - 1) / 2 constraints for q labelled objects.
         """
         codes = _label_codes(y)
-        return cls._labelled(all_pairs(np.flatnonzero(codes != UNLABELLED)), codes)
+        labelled = np.flatnonzero(codes != UNLABELLED)
+        pairs = n_pairs_of(len(labelled))
+        advice = "draw some of them with Constraints.from_labels"
+        check_memory(8 * 16 * pairs, f"all {pairs:,} pairs of {len(labelled):,} labelled objects", advice)
+        return cls._labelled(all_pairs(labelled), codes)
 
     @classmethod
     def from_pairs(cls, pairs: Any, y: Any) -> Self:

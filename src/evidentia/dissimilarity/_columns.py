@@ -65,7 +65,10 @@ class Column:
         try:
             found = pd.factorize(self.objects())[1]
         except TypeError as error:
-            raise TypeError(f"column {self.name!r} holds values that cannot be categories: {error}") from error
+            raise TypeError(
+                f"column {self.name!r} holds values that cannot be categories, such as lists; they must be text, "
+                "numbers or other values that can be compared"
+            ) from error
         out = np.empty(len(found), dtype=object)
         out[:] = sorted(found, key=_sort_key)
         return out

@@ -373,7 +373,7 @@ def _checked_rows(rows: Any, name: str, n: int) -> np.ndarray:
 def _no_common_column(i: int, j: int) -> ValueError:
     return ValueError(
         f"rows {i} and {j} have no column present in both, so they have no dissimilarity; fill in their missing "
-        "cells, leave them out, or decide yourself with incomparable='nan'"
+        "cells or leave one of the two out (`gower` itself gives NaN for such pairs with incomparable='nan')"
     )
 
 

@@ -19,6 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._scale import check_scale, check_size
+from evidentia._tables import object_index, order_of_names
 from evidentia._types import Metric, TableLike
 from evidentia.dissimilarity.sources import (
     AttributeSource,
@@ -31,12 +33,12 @@ from evidentia.dissimilarity.sources import (
     rounding,
 )
 
-__all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags"]
+__all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags", "try_metric"]
 
 METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v))
 _FLOATS = [np.float64, np.float32]
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
-_PROBES = 8  # objects between which a function of the user's is tried
+_PROBES = 24  # objects between which a function of the user's is tried
 _SPARSE = ["csr", "csc", "coo"]  # kept as they are: other formats would add up a pair that is stored twice
 
 
@@ -96,7 +98,7 @@ class DissimilarityInput:
                 values = values - self.origin
             source = AttributeSource(values, self.metric)
             if callable(self.metric):
-                _try_metric(source)
+                try_metric(source)
             return source
         if sparse.issparse(values):
             if values.shape[0] != values.shape[1]:
@@ -119,6 +121,7 @@ class DissimilarityInput:
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
+        X = _with_columns(X, getattr(estimator, "feature_names_in_", None))
         D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False)
         if D.shape[1] not in (estimator.n_features_in_, or_width):
             also = "" if or_width is None else f", or to its {or_width} references"
@@ -131,6 +134,8 @@ class DissimilarityInput:
 
     def _validated(self, estimator: BaseEstimator, X: TableLike, *, reset: bool) -> Any:
         takes_sparse = self.is_precomputed and self.sparse
+        if self.is_precomputed and reset:
+            X = _with_columns_like_rows(X)
         values = validate_data(
             estimator,
             X,
@@ -142,6 +147,10 @@ class DissimilarityInput:
         )
         if sparse.issparse(values):
             check_values(np.asarray(values.data), "X")
+        elif self.is_precomputed or not reset:
+            check_size(values, "X")
+        else:
+            check_scale(values, "X")
         return values
 
     def _check_fewest(self, n: int) -> None:
@@ -149,7 +158,21 @@ class DissimilarityInput:
             raise ValueError(f"X has {n} objects, but at least {self.fewest} are needed")
 
 
-def _try_metric(source: AttributeSource) -> None:
+def _with_columns_like_rows(X: TableLike) -> TableLike:
+    """A pandas table of dissimilarities whose columns are in the order of its rows, if both have names."""
+    rows = object_index(X)
+    named = rows is not None and type(X.columns).__name__ != "RangeIndex"
+    return _with_columns(X, rows) if named else X
+
+
+def _with_columns(X: TableLike, names: Any) -> TableLike:
+    if names is None or not hasattr(X, "iloc") or X.shape[1] != len(names) or type(X.columns).__name__ == "RangeIndex":
+        return X
+    order = order_of_names(X.columns, names)
+    return X if order is None else X.iloc[:, order]
+
+
+def try_metric(source: AttributeSource) -> None:
     """Refuse a function that is not a dissimilarity, as some of the objects show."""
     which = np.unique(np.linspace(0, len(source) - 1, _PROBES).astype(int))
     D = source.block(which, which)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from evidentia._scale import SMALLEST, check_size
 from evidentia._types import Metric
 
 if TYPE_CHECKING:
@@ -254,19 +255,25 @@ def rounding(dtype: Any) -> float:
 
 
 def check_values(D: np.ndarray, name: str) -> np.ndarray:
-    """Dissimilarities must be finite and nonnegative."""
-    if not np.isfinite(D).all():
+    """Dissimilarities must be finite, nonnegative, and of a size that can be worked with."""
+    if D.size == 0:
+        return D
+    least, most = float(D.min()), float(D.max())
+    if not np.isfinite(least + most):
         raise ValueError(f"{name} gave dissimilarities that are NaN or infinite; they must be finite")
-    if D.size and D.min() < 0:
-        if D.min() >= -1e-10 * max(float(D.max()), 1.0):
+    check_size(D, name)
+    if least < 0:
+        if least >= -1e-10 * max(most, 1.0):
             return np.maximum(D, 0)  # rounding, as in cosine distances
         raise ValueError(
-            f"Negative values in data: {name} gave dissimilarities down to {D.min():.6g}; they must be at least 0"
+            f"Negative values in data: {name} gave dissimilarities down to {least:.6g}; they must be at least 0"
         )
     return D
 
 
-def check_square(D: np.ndarray, *, symmetrize: bool) -> np.ndarray:
+def check_square(
+    D: np.ndarray, *, symmetrize: bool, remedy: str = "; set symmetrize=True to use the mean of the two"
+) -> np.ndarray:
     """A square matrix of dissimilarities, symmetric (or made so when asked), with a zero diagonal."""
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise ValueError(f"X must be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}")
@@ -278,9 +285,11 @@ def check_square(D: np.ndarray, *, symmetrize: bool) -> np.ndarray:
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
             raise ValueError(
                 f"X must be symmetric: X[{i}, {j}] = {D[i, j]:.6g} but X[{j}, {i}] = {D[j, i]:.6g} "
-                f"(difference {asymmetry:.6g}); set symmetrize=True to use the mean of the two"
+                f"(difference {asymmetry:.6g}){remedy}"
             )
         D = (D + D.T) / 2
+    if len(D) and 0 < D.max() < SMALLEST:
+        raise ValueError(f"X must hold dissimilarities of at least {SMALLEST:g}, got up to {D.max():.6g}: scale X")
     worst = float(np.diagonal(D).max()) if len(D) else 0.0
     if worst > smallest:
         raise ValueError(f"X must have a zero diagonal (an object does not differ from itself), got up to {worst:.6g}")

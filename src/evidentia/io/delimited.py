@@ -1,12 +1,13 @@
 """How a text file separates its columns: delimiter, decimal mark, header line, row names.
 
 People's files are CSV in name only: semicolons and decimal commas where the locale has them, tabs, aligned blanks, no
-header, row names without a heading as R writes them. The first lines tell which.
+header, row names without a heading as R writes them. The first lines tell which. Readings that agree with the header
+come first, then those with more numbers; where two are left, neither is taken: the error names the option that
+settles it.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
 import os
 import re
@@ -16,15 +17,17 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Dialect", "sniff", "open_text"]
+__all__ = ["Dialect", "sniff", "open_text", "split_cells"]
 
-# A comma may also be a decimal mark; the others are hardly ever in every line by chance, so they are tried first.
-_DELIMITERS = ("\t", ";", "|", ",")
+_DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = r"\s+"
 _SAMPLE_LINES = 100
 _LONGEST_LINE = 1 << 24
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
-_DECIMAL_POINT = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+_DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
+_MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "?", "-", "."}
+_LARGE_TEXT, _LARGEST_RATIO = 100 << 20, 200  # a table never shrinks as much as this when it is compressed
 
 
 @dataclass(frozen=True)
@@ -57,49 +60,128 @@ class Dialect:
 def open_text(path: str | os.PathLike[str]) -> IO[str]:
     """The file as UTF-8 text (with or without byte order mark), decompressed if its name ends in .gz."""
     if Path(path).suffix.lower() == ".gz":
+        _check_ratio(Path(path))
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return open(path, encoding="utf-8-sig", newline="")
 
 
-def sniff(path: str | os.PathLike[str], header: bool | None = None) -> Dialect:
-    """Look at the first lines of a text file; ``header=None`` decides by whether the first line is all numbers."""
+def _check_ratio(path: Path) -> None:
+    """A file made to fill the memory of those who open it says so in its last four bytes."""
+    packed = path.stat().st_size
+    with open(path, "rb") as file:
+        file.seek(max(0, packed - 4))
+        size = int.from_bytes(file.read(4), "little")
+    if size > _LARGE_TEXT and size > _LARGEST_RATIO * packed:
+        raise ValueError(f"it would take {size / (1 << 30):.1f} GB of text from {packed:,} bytes: this is not a table")
+
+
+def sniff(
+    path: str | os.PathLike[str],
+    header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> Dialect:
+    """Look at the first lines of a text file; what is None is found out, or refused where two readings are left."""
     with open_text(path) as file:
         lines = [line for line in islice(iter(lambda: file.readline(_LONGEST_LINE), ""), _SAMPLE_LINES) if line.strip()]
     if not lines:
         raise ValueError("the file is empty")
     if any("\0" in line for line in lines):
         raise ValueError("this is not a text file")
-    delimiter, cells = _best_delimiter(lines)
-    body = [cell for row in cells[1:] or cells for cell in row]
-    comma = delimiter != "," and any(map(_DECIMAL_COMMA.fullmatch, body))
-    decimal = "," if comma and not any(map(_DECIMAL_POINT.fullmatch, body)) else "."
+    delimiter, cells = _best_delimiter(lines, delimiter, decimal)
+    decimal = decimal or _decimal_mark(delimiter, [cell for row in cells[1:] or cells for cell in row])
     first = [cell.strip() for cell in cells[0]]
     if header is None:
-        header = not all(_is_number(cell, decimal) for cell in first)
+        header = _is_header(first, decimal)
     longer = header and len(cells) > 1 and all(len(row) == len(first) + 1 for row in cells[1:])
     trailing = longer and all(row[-1].strip() == "" for row in cells[1:])
     return Dialect(delimiter, decimal, header, first, row_names=longer and not trailing, trailing=trailing)
 
 
-def _best_delimiter(lines: Sequence[str]) -> tuple[str, list[list[str]]]:
+# ---- readings -------------------------------------------------------------------------------------------------------
+
+
+def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None) -> tuple[str, list[list[str]]]:
     """The delimiter that gives every line the same number of cells, and the cells."""
-    for delimiter in _DELIMITERS:
-        cells = _split(lines, delimiter)
-        if _is_regular(cells):
-            return delimiter, cells
-    if not any(delimiter in lines[0] for delimiter in _DELIMITERS):
-        cells = [line.split() for line in lines]
-        if _is_regular(cells):
-            return _BLANKS, cells
-    # One column, or a ragged file: the commonest delimiter of the first line, so that the reader can name the bad line.
-    delimiter = max(reversed(_DELIMITERS), key=lines[0].count)
-    return delimiter, _split(lines, delimiter)
+    if given is not None:
+        return (_BLANKS, [line.split() for line in lines]) if given == " " else (given, split_cells(lines, given))
+    possible = [delimiter for delimiter in _DELIMITERS if delimiter != decimal]
+    readings = {delimiter: split_cells(lines, delimiter) for delimiter in possible}
+    regular = [delimiter for delimiter, cells in readings.items() if _is_regular(cells)]
+    exact = [delimiter for delimiter in regular if len(readings[delimiter][0]) == len(readings[delimiter][-1])]
+    best = _most_numbers(exact or regular, readings, decimal)
+    blanks = [line.split() for line in lines]
+    share = 0.0 if best is None else _numbers(readings[best], best, decimal)
+    if _is_regular(blanks) and (best is None or _numbers(blanks, _BLANKS, decimal) > share):
+        return _BLANKS, blanks
+    if best is None:
+        # One column, or a ragged file: the commonest delimiter of the first line, so that the reader can name the line.
+        best = max(possible, key=lines[0].count)
+    elif best == "," and decimal is None and _may_be_one_column(readings[best]):
+        raise ValueError(
+            "its commas may separate the names of rows from values, or mark decimals of a single column: "
+            "set delimiter=',' or decimal=','"
+        )
+    return best, readings[best]
 
 
-def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
-    # the last line may be cut inside quotes, which the csv module forgives
-    rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-    return [row for row in rows if row]
+def _most_numbers(delimiters: Sequence[str], readings: dict[str, list[list[str]]], decimal: str | None) -> str | None:
+    """Of several delimiters that fit the one with the largest share of numbers, None if none fits."""
+    if not delimiters:
+        return None
+    shares = [_numbers(readings[delimiter], delimiter, decimal) for delimiter in delimiters]
+    best = [delimiter for delimiter, share in zip(delimiters, shares, strict=True) if share == max(shares)]
+    if len(best) > 1:
+        options = " or ".join(f"delimiter={delimiter!r}" for delimiter in best)
+        raise ValueError(f"its lines can be split in more than one way: set {options}")
+    return best[0]
+
+
+def _numbers(cells: Sequence[Sequence[str]], delimiter: str, decimal: str | None) -> float:
+    """Share of the cells below the first line that are numbers."""
+    marks = [decimal] if decimal else ["."] if delimiter == "," else [".", ","]
+    body = [cell for row in cells[1:] or cells for cell in row]
+    return max(sum(_is_number(cell, mark) for cell in body) for mark in marks) / max(len(body), 1)
+
+
+def _may_be_one_column(cells: Sequence[Sequence[str]]) -> bool:
+    """One name in the header, and two runs of digits in every line below."""
+    digits = re.compile(r"\s*[-+]?\d+\s*")
+    return (
+        len(cells) > 1
+        and len(cells[0]) == 1
+        and all(len(row) == 2 and digits.fullmatch(row[0]) and row[1].strip().isdigit() for row in cells[1:])
+    )
+
+
+def split_cells(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    """Rows of cells, with quotation marks as in CSV, of any length; the last line may be cut inside quotes."""
+    text = "".join(lines)
+    plain = re.compile(f"[^{re.escape(delimiter)}\r\n]*")
+    rows: list[list[str]] = [[]]
+    at = 0
+    while at < len(text):
+        while at < len(text) and text[at] == " ":
+            at += 1
+        cell = ""
+        if text.startswith('"', at):
+            end = at + 1
+            while (end := text.find('"', end)) >= 0 and text.startswith('""', end):
+                end += 2
+            end = len(text) if end < 0 else end
+            cell, at = text[at + 1 : end].replace('""', '"'), end + 1
+        match = plain.match(text, min(at, len(text)))
+        assert match is not None
+        rows[-1].append(cell + match.group())
+        at = match.end()
+        if text.startswith(delimiter, at):
+            at += 1
+            if at == len(text) or text[at] in "\r\n":
+                rows[-1].append("")
+        if at < len(text) and text[at] in "\r\n":
+            at += 2 if text.startswith("\r\n", at) else 1
+            rows.append([])
+    return [row for row in rows if row and row != [""]]
 
 
 def _is_regular(cells: Sequence[Sequence[str]]) -> bool:
@@ -108,9 +190,39 @@ def _is_regular(cells: Sequence[Sequence[str]]) -> bool:
     return len(sizes) == 1 and max(sizes) > 1 and max(sizes) - len(cells[0]) in (0, 1)
 
 
+# ---- numbers and names ----------------------------------------------------------------------------------------------
+
+
+def _decimal_mark(delimiter: str, body: Sequence[str]) -> str:
+    """A comma if some numbers need it and none has a point."""
+    commas = [cell for cell in body if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS.fullmatch(cell)]
+    if delimiter == "," or not commas or any(map(_DECIMAL_POINT.fullmatch, body)):
+        return "."
+    if delimiter != ";" and all(map(_THOUSANDS.fullmatch, commas)):
+        raise ValueError(
+            f"the comma of {commas[0].strip()} may mark decimals or thousands: set decimal=',' or decimal='.'"
+        )
+    return ","
+
+
+def _is_header(first: Sequence[str], decimal: str) -> bool:
+    """Names make a header; numbers and words for missing values do not."""
+    numbers = [_is_number(cell, decimal) for cell in first]
+    if all(number or cell.strip().lower() in _MISSING for number, cell in zip(numbers, first, strict=True)):
+        return False
+    if any(numbers):
+        raise ValueError(
+            f"its first line may name the columns or be an object, as it holds {first[numbers.index(True)]}: set "
+            "header=True or header=False"
+        )
+    return True
+
+
 def _is_number(cell: str, decimal: str) -> bool:
+    if "_" in cell:
+        return False
     try:
         float(cell.replace(",", ".") if decimal == "," else cell)
     except ValueError:
         return False
-    return True
+    return cell.strip().lower().lstrip("+-") not in ("nan",)

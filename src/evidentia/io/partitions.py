@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets
 from evidentia.io.atomic import atomic_write
-from evidentia.io.delimited import open_text, sniff
+from evidentia.io.delimited import Dialect, open_text, sniff, split_cells
 from evidentia.io.set_names import (
     FRAME,
+    decode_cell,
     decode_headings,
     decode_name,
+    encode_cell,
     encode_headings,
     encode_name,
     is_set_heading,
@@ -38,6 +41,7 @@ __all__ = ["write_partition", "read_partition", "PARTITION_KINDS"]
 PARTITION_KINDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
 _DERIVED = ("label", "label_with_outliers", "assignment")
 _POSITION, _OBJECT = "row", "object"  # headings of the first column: positions 0, 1, ..., or names without a heading
+_ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # of an archive; others are not read
 _ROUNDING = 64  # masses that sum to one within this many units of rounding were normalised when they were written
 
 
@@ -172,19 +176,43 @@ def _write_text(partition: CredalPartition, path: Path) -> None:
     quoting: Any = csv.QUOTE_MINIMAL
     if names.dtype.kind in "Mm":
         table.isetitem(0, names.astype(str).tolist())
-    elif names.dtype.kind not in "iuf" and not isinstance(natural_index(names.tolist()), list):
-        quoting = csv.QUOTE_NONNUMERIC  # text that looks like numbers: the quotation marks say that it is text
+    elif names.dtype.kind not in "iuf":
+        written = [encode_cell(name) for name in names]
+        table.isetitem(0, _filled(written))
+        # text that looks like numbers, or holds what some readers take for the end of a line: the quotation marks say
+        # that it is text
+        if not isinstance(natural_index(written), list) or any("\r" in name for name in written) or written != [*names]:
+            quoting = csv.QUOTE_NONNUMERIC
+    for j in (1, 2):
+        if table.iloc[:, j].dtype.kind not in "iuf":
+            table.isetitem(j, [encode_cell(str(name)) for name in table.iloc[:, j]])
+    table = table.rename(columns={table.columns[0]: encode_cell(str(table.columns[0]))})
     table = table.astype(dict.fromkeys(table.columns[table.dtypes == np.float32], float))
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
     with open(path, "w", encoding="utf-8", newline="") as file:
         table.to_csv(file, sep=separator, index=False, quoting=quoting, lineterminator="\n")
 
 
+def _partition_dialect(path: Path) -> Dialect:
+    """How the columns are separated: the way in which the headings are those of a partition, ours first.
+
+    Other programs may have written the file again, with semicolons and decimal commas.
+    """
+    ours = "\t" if ".tsv" in path.suffixes else ","
+    with open_text(path) as file:
+        line = file.readline()
+    for delimiter in dict.fromkeys((ours, ",", ";", "\t", "|")):
+        cells = split_cells([line], delimiter)
+        if cells and any(is_set_heading(cell.strip()) for cell in cells[0]):
+            return sniff(path, header=True, delimiter=delimiter, decimal="." if delimiter == "," else None)
+    return sniff(path, header=True)
+
+
 def _read_text(path: Path) -> CredalPartition:
     import pandas as pd
 
-    dialect = sniff(path, header=True)
-    headings = dialect.first_line
+    dialect = _partition_dialect(path)
+    headings = [decode_cell(heading) for heading in dialect.first_line]
     where, family, frame = decode_headings(headings)
     named = 0 not in where and headings[0] not in _DERIVED and not headings[0].startswith(FRAME)
     with open_text(path) as file:
@@ -207,7 +235,7 @@ def _read_text(path: Path) -> CredalPartition:
     index = None
     if named:
         names = table[0].tolist()
-        index = _index(names if line.startswith('"') else natural_index(names), headings[0])
+        index = _index([*map(decode_cell, names)] if line.startswith('"') else natural_index(names), headings[0])
     return _partition(table[where].to_numpy(), family, index, frame)
 
 
@@ -259,12 +287,29 @@ def _write_npz(partition: CredalPartition, path: Path) -> None:
         np.savez_compressed(file, **arrays)
 
 
+def _check_sizes(archive: Any) -> None:
+    """Look at the headers before anything is unpacked: a small file may hold arrays that fill the memory."""
+    sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.zip.infolist()}
+    total = sum(sizes.get(key, 0) for key in _ARRAYS)
+    check_memory(total, "the arrays of the archive", "write the partition in parts")
+    shapes = {}
+    for key in ("masses", "membership"):
+        with archive.zip.open(f"{key}.npy") as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shapes[key] = read(file)[0]
+    masses, membership = shapes["masses"], shapes["membership"]
+    if len(masses) != 2 or len(membership) != 2 or masses[1] != membership[0]:
+        raise ValueError(f"the archive holds no partition: masses {masses} do not go with sets {membership}")
+
+
 def _read_npz(path: Path) -> CredalPartition:
     with np.load(path, allow_pickle=False) as archive:
         missing = [key for key in ("masses", "membership", "frame") if key not in archive]
         if missing:
             raise ValueError(f"the archive holds no partition, it lacks {', '.join(missing)}")
-        arrays = {key: archive[key] for key in archive.files}
+        _check_sizes(archive)
+        arrays = {key: archive[key] for key in _ARRAYS if key in archive}
     index = None
     if "index" in arrays:
         names = arrays["index"]

@@ -17,11 +17,21 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 
-__all__ = ["encode_name", "decode_name", "encode_headings", "decode_headings", "is_set_heading", "plain_value"]
+__all__ = [
+    "encode_name",
+    "decode_name",
+    "encode_cell",
+    "decode_cell",
+    "encode_headings",
+    "decode_headings",
+    "is_set_heading",
+    "plain_value",
+]
 
 EMPTY, WHOLE, FRAME = "∅", "Ω", "frame="
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -52,6 +62,17 @@ def decode_name(text: str) -> Any:
     if text in ("True", "False"):
         return text == "True"
     return json.loads(text) if text.startswith('"') else plain_value(text)
+
+
+def encode_cell(text: str) -> str:
+    """A name as a cell of a text file: spreadsheets take some first characters for those of a formula, unless there is
+    an apostrophe before."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def decode_cell(text: str) -> str:
+    """The name that was written as a cell."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
 
 
 def encode_headings(focal_sets: FocalSets, frame: Sequence[Hashable]) -> tuple[list[str], str | None]:

@@ -35,6 +35,8 @@ def read_table(
     columns: Sequence[str] | None = None,
     index_col: str | None = None,
     header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
 ) -> pd.DataFrame:
     """Read a table; the extension tells the kind of file.
 
@@ -48,7 +50,11 @@ def read_table(
     index_col : str, optional
         The column that names the rows. Text stays as it is written (``007`` does not become 7).
     header : bool, optional
-        Whether the first line of a text file names the columns. By default it does unless it is all numbers.
+        Whether the first line of a text file names the columns. By default it does unless it is all numbers and words
+        for missing values (``NA``); if only some are numbers, this must be said.
+    delimiter, decimal : str, optional
+        Of a text file: what separates the columns (``" "`` for any blanks), and the decimal mark, ``"."`` or ``","``.
+        Where the file can be read in two ways, an error asks for one of these.
 
     Returns
     -------
@@ -74,12 +80,19 @@ def read_table(
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
     path = Path(path)
+    for value, name, known in ((header, "header", (True, False, None)), (decimal, "decimal", (".", ",", None))):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
+    if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\r\n'):
+        raise ValueError(f"delimiter must be a single character, got {delimiter!r}")
+    if delimiter is not None and delimiter == decimal:
+        raise ValueError(f"delimiter and decimal must differ, got {delimiter!r} for both")
     with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
         pass
     kind = file_kind(path, _KINDS)
     with failure_in_words(path):
         if kind == "text":
-            table = _read_text(path, index_col, header)
+            table = _read_text(path, index_col, sniff(path, header, delimiter, decimal))
         elif kind == "npy":
             table = _read_npy(path)
         else:
@@ -140,10 +153,8 @@ def exact_floats() -> dict[str, Any]:
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}  # from 3.1 on it always does
 
 
-def _read_text(path: Path, index_col: str | None, header: bool | None) -> pd.DataFrame:
+def _read_text(path: Path, index_col: str | None, dialect: Dialect) -> pd.DataFrame:
     import pandas as pd
-
-    dialect = sniff(path, header)
 
     def read(**more: Any) -> pd.DataFrame:
         with open_text(path) as file:

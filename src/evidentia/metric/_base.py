@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from evidentia import _parameters as rule
+from evidentia._scale import check_scale, check_size
 
 __all__ = [
     "MetricLearner",
@@ -70,9 +73,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Attributes as a float array, float32 kept; to learn, at least two objects."""
         if reset:
             rule.check_parameters(self, self._rules)
-        return validate_data(
+        values = validate_data(
             self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2 if reset else 1
         )
+        (check_scale if reset else check_size)(values, "X")
+        return values
 
     def _set_descent(self, run: Descent) -> None:
         self.objective_ = run.objective
@@ -114,9 +119,35 @@ def checked_n_components(wanted: int | None, largest: int, words: str) -> int:
     return largest if wanted is None else int(wanted)
 
 
-def few_threads(size: int) -> threadpool_limits:
+class _OneThread:
+    """One BLAS thread as long as some fit wants it. The number is that of the whole process: of fits that run at the
+    same time the last gives back what the first has found."""
+
+    def __init__(self) -> None:
+        self._lock, self._fits = Lock(), 0
+        self._limits: threadpool_limits | None = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            self._fits += 1
+            if self._fits == 1:
+                self._limits = threadpool_limits(limits=1, user_api="blas")
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._fits -= 1
+                if self._fits == 0 and self._limits is not None:
+                    self._limits.restore_original_limits()
+
+
+_one_thread = _OneThread()
+
+
+def few_threads(size: int) -> AbstractContextManager[None]:
     """One BLAS thread for many products of small matrices, where more cost more than they give."""
-    return threadpool_limits(limits=1 if size < _SMALL else None, user_api="blas")
+    return _one_thread() if size < _SMALL else nullcontext()
 
 
 def signed_rows(rows: np.ndarray) -> np.ndarray:

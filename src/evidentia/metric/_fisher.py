@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from evidentia._native import interruptible
 from evidentia.metric._supervision import Classes
 
 __all__ = ["class_deviations", "between_root", "fisher_directions", "ridged", "unit_within"]
@@ -46,7 +47,7 @@ def fisher_directions(root: np.ndarray, within: np.ndarray, ridge: float, q: int
             f"({len(within)} dimensions), got {ridge:g}"
         ) from None
     solved = linalg.cho_solve(factor, root.T)
-    eigenvalues, mixtures = np.linalg.eigh(root @ solved)
+    eigenvalues, mixtures = interruptible(np.linalg.eigh, root @ solved)
     leading = slice(-1, -q - 1, -1)
     vectors = mixtures[:, leading].T @ solved.T
     return np.maximum(eigenvalues[leading], 0.0), unit_within(vectors, within, regular)

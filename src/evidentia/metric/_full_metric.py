@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from evidentia._native import interruptible
 from evidentia.metric._base import Descent, signed_rows
 from evidentia.metric._supervision import Pairs
 
@@ -45,7 +46,7 @@ def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diag
     if diagonal:
         scatter = np.diag(np.diag(scatter))
     scatter += ridge * np.trace(scatter) / len(scatter) * np.eye(len(scatter))
-    eigenvalues, vectors = np.linalg.eigh(scatter)
+    eigenvalues, vectors = interruptible(np.linalg.eigh, scatter)
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
         raise ValueError(
             "regularization must be larger here: the scatter of the must-links is singular "

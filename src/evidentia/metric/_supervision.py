@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from evidentia.constraints import Constraints
+from evidentia.constraints.checked import checked_constraints
 
 __all__ = ["Classes", "Pairs", "known_classes", "known_pairs"]
 
@@ -67,11 +68,9 @@ def known_pairs(
                 "give labels, fit(X, y), or pairs, fit(X, constraints=Constraints(must_link, cannot_link))"
             )
         constraints = _implied(_classes(data, y), len(data), max_pairs, rng)
-    elif not isinstance(constraints, Constraints):
-        raise TypeError(f"constraints must be an evidentia.constraints.Constraints, got {type(constraints).__name__}")
     elif y is not None:
         raise ValueError("y and constraints must not both be given: labels imply pairs of their own")
-    constraints.check(len(data))
+    constraints = checked_constraints(constraints, len(data))
     if len(constraints) == 0:
         raise ValueError(f"constraints must hold at least one pair for {learner} to learn from, got {constraints!r}")
     must, cannot = (ends[np.lexsort(ends.T[::-1])] for ends in (constraints.must_link, constraints.cannot_link))

@@ -8,6 +8,7 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._native import interruptible
 from evidentia._types import ArrayLike, TableLike
 from evidentia.metric._base import checked_n_components, signed_rows
 from evidentia.metric._fisher import between_root, class_deviations, fisher_directions
@@ -123,7 +124,8 @@ class KFDA(KernelMetricLearner):
         # rows of K stand for objects, as attributes do in FDA: K is symmetric
         deviations, means = class_deviations(self._gram(data, classes.positions), classes)
         root = between_root(means, classes.counts)
-        eigenvalues, vectors = fisher_directions(root, deviations.T @ deviations, self.regularization, q)
+        within = interruptible(np.matmul, deviations.T, deviations)
+        eigenvalues, vectors = interruptible(fisher_directions, root, within, self.regularization, q)
         self._set_support(data, classes.positions, signed_rows(vectors * np.sqrt(len(deviations))))
         self.eigenvalues_ = eigenvalues
         self.objective_ = float(eigenvalues.sum())

@@ -8,6 +8,7 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._native import interruptible
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
@@ -165,10 +166,10 @@ class KPCCA(KernelMetricLearner):
             support = np.union1d(support, np.flatnonzero(start.any(axis=0)))
         among_support = Pairs(np.searchsorted(support, pairs.ends), pairs.signs)
         with few_threads(len(support)):
-            coordinates, back = _kernel_coordinates(self._gram(data, support))
+            coordinates, back = interruptible(_kernel_coordinates, self._gram(data, support))
             loss = PairLoss(coordinates, among_support, self.beta, self.regularization)
             if start is None:
-                starts = starting_maps(loss, coordinates, q, self.init, self.n_init, rng)
+                starts = interruptible(starting_maps, loss, coordinates, q, self.init, self.n_init, rng)
             else:
                 starts = [start[:, support] @ coordinates]
             run = best_descent(loss, starts, self.max_iter, self.tol)

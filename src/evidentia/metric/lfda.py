@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._native import interruptible
 from evidentia._types import ArrayLike, TableLike
 from evidentia.metric._base import LinearMetricLearner, checked_n_components, signed_rows
 from evidentia.metric._fisher import ridged, unit_within
@@ -127,7 +128,7 @@ class LFDA(LinearMetricLearner):
         """Eigenvalues and (q, d) eigenvectors of S_b v = lambda (S_w + ridge) v, those without separation left out."""
         regular = ridged(within, self.regularization)
         try:
-            eigenvalues, vectors = linalg.eigh(between, regular)
+            eigenvalues, vectors = interruptible(linalg.eigh, between, regular)
         except linalg.LinAlgError:
             raise ValueError(
                 "regularization must be positive here: the scatter within classes is singular, "

@@ -8,6 +8,7 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._native import interruptible
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
@@ -135,7 +136,7 @@ class PCCA(LinearMetricLearner):
         with few_threads(data.shape[1]):
             loss = PairLoss(objects, pairs, self.beta, self.regularization)
             if isinstance(self.init, str):
-                starts = starting_maps(loss, objects, q, self.init, self.n_init, rng)
+                starts = interruptible(starting_maps, loss, objects, q, self.init, self.n_init, rng)
             else:
                 starts = [given_map(self.init, (q, data.shape[1]), "n_components, n_features")]
             run = best_descent(loss, starts, self.max_iter, self.tol)

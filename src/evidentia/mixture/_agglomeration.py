@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia._native import kernel
+from evidentia._native import interruptible, kernel
 
 __all__ = ["EII", "VII", "VVV", "agglomerate", "cut"]
 
@@ -19,7 +19,7 @@ _cut = kernel("""cut_merges(
 def agglomerate(points: np.ndarray, sizes: np.ndarray, model: int, alpha: float) -> np.ndarray:
     """(m - 1, 2) merges, in order, of m points of given sizes; of two clusters the lower number lives on."""
     merges = np.empty((len(points) - 1, 2), np.int64)
-    _agglomerate(points, sizes, model, alpha, merges)
+    interruptible(_agglomerate, points, sizes, model, alpha, merges)
     return merges
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia._native import kernel
+from evidentia._native import interruptible, kernel
 
 __all__ = ["FINE", "LOST", "SINGULAR", "densities", "run_em"]
 
@@ -17,8 +17,8 @@ _densities = kernel("""mixture_densities(
 _run_em = kernel("""run_em(
     X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
     proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes: float64[d, d] out,
-    model: int, tol: float, max_iter: int, regularization: float, share: float, history: float64[max_iter] out,
-    outcome: int64[4] out)""")
+    model: int, tol: float, reference: float, max_iter: int, regularization: float, share: float,
+    history: float64[max_iter] out, outcome: int64[4] out)""")
 
 
 def densities(
@@ -48,6 +48,7 @@ def run_em(
     axes: np.ndarray,
     model: int,
     tol: float,
+    reference: float,
     max_iter: int,
     regularization: float,
     share: float,
@@ -55,14 +56,15 @@ def run_em(
 ) -> tuple[int, bool, int, int]:
     """EM from responsibilities Z (g, n), or from parameters; all are overwritten.
 
+    EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L - reference|)``.
     ``regularization`` times the variances of the data is added to those within components; covariances below ``share``
     times them are singular. Returns the number of iterations, whether it converged, what went wrong (`FINE`, `LOST`,
     `SINGULAR`) and with which component.
     """
     outcome = np.empty(4, np.int64)
-    _run_em(
-        X, weights, Z, given_parameters, proportions, means, covariances, axes, model, tol, max_iter, regularization,
-        share, history, outcome,
+    interruptible(_run_em,
+        X, weights, Z, given_parameters, proportions, means, covariances, axes, model, tol, reference, max_iter,
+        regularization, share, history, outcome,
     )  # fmt: skip
     n_iter, converged, flaw, component = outcome.tolist()
     return n_iter, bool(converged), flaw, component

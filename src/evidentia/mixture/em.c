@@ -280,7 +280,7 @@ static void end(index_t *outcome, index_t n_iter, bool converged, index_t flaw, 
 /* EM from responsibilities Z (g, n), or from parameters; all are overwritten. See `evidentia.mixture._em_kernels`. */
 KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *weights, double *Z, bool given_parameters,
               double *proportions, double *means, double *covariances, double *axes, index_t model, double tol,
-              index_t max_iter, double regularization, double share, double *history, index_t *outcome) {
+              double reference, index_t max_iter, double regularization, double share, double *history, index_t *outcome) {
     Scratch scratch = {0};
     Room room = new_room(&scratch, d);
     Sums sums = {numbers(&scratch, g), numbers(&scratch, g * d), numbers(&scratch, g * d * d)};
@@ -327,7 +327,8 @@ KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *we
         }
         double likelihood = expect(&data, &densities, Z, room, &sums);
         history[iteration] = likelihood;
-        if (iteration > 0 && fabs(likelihood - history[iteration - 1]) <= tol * (1.0 + fabs(likelihood))) {
+        const double change = likelihood - history[iteration > 0 ? iteration - 1 : 0];
+        if (iteration > 0 && fabs(change) <= tol * (1.0 + fabs(likelihood - reference))) {
             end(outcome, iteration + 1, true, FINE, -1);
             break;
         }

@@ -14,7 +14,7 @@ import numpy as np
 from evidentia.mixture import _em_kernels as kernels
 from evidentia.mixture.models import DIAGONAL_MODELS, MODELS
 
-__all__ = ["GaussianParameters", "EMResult", "fit_em", "log_densities"]
+__all__ = ["GaussianParameters", "EMResult", "fit_em", "binary_unit", "unit_log_likelihood", "log_densities"]
 
 # A variance (of an attribute, given those before it) below this share of that of the data: a singular covariance.
 SINGULAR_SHARE = 1e-10
@@ -80,10 +80,12 @@ def fit_em(
     tol: float = 1e-5,
     max_iter: int = 1000,
     regularization: float = 0.0,
+    scaled: bool = True,
 ) -> EMResult:
     """Maximise sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k) within a covariance model.
 
-    Arguments are not checked. The interpreter lock is released in the compiled part.
+    Arguments are not checked. The interpreter lock is released in the compiled part. The attributes are measured in
+    `binary_unit`, so that multiplying them by a power of two changes no digit of the responsibilities.
 
     Parameters
     ----------
@@ -95,11 +97,14 @@ def fit_em(
     model : str
         One of `evidentia.mixture.models.MODELS`.
     tol : float
-        EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L|)``.
+        EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L - L0|)``, with L0 from
+        `unit_log_likelihood`, so that units do not matter.
     max_iter : int
     regularization : float
         This share of the variance of each attribute is added to the variance within every component (before the
         covariance model is fitted, so that its constraints hold).
+    scaled : bool
+        Whether L0 is taken off L; otherwise it is zero.
 
     Returns
     -------
@@ -128,10 +133,12 @@ def fit_em(
     else:
         kept = None if weights.all() else np.flatnonzero(weights)
         w = np.ascontiguousarray(weights if kept is None else weights[kept], dtype=np.float64)
-    X = np.ascontiguousarray((data if kept is None else data[kept]).T, dtype=np.float64)
+    unit = binary_unit(data.var(axis=0).mean())
+    X = np.ascontiguousarray((data if kept is None else data[kept]).T / unit, dtype=np.float64)
     if isinstance(start, GaussianParameters):
         proportions, means, covariances = (
-            np.array(a, dtype=np.float64, order="C") for a in (start.proportions, start.means, start.covariances)
+            np.array(a, dtype=np.float64, order="C")
+            for a in (start.proportions, start.means / unit, start.covariances / unit**2)
         )
         Z = np.empty((len(proportions), X.shape[1]))
         axes = _common_axes(start, model)
@@ -152,20 +159,47 @@ def fit_em(
         axes,
         MODELS.index(model),
         tol,
+        unit_log_likelihood(X.T, w) if scaled else w.sum() * d * np.log(unit),
         max_iter,
         regularization,
         SINGULAR_SHARE,
         history,
     )
-    history = history[:n_iter].copy()
+    history = history[:n_iter] - w.sum() * d * np.log(unit)
     if flaw != kernels.FINE:
         what = "its covariance matrix became singular" if flaw == kernels.SINGULAR else "it lost all its objects"
         problem = f"component {component} collapsed: {what} (iteration {n_iter + 1})"
         return EMResult(None, -np.inf, n_iter, False, None, problem, history)
     orientation = axes if model in ("EVE", "VVE") else None
-    parameters = GaussianParameters(proportions, means, covariances, model, orientation)
+    parameters = GaussianParameters(proportions, means * unit, covariances * unit**2, model, orientation)
     responsibilities = Z.T if kept is None else _responsibilities(parameters, data)
     return EMResult(parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history)
+
+
+def binary_unit(variance: float) -> float:
+    """The power of two above the square root of a variance: dividing by it changes no digit.
+
+    >>> binary_unit(9.0), binary_unit(9.0 * 2.0**20)
+    (4.0, 4096.0)
+    """
+    return float(2.0 ** np.frexp(np.sqrt(variance))[1]) if variance > 0 else 1.0
+
+
+def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """What the units of the attributes add to a log-likelihood: that of a density one in a box of the size of the data.
+
+    Multiplying an attribute by s takes log(s) from the log-density of every object, and from this as much.
+
+    >>> import numpy as np
+    >>> x = np.array([[1.0], [3.0]])
+    >>> unit_log_likelihood(x), round(unit_log_likelihood(np.e * x), 6)
+    (0.0, -2.0)
+    """
+    w = np.ones(len(X)) if weights is None else weights
+    gap = X - X[0]
+    gap = gap - np.average(gap, axis=0, weights=w)
+    variances = np.average(gap * gap, axis=0, weights=w)
+    return float(-w.sum() / 2 * np.log(variances[variances > 0]).sum() + 0.0)
 
 
 def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
@@ -199,17 +233,18 @@ def _responsibilities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarr
 
 def _of_objects(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
     """(n, g) logarithms of proportion times density, or responsibilities."""
+    unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
     proportions, means, covariances = (
         np.ascontiguousarray(a, dtype=np.float64)
-        for a in (parameters.proportions, parameters.means, parameters.covariances)
+        for a in (parameters.proportions, parameters.means / unit, parameters.covariances / unit**2)
     )
-    columns = np.ascontiguousarray(np.asarray(X).T, dtype=np.float64)
+    columns = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T / unit)
     out = np.empty((len(proportions), columns.shape[1]))
     diagonal = parameters.model in DIAGONAL_MODELS
     failed = kernels.densities(columns, proportions, means, covariances, diagonal, normalized, out)
     if failed >= 0:
         raise ValueError(f"the covariance matrix of component {failed} must be positive definite")
-    return out.T
+    return out.T if normalized else out.T - len(columns) * np.log(unit)
 
 
 def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:

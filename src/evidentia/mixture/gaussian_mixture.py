@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
+from evidentia._scale import check_scale, check_size
 from evidentia._tables import object_weights
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
@@ -68,6 +69,9 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         This share of the variance of each attribute (the mean variance, for a constant one) is added to the variance
         within the components, before the constraints of the model are applied. It keeps a component from collapsing
         onto a point or a plane. With 0 the estimates are those of maximum likelihood, and a collapse is reported.
+    convention : {"scaled", "mclust"}, default="scaled"
+        For ``tol``, L is that of attributes in units of their standard deviations ("scaled"), or in the units of X, as
+        in mclust ("mclust"): then EM ends earlier where L is large because of the units.
     random_state : int, RandomState, Generator or None
         For k-means and for samples.
     n_jobs : int or None, default=-1
@@ -137,6 +141,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         "max_iter": rule.integer(1),
         "tol": rule.real(0),
         "reg_covar": rule.real(0),
+        "convention": rule.choice("scaled", "mclust"),
         "random_state": rule.seed,
         "n_jobs": rule.n_jobs,
     }
@@ -151,6 +156,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         tol: float = 1e-5,
         max_iter: int = 1000,
         reg_covar: float = 0.0,
+        convention: str = "scaled",
         random_state: Any = None,
         n_jobs: int | None = -1,
     ):
@@ -161,6 +167,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.reg_covar = reg_covar
+        self.convention = convention
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -184,6 +191,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
         data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        check_scale(data, "X")
         weights = object_weights(sample_weight, len(data))
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
@@ -231,6 +239,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
     def _fit_all(self, starts: Starts, candidates) -> dict[tuple[int, str], EMResult]:
         """EM for every candidate, from its best start."""
         settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar}
+        settings["scaled"] = self.convention == "scaled"
         shared = {g: starts.of(g) for g in sorted({g for g, _ in candidates})}
 
         def best(g: int, model: str) -> EMResult:
@@ -282,7 +291,9 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
-        return log_densities(self.parameters_, validate_data(self, X, reset=False, dtype=np.float64, order="C"))
+        data = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        check_size(data, "X")
+        return log_densities(self.parameters_, data)
 
     def predict(self, X: Any) -> np.ndarray:
         """Most probable component of each object."""

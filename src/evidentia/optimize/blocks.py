@@ -58,4 +58,5 @@ def block_map(n_jobs: int | None) -> Iterator[Apply]:
         yield apply
     finally:
         if pool is not None:
-            pool.shutdown()
+            # after an error or Ctrl-C nothing that waits is begun any more
+            pool.shutdown(cancel_futures=True)

@@ -1,24 +1,9 @@
 /* A part of euclidean_terms.c, once for each type `real` of the objects. */
-typedef real TYPED(Lanes) __attribute__((vector_size(VECTOR), may_alias));
-typedef whole TYPED(Bits) __attribute__((vector_size(VECTOR), may_alias));
+#include "_native/exponential.h"
 #define Lanes TYPED(Lanes)
 #define Bits TYPED(Bits)
 #define LANES ((index_t)(VECTOR / sizeof(real)))
 #define TILE (WIDTH * LANES) /* objects that are compared at once */
-
-/* exp(x) for x <= 0, to two units in the last place; numbers below LEAST, and those that are none, count as LEAST.
- * x = k ln 2 + r with a whole k: exp(r) by its series, whose terms soon vanish, and 2^k by its bits. Adding SHIFT
- * leaves k in the last bits of the sum. */
-ALWAYS_INLINE Lanes TYPED(exponential)(Lanes x) {
-    const Bits inside = (Bits)(x > (real)LEAST);
-    const Lanes least = (real)LEAST - (Lanes){0};
-    x = (Lanes)(((Bits)x & inside) | ((Bits)least & ~inside));
-    const Lanes shifted = x * (real)1.4426950408889634 + (real)SHIFT, k = shifted - (real)SHIFT;
-    const Lanes r = x - k * (real)LN2_HIGH - k * (real)LN2_LOW;
-    Lanes sum = (real)INVERSE_FACTORIALS[TERMS] - (Lanes){0};
-    for (int i = TERMS - 1; i >= 0; i--) sum = sum * r + (real)INVERSE_FACTORIALS[i];
-    return sum * (Lanes)((((Bits)shifted) + BIAS) << MANTISSA);
-}
 
 /* Similarities exp(-gamma |x - y|^2) of the objects of a tile x (d, TILE) to a few references (few, d), and which
  * objects are at a distance of zero from one of them. */
@@ -103,10 +88,3 @@ KERNEL TYPED(euclidean_terms)(index_t n, index_t d, index_t p, index_t f, const 
 #undef real
 #undef whole
 #undef SUFFIX
-#undef LEAST
-#undef SHIFT
-#undef LN2_HIGH
-#undef LN2_LOW
-#undef TERMS
-#undef BIAS
-#undef MANTISSA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia._native import kernel
+from evidentia._native import interruptible, kernel
 
 __all__ = ["k_means"]
 
@@ -48,5 +48,5 @@ def k_means(
     trials = 2 + int(np.log(n_clusters))
     draws = rng.random_sample((n_clusters, trials))
     centers, labels = np.empty((n_clusters, data.shape[1])), np.empty(len(data), np.int64)
-    _k_means(data, w, draws, _MAX_ITER, _TOLERANCE * float(data.var(axis=0).mean()), centers, labels)
+    interruptible(_k_means, data, w, draws, _MAX_ITER, _TOLERANCE * float(data.var(axis=0).mean()), centers, labels)
     return centers, labels

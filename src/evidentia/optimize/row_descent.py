@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._native import Kernel
+from evidentia._native import Kernel, interruptible
 
 __all__ = ["descend_rows"]
 
@@ -33,6 +33,6 @@ def descend_rows(kernel: Kernel, *problem: Any, max_iter: int) -> tuple[np.ndarr
     converged : whether the stopping rule was met
     """
     history, ending = np.empty(max_iter), np.zeros(2, dtype=np.int64)
-    kernel(*problem, history, ending)
+    interruptible(kernel, *problem, history, ending)
     n_sweeps, converged = ending
     return history[:n_sweeps], bool(converged)

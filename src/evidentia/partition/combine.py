@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import integer, real
 from evidentia._random import generator
+from evidentia._tables import order_of_names
 from evidentia.belief import FocalSets
 from evidentia.belief.combination import NORMALIZATIONS
 from evidentia.partition.credal_partition import CredalPartition, as_credal_partition
@@ -47,6 +49,7 @@ def combine_partitions(
     Parameters
     ----------
     partitions : sequence of CredalPartition or hard labels
+        Objects correspond by their names where partitions have some (the same, in any order), else by position.
     rule : {"dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive"}
         Dempster's rule supposes independent partitions; pairs on which they contradict each other totally are first
         discounted by a millionth. On two hypotheses Dubois and Prade's rule is Yager's.
@@ -82,7 +85,16 @@ def combine_partitions(
     array([2])
     """
     sources = [as_credal_partition(p) for p in partitions]
-    family = _checked(sources, rule, n_clusters, focal_sets, normalization, n_init)
+    family = _checked(sources, rule, n_clusters, focal_sets, normalization)
+    for value, name, valid in (
+        (n_init, "n_init", integer(1)),
+        (max_iter, "max_iter", integer(1)),
+        (tol, "tol", real(0)),
+    ):
+        if not valid.test(value):
+            raise ValueError(f"{name} must be {valid.words}, got {value!r}")
+    orders = [order_of_names(p.index, sources[0].index) for p in sources]
+    sources = [p if order is None else p[order] for p, order in zip(sources, orders, strict=True)]
     if rule != "conjunctive":
         sources = [_normalized(p, normalization) for p in sources]
     rng = generator(random_state)
@@ -247,7 +259,7 @@ def _chosen_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np
     return np.unique(np.concatenate([ring, sample_pairs(n, n * (int(per_object) - 1), rng)]), axis=0)
 
 
-def _checked(sources, rule, n_clusters, focal_sets, normalization, n_init) -> FocalSets:
+def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
     if len(sources) < 1:
         raise ValueError("partitions must hold at least one partition")
     if len({len(p) for p in sources}) != 1:
@@ -258,8 +270,6 @@ def _checked(sources, rule, n_clusters, focal_sets, normalization, n_init) -> Fo
         raise ValueError(f"rule must be one of {', '.join(map(repr, _RULES))}, got {rule!r}")
     if normalization not in NORMALIZATIONS:
         raise ValueError(f"normalization must be 'dempster' or 'yager', got {normalization!r}")
-    if n_init < 1:
-        raise ValueError(f"n_init must be at least 1, got {n_init}")
     c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:

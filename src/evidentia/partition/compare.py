@@ -2,7 +2,8 @@
 
 All indices look at pairs of objects, so they do not depend on the numbering of the clusters and accept partitions
 with different numbers of clusters and different focal sets (Denoeux, Li and Sriboonchitta, 2018, "Evaluating and
-comparing soft partitions: an approach based on Dempster-Shafer theory", IEEE Trans. Fuzzy Systems 26).
+comparing soft partitions: an approach based on Dempster-Shafer theory", IEEE Trans. Fuzzy Systems 26). Partitions whose
+objects have names are compared by the names, which must be the same, in any order.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._tables import order_of_names
 from evidentia.partition.credal_partition import CredalPartition, as_credal_partition
 from evidentia.partition.relational import pair_forms, sample_pairs
 
@@ -195,11 +197,13 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
 
 
 def _same_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
+    """Two partitions whose rows correspond: by their names if both have some, else by their positions."""
     a, b = as_credal_partition(a), as_credal_partition(b)
     if len(a) != len(b):
         raise ValueError(f"the partitions must be of the same objects, got {len(a)} and {len(b)} objects")
     _at_least_two(a)
-    return a, b
+    order = order_of_names(b.index, a.index)
+    return a, b if order is None else b[order]
 
 
 def _at_least_two(partition: CredalPartition) -> None:

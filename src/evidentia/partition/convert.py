@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
+from evidentia._scale import as_reals
+from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets
 
 __all__ = ["masses_from_hard", "masses_from_fuzzy", "masses_from_rough"]
@@ -13,26 +16,53 @@ __all__ = ["masses_from_hard", "masses_from_fuzzy", "masses_from_rough"]
 
 def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
     """Certain masses; objects labelled ``noise`` get the empty set. Also returns the names of the clusters."""
-    values = np.asarray(labels)
-    if values.ndim != 1 or len(values) == 0:
-        raise ValueError(f"labels must be a nonempty sequence, got shape {values.shape}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError("labels must not hold NaN or infinite values")
-    is_noise = np.asarray(values == noise, dtype=bool) & np.ones(len(values), dtype=bool)
-    names, code = np.unique(values[~is_noise], return_inverse=True)
+    values = _label_array(labels)
+    # an array of text turns -1 into "-1"
+    text = values.dtype.kind == "U"
+    is_noise = np.asarray(values == (str(noise) if text else noise), dtype=bool) & np.ones(len(values), dtype=bool)
+    names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
         raise ValueError("labels must hold at least one object that belongs to a cluster")
+    c = len(names)
+    check_memory(8 * (len(values) + c) * (c + 1), f"a partition into {c:,} clusters", "labels are names of clusters")
     family = FocalSets.simple(len(names), empty=bool(is_noise.any()), omega=False)
     masses = np.zeros((len(values), len(family)))
     masses[np.flatnonzero(~is_noise), family.singleton_index[code]] = 1
     if is_noise.any():
         masses[is_noise, family.empty_index] = 1
-    return masses, family, names.tolist()
+    return masses, family, names
+
+
+def _label_array(labels: Any) -> np.ndarray:
+    """Labels as they were given: of lists with names and numbers numpy would make text."""
+    mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
+    values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(f"labels must be a nonempty sequence, got shape {values.shape}")
+    missing = [v is None or v != v for v in values.tolist()]
+    if any(missing) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+        raise ValueError("labels must not hold NaN, None or infinite values; mark objects without a cluster by -1")
+    if values.dtype.kind == "c":
+        raise ValueError("labels must be names or real numbers, got complex numbers")
+    return values
+
+
+def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
+    """The different labels in order, numbers before text, and which of them each is."""
+    if values.dtype.kind != "O":
+        names, code = np.unique(values, return_inverse=True)
+        return names.tolist(), code
+    try:
+        names = sorted(set(values.tolist()), key=lambda v: (not isinstance(v, Number), v))
+    except TypeError as error:
+        raise ValueError(f"labels must be names or numbers that can be told apart and ordered: {error}") from error
+    where = {name: k for k, name in enumerate(names)}
+    return names, np.array([where[v] for v in values.tolist()], dtype=np.intp)
 
 
 def masses_from_fuzzy(memberships: Any) -> tuple[np.ndarray, FocalSets]:
     """Memberships become masses of the singletons, what is missing to one the mass of the empty set."""
-    u = np.asarray(memberships, dtype=float)
+    u = as_reals(memberships, "memberships").astype(float, copy=False)
     if u.ndim != 2 or u.size == 0:
         raise ValueError(f"memberships must be a nonempty table (n, c), got shape {u.shape}")
     missing = 1 - u.sum(axis=1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evidentia.belief import FocalSets, MassFunctions
+from evidentia.belief.focal_sets import frozen
 from evidentia.partition import convert
 from evidentia.partition.relational import RelationalPartition
 
@@ -100,7 +101,7 @@ class CredalPartition(MassFunctions):
     @cached_property
     def labels(self) -> np.ndarray:
         """Cluster of largest plausibility, 0..c-1; ties go to the lowest number."""
-        return self.hard()
+        return frozen(self.hard())
 
     def hard(self, rule: str = "plausibility") -> np.ndarray:
         """Cluster of largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
@@ -117,7 +118,7 @@ class CredalPartition(MassFunctions):
         """`labels`, with -1 for outliers as scikit-learn marks noise."""
         labels = self.labels.copy()
         labels[self.outliers] = -1
-        return labels
+        return frozen(labels)
 
     def fuzzy(self, rule: str = "plausibility") -> np.ndarray:
         """(n, c) memberships summing to one: normalised plausibilities, or ``rule="pignistic"``."""
@@ -137,7 +138,7 @@ class CredalPartition(MassFunctions):
     def best_set(self) -> np.ndarray:
         """Position in `focal_sets` of the set of largest mass; ties go to the smaller set, then the lower position."""
         order = np.argsort(self.focal_sets.cardinality, kind="stable")
-        return order[self.masses[:, order].argmax(axis=1)]
+        return frozen(order[self.masses[:, order].argmax(axis=1)])
 
     def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
         """(n, c) Boolean: the clusters each object is assigned to.
@@ -158,23 +159,27 @@ class CredalPartition(MassFunctions):
         raise ValueError(f"rule must be 'max_mass' or 'interval_dominance', got {rule!r}")
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
-        """Objects that certainly belong to the cluster (positions)."""
+        """Objects that certainly belong to the cluster (positions).
+
+        ``cluster`` is a name of the `frame` (0..c-1 unless others were given); where no name is a number, also the
+        position of one.
+        """
         chosen = self.assignment(rule, keep_outliers=keep_outliers)
         return np.flatnonzero(chosen[:, self._cluster(cluster)] & (chosen.sum(axis=1) == 1))
 
     def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
-        """Objects that possibly belong to the cluster (positions)."""
+        """Objects that possibly belong to the cluster (positions), which is given as in `lower`."""
         return np.flatnonzero(self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)])
 
     @cached_property
     def outliers(self) -> np.ndarray:
         """Objects whose largest mass is on the empty set (positions)."""
-        return np.flatnonzero(self.focal_sets.cardinality[self.best_set] == 0)
+        return frozen(np.flatnonzero(self.focal_sets.cardinality[self.best_set] == 0))
 
     @cached_property
     def ambiguous(self) -> np.ndarray:
         """Objects whose largest mass is on a set of two clusters or more (positions)."""
-        return np.flatnonzero(self.focal_sets.cardinality[self.best_set] > 1)
+        return frozen(np.flatnonzero(self.focal_sets.cardinality[self.best_set] > 1))
 
     # ---- pairs and quality ----------------------------------------------------------------------------------------
 
@@ -212,9 +217,11 @@ class CredalPartition(MassFunctions):
         return text.replace(text.splitlines()[0], f"CredalPartition({len(self)} objects, {c} clusters)", 1)
 
     def _cluster(self, cluster: Any) -> int:
-        if not isinstance(cluster, int | np.integer) or not 0 <= cluster < self.n_clusters:
-            raise ValueError(f"cluster must be a number from 0 to {self.n_clusters - 1}, got {cluster!r}")
-        return int(cluster)
+        try:
+            rows, _ = self.membership_rows((cluster,))
+        except ValueError as error:
+            raise ValueError(f"cluster must be a name of the frame {self.frame}, got {cluster!r}") from error
+        return int(rows[0].argmax())
 
 
 def as_credal_partition(partition: Any) -> CredalPartition:

@@ -11,14 +11,15 @@ from evidentia.partition.credal_partition import CredalPartition
 __all__ = ["cluster_similarity", "mutual_neighbors", "nearest_pairs"]
 
 
-def cluster_similarity(partition: CredalPartition) -> np.ndarray:
+def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = None) -> np.ndarray:
     """(c, c) sum over the objects of the product of the normalised plausibilities of two clusters.
 
-    Objects that belong nowhere (mass of the empty set above 1 - 1e-6) do not count.
+    Objects that belong nowhere (mass of the empty set above 1 - 1e-6) do not count. With weights, one of weight 2
+    counts as two.
     """
     known = partition.empty <= 1 - 1e-6
     plausible = partition.contour[known].astype(float) / (1 - partition.empty[known].astype(float))[:, None]
-    return plausible.T @ plausible
+    return plausible.T @ (plausible if weights is None else plausible * weights[known, None])
 
 
 def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
@@ -34,7 +35,9 @@ def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, i
     return [(int(j), int(k)) for j, k in np.argwhere(np.triu(near & near.T, 1))]
 
 
-def nearest_pairs(partition: CredalPartition, n_neighbors: int = 1) -> list[tuple[int, int]]:
+def nearest_pairs(
+    partition: CredalPartition, n_neighbors: int = 1, weights: np.ndarray | None = None
+) -> list[tuple[int, int]]:
     """Pairs of mutually nearest clusters of a partition made with single clusters.
 
     The second step of the two-step strategy adds them as focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
@@ -47,4 +50,4 @@ def nearest_pairs(partition: CredalPartition, n_neighbors: int = 1) -> list[tupl
     >>> nearest_pairs(cp)
     [(0, 1)]
     """
-    return mutual_neighbors(cluster_similarity(partition), n_neighbors)
+    return mutual_neighbors(cluster_similarity(partition, weights), n_neighbors)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._tables import printable
 from evidentia.belief import MassFunctions
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class PartitionSummary:
     outliers : list
         Index (or position) of every outlier.
     nonspecificity : float
+    choices : dict of str to str
+        What "auto" stood for in the parameters of the method, with the reason.
     """
 
     n_objects: int
@@ -45,6 +49,7 @@ class PartitionSummary:
     ambiguous: list[tuple[tuple[int, ...], int]]
     outliers: list[Any]
     nonspecificity: float
+    choices: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
@@ -68,13 +73,14 @@ class PartitionSummary:
         typical = [name(int(own[:, k].argmax())) if certain[k] else None for k in range(partition.n_clusters)]
         return cls(
             n_objects=len(partition),
-            names=[str(k) for k in partition.frame],
+            names=[printable(k) for k in partition.frame],
             certain=certain,
             possible=possible,
             typical=typical,
             ambiguous=between,
             outliers=[name(int(i)) for i in np.flatnonzero(size[best_set] == 0)],
             nonspecificity=nonspecificity,
+            choices=getattr(partition, "metadata", {}).get("choices", {}),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -96,17 +102,18 @@ class PartitionSummary:
         lines = [f"{'':{width}}  certain  possible  typical object"]
         rows = zip(self.names, self.certain, self.possible, self.typical, strict=True)
         for name, certain, possible, typical in rows:
-            shown = "-" if typical is None else str(typical)
+            shown = "-" if typical is None else printable(typical)
             lines.append(f"{f'cluster {name}':{width}}  {certain:7d}  {possible:8d}  {shown}")
         torn = sum(number for _, number in self.ambiguous)
         parts = [f"{n} between {self.describe_set(s)}" for s, n in self.ambiguous[:6]]
         if len(self.ambiguous) > 6:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
         lines.append(f"{'ambiguous':{width}}  {torn:7d}  {'; '.join(parts)}".rstrip())
-        named = ", ".join(str(i) for i in self.outliers[:_NAMED_OUTLIERS])
+        named = ", ".join(printable(i) for i in self.outliers[:_NAMED_OUTLIERS])
         more = f" and {len(self.outliers) - _NAMED_OUTLIERS} more" if len(self.outliers) > _NAMED_OUTLIERS else ""
         lines.append(f"{'outliers':{width}}  {len(self.outliers):7d}  {named}{more}".rstrip())
         lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
+        lines += [f"chosen: {name} = {printable(words)}" for name, words in self.choices.items()]
         return "\n".join(lines)
 
     __repr__ = __str__

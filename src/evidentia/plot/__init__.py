@@ -8,8 +8,10 @@ from evidentia.plot.calibration import CalibrationDisplay
 from evidentia.plot.convergence import ConvergenceDisplay
 from evidentia.plot.credal_partition import CredalPartitionDisplay
 from evidentia.plot.delta_bel import DeltaBelDisplay
+from evidentia.plot.kept import KeptCurveDisplay
 from evidentia.plot.mass_contour import MassContourDisplay
 from evidentia.plot.nonspecificity import NonspecificityDisplay
+from evidentia.plot.number_of_clusters import NumberOfClustersDisplay
 from evidentia.plot.pair_probability import PairProbabilityDisplay
 from evidentia.plot.partition_map import PartitionMapDisplay
 from evidentia.plot.rejection import RejectionCurve, RejectionCurveDisplay
@@ -21,7 +23,9 @@ __all__ = [
     "MassContourDisplay",
     "DeltaBelDisplay",
     "ConvergenceDisplay",
+    "NumberOfClustersDisplay",
     "NonspecificityDisplay",
+    "KeptCurveDisplay",
     "PartitionMapDisplay",
     "RejectionCurveDisplay",
     "RejectionCurve",

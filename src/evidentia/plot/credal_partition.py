@@ -275,8 +275,8 @@ class CredalPartitionDisplay(RoughPicture):
 
     def _name_axes(self, title: str | None) -> None:
         self.ax_.autoscale_view()
-        self.ax_.set_xlabel(self.axis_names[0])
-        self.ax_.set_ylabel(self.axis_names[1])
+        self.ax_.set_xlabel(self.axis_names[0], parse_math=False)
+        self.ax_.set_ylabel(self.axis_names[1], parse_math=False)
         if self.is_strip:
             self.ax_.set_yticks([])
             self.ax_.spines["left"].set_visible(False)
@@ -300,4 +300,9 @@ class CredalPartitionDisplay(RoughPicture):
         if not outside:
             # "best" looks at every point
             place = {"loc": "upper right" if is_crowded(self) else "best", "framealpha": 0.7, "labelspacing": 0.3}
-        return self.ax_.legend(handles=handles, fontsize=font, frameon=not outside, **place) if handles else None
+        if not handles:
+            return None
+        drawn = self.ax_.legend(handles=handles, fontsize=font, frameon=not outside, **place)
+        for text in drawn.get_texts():  # names, in which a $ is a $
+            text.set_parse_math(False)
+        return drawn

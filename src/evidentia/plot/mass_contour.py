@@ -338,7 +338,7 @@ class MassContourDisplay:
             if labelled and lines is not None:
                 for text in panel.clabel(lines, fontsize="x-small", fmt="%g", inline_spacing=2):
                     text.set_path_effects(halo(1.5))
-            panel.set_title(f"{_SYMBOLS[self.quantity]}({name})", fontsize="medium")
+            panel.set_title(f"{_SYMBOLS[self.quantity]}({name})", fontsize="medium", parse_math=False)
 
     def _draw_together(self, levels: np.ndarray) -> None:
         for value, color in zip(self.values, self._set_colors, strict=True):
@@ -365,12 +365,12 @@ class MassContourDisplay:
             ax.set_xlim(self.xx.min(), self.xx.max())
             ax.set_ylim(self.yy.min(), self.yy.max())
         if new_figure and len(self.axes_) > 1:
-            self.figure_.supxlabel(self.axis_names[0], fontsize="medium")
-            self.figure_.supylabel(self.axis_names[1], fontsize="medium")
+            self.figure_.supxlabel(self.axis_names[0], fontsize="medium", parse_math=False)
+            self.figure_.supylabel(self.axis_names[1], fontsize="medium", parse_math=False)
         else:
             for ax in self.axes_:
-                ax.set_xlabel(self.axis_names[0])
-                ax.set_ylabel(self.axis_names[1])
+                ax.set_xlabel(self.axis_names[0], parse_math=False)
+                ax.set_ylabel(self.axis_names[1], parse_math=False)
         if title is not None and len(self.axes_) > 1:
             self.figure_.suptitle(title)
         elif title is not None:

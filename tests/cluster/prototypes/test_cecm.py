@@ -35,7 +35,7 @@ def test_agrees_with_the_reference(reference, name):
     model = CECM(
         p["c"], focal_sets=FocalSets(case["F"]), metric="adaptive" if p["distance"] else "euclidean",
         alpha=p["alpha"], delta=p["delta"], xi=p["xi"], init=case["g0"],
-        tol=1e-12, max_iter=5000,
+        convention="program", tol=1e-12, max_iter=5000,
     ).fit(case["x"], constraints=known_pairs(case))  # fmt: skip
     case.assert_equal("mass", model.credal_partition_.masses)
     case.assert_equal("g", model.cluster_centers_)
@@ -161,7 +161,7 @@ def test_no_small_move_improves_the_result(weighted):
     st.sampled_from(["simple", "pairs", "full", "selected"]),
     st.sampled_from(["euclidean", "adaptive"]),
     st.sampled_from([0.0, 0.1, 0.5, 0.9]),
-    st.sampled_from(["paper", "program"]),
+    st.sampled_from(["scaled", "paper", "program"]),
     st.sampled_from([0.0, 1.0]),
 )
 def test_objective_never_rises_and_masses_are_masses(seed, family, metric, xi, convention, penalty):
@@ -192,10 +192,28 @@ def test_without_constraints_it_is_ecm(family, n_fitted, metric):
     for known, xi in ((None, 0.5), (Constraints(), 0.5), (Constraints.from_labels(y, 30, random_state=0), 0.0)):
         cecm = CECM(3, focal_sets=family, metric=metric, xi=xi, random_state=0).fit(X, constraints=known)
         np.testing.assert_allclose(cecm.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-10)
-        assert cecm.objective_ == pytest.approx((1 - xi) * ecm.objective_ / (60 * n_fitted))
+        share = 60 * n_fitted * X.var(axis=0).mean()
+        assert cecm.objective_ == pytest.approx((1 - xi) * ecm.objective_ / share)
 
 
-@pytest.mark.parametrize("convention", ["program", "paper"])
+def test_units_do_not_matter():
+    """Unless a convention of the publications is asked for, which is the same where the mean variance is one."""
+    X, y = blobs()
+    X /= np.sqrt(X.var(axis=0).mean())
+    known = Constraints.from_labels(y, 60, random_state=0)
+    as_given = CECM(3, random_state=0).fit(X, constraints=known)
+    for factor in (1e-3, 10.0, 1e6):
+        other = CECM(3, random_state=0).fit(factor * X, constraints=known)
+        np.testing.assert_allclose(other.credal_partition_.masses, as_given.credal_partition_.masses, atol=1e-8)
+    program = CECM(3, convention="program", random_state=0)
+    np.testing.assert_allclose(
+        program.fit(X, constraints=known).credal_partition_.masses, as_given.credal_partition_.masses, atol=1e-8
+    )
+    program.fit(1000 * X, constraints=known)
+    assert np.abs(program.credal_partition_.masses - as_given.credal_partition_.masses).max() > 0.1
+
+
+@pytest.mark.parametrize("convention", ["scaled", "program", "paper"])
 def test_weights_of_objects(convention):
     """Objects without constraints count as often as their weight says, those of weight zero not at all."""
     X, y = blobs()

@@ -51,7 +51,7 @@ def test_costs_against_the_definition(shape, radius, weighting):
     image = 100 + rng.normal(size=shape)
     centers = 100 + rng.normal(size=(3, shape[-1]))
     family = FocalSets.full(3)
-    weights = neighborhood(len(shape) - 1, radius, weighting, None)
+    weights = neighborhood(shape[:-1], radius, weighting, None)
     data = smoothed(image.reshape(-1, shape[-1]), shape[:-1], weights, 0.4)
     barycentres = np.array([centers[list(s)].mean(axis=0) for s in family if s])
     costs = ((data[:, None, :-1] - barycentres[None]) ** 2).sum(axis=2) + data[:, -1:] ** 2
@@ -184,12 +184,12 @@ def test_axes_types_and_threads():
 
 
 def test_spacing_tells_near_from_far():
-    even = neighborhood(2, 1, "distance", None)
-    np.testing.assert_allclose(even, neighborhood(2, 1, "distance", (5, 5)))
-    far_apart = neighborhood(2, 1, "distance", (1, 4))
+    even = neighborhood((9, 9), 1, "distance", None)
+    np.testing.assert_allclose(even, neighborhood((9, 9), 1, "distance", (5, 5)))
+    far_apart = neighborhood((9, 9), 1, "distance", (1, 4))
     assert far_apart[0, 1] > 10 * far_apart[1, 0]
-    assert neighborhood(3, 1, "uniform", None).sum() == 26
-    assert neighborhood(2, 2, "uniform", None).sum() == 24
+    assert neighborhood((9, 9, 9), 1, "uniform", None).sum() == 26
+    assert neighborhood((9, 9), 2, "uniform", None).sum() == 24
 
 
 def test_starts():

@@ -49,6 +49,7 @@ def test_rules_by_loops(family, parameters):
     D = pairwise_distances(X)
     model = ECMdd(3, metric="precomputed", focal_sets=family, delta=2.0, random_state=0, **parameters).fit(D)
     settings = {name: getattr(model, name) for name in ("alpha", "beta", "eta", "gamma")}
+    settings["eta"] *= D.mean()
     masses, set_medoids, objective, following = naive(D, model.medoid_indices_, family, delta2=4.0, **settings)
     np.testing.assert_allclose(model.credal_partition_.masses, masses, atol=1e-9)
     assert model.set_medoid_indices_.tolist() == set_medoids

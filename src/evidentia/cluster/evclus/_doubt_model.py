@@ -82,8 +82,12 @@ class Surroundings:
         scales = np.maximum(far, least).astype(D.dtype)
         rate = decay(_WIDTH)
         S = affinity(D, scales, self.scales.astype(D.dtype), w, labels, n_clusters, itself, unit, rate)
+        return S, self.outlying(near)
+
+    def outlying(self, near: np.ndarray) -> np.ndarray:
+        """(n,) masses on the empty set, from the distances within which the nearest few references lie."""
         above = (np.log(np.maximum(near, np.exp(self.fence - 50 * self.softness))) - self.fence) / self.softness
-        return S, 1 / (1 + np.exp(-np.minimum(above, 50)))
+        return 1 / (1 + np.exp(-np.minimum(above, 50)))
 
 
 def _amounts(weights: np.ndarray) -> tuple[float, float]:
@@ -174,8 +178,11 @@ class DoubtModel:
         surroundings = Surroundings.of(D, fit.counts)
         contour, outlying = surroundings.contour(D, labels, c, np.arange(len(D)))
         masses = doubtful_masses(contour, family, outlying)
+        place = family.find(fit.family.membership)
+        own = fit.reference_masses[:, place >= 0]
+        kept = kept[own[kept].sum(axis=1) > 0]  # the frame says nothing of where they are
         masses[kept] = 0
-        masses[np.ix_(kept, family.find(fit.family.membership))] = fit.reference_masses[kept]
+        masses[np.ix_(kept, place[place >= 0])] = own[kept] / own[kept].sum(axis=1, keepdims=True)
         return cls(family, fit, labels, surroundings, masses)
 
     @property
@@ -191,14 +198,16 @@ class DoubtModel:
         dtype = values.dtype if isinstance(values, np.ndarray) else self.fit.dtype
         references = self.references.astype(dtype)
         out = np.empty((len(values), len(self.family)), dtype=dtype)
+        if self.fit.device != "cpu":
+            self._write_from_device(values, references, out)
+            return out
 
         def write(start: int, stop: int) -> None:
             D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
             contour, outlying = self.surroundings.contour(D, self.labels, self.family.n_clusters)
             out[start:stop] = doubtful_masses(contour, self.family, outlying)
-            twin = self._twins(D) if references.source is None else references.equals(values, start, stop)
-            again = np.flatnonzero(twin >= 0)
-            out[start + again] = self.reference_masses[twin[again]]
+            again, twin = self._twins(D.min(axis=1), D, references, values, start)
+            out[start + again] = self.reference_masses[twin]
 
         from threadpoolctl import threadpool_limits
 
@@ -206,7 +215,38 @@ class DoubtModel:
             apply(write, row_blocks(len(values), max(1, _CELLS // len(references)), most=None))
         return out
 
-    def _twins(self, D: np.ndarray) -> np.ndarray:
-        """For each row a reference at dissimilarity zero (up to rounding), -1 if there is none."""
-        zero = D / self.d0 <= rounding(D.dtype)
-        return np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
+    def _write_from_device(self, values: np.ndarray, references: References, out: np.ndarray) -> None:
+        from evidentia.cluster.evclus._doubt_torch import contours_on_device
+
+        assert references.source is not None
+        around, c = self.surroundings, self.family.n_clusters
+        what = around.weights, around.scales, self.labels, c, _amounts(around.weights), decay(_WIDTH)
+        blocks = contours_on_device(values, references.source.objects, *what, self.fit.device)
+        for start, contour, near, nearest in blocks:
+            out[start : start + len(near)] = doubtful_masses(contour, self.family, around.outlying(near))
+            again, twin = self._twins(nearest, None, references, values, start)
+            out[start + again] = self.reference_masses[twin]
+
+    def _twins(
+        self, nearest: np.ndarray, D: np.ndarray | None, references: References, values: Any, start: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of a block that are references again, and which: those with the same attributes, or, where there are
+        none, at dissimilarity zero (up to rounding)."""
+        if references.source is None:
+            assert D is not None
+            again = np.flatnonzero(nearest / self.d0 <= rounding(D.dtype))
+            return again, D[again].argmin(axis=1)
+        # few rows can be equal to a reference: those at a dissimilarity that may be rounding
+        block = values[start : start + len(nearest)]
+        close = np.flatnonzero(nearest <= self._rounded(references, block))
+        twin = references.equals(block[close])
+        return close[twin >= 0], twin[twin >= 0]
+
+    def _rounded(self, references: References, block: Any) -> np.ndarray | float:
+        """Dissimilarities that may be no more than rounding: products of attributes lose half of the digits."""
+        assert references.source is not None
+        if not references.source.is_euclidean:
+            return 1e-6 * self.d0
+        points = references.source.objects
+        norm = np.sqrt(np.einsum("id,id->i", block, block, dtype=float) + float(np.square(points, dtype=float).max()))
+        return np.sqrt(1000 * np.finfo(points.dtype).eps) * norm

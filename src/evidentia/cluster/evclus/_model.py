@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from evidentia.belief import FocalSets
-from evidentia.cluster.evclus._wanted_conflicts import wanted_terms
+from evidentia.cluster.evclus._wanted_conflicts import needs_products, wanted_terms
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.transform import decay, to_conflict
 from evidentia.optimize import solve_simplex_qp
@@ -69,12 +69,16 @@ class EvclusModel:
             linear, same = terms(start, stop)
             return linear, np.full(len(same), -1)
 
+        wanted = terms if coincide else terms_of_others
+        arguments = wanted, len(values), self.reference_masses, conflict, dtype, apply, self.counts
+        if not needs_products(values, references):
+            return project(*arguments)
+
         from threadpoolctl import threadpool_limits
 
         # threads go over blocks, so the matrix products inside must not start their own
         with threadpool_limits(1, user_api="blas"):
-            wanted = terms if coincide else terms_of_others
-            return project(wanted, len(values), self.reference_masses, conflict, dtype, apply, self.counts)
+            return project(*arguments)
 
     def _projected_on_device(self, rows: np.ndarray, references: References, conflict: np.ndarray) -> np.ndarray:
         from evidentia.optimize.projection_torch import project_euclidean

@@ -56,7 +56,8 @@ class Scale:
             return 0.0 if same else trial.log_likelihood - best.log_likelihood
 
         others = ", ".join(f"{trial.quantile:g} ({behind(trial):+.2f})" for trial in self.trials if trial is not best)
-        return f"d0 at the quantile {best.quantile:g} of the dissimilarities; log-likelihood elsewhere: {others}"
+        where = f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
+        return f"{where}; log-likelihood at other quantiles: {others}" if others else where
 
 
 class PairDissimilarities(NamedTuple):

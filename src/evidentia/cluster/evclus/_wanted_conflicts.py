@@ -17,7 +17,7 @@ from evidentia.dissimilarity.sources import rounding
 from evidentia.dissimilarity.transform import decay, to_conflict
 from evidentia.optimize.projection import Terms, euclidean_terms, linear_image, terms_of_conflicts
 
-__all__ = ["wanted_terms", "twins_at_zero"]
+__all__ = ["wanted_terms", "needs_products", "twins_at_zero"]
 
 _FEW_ATTRIBUTES = 32  # beyond, a product of matrices is faster than differences, attribute by attribute
 
@@ -33,10 +33,17 @@ def wanted_terms(
     """Linear terms of the quadratic programs of objects read by `DissimilarityInput.new`, compared with references of
     these masses and counts; computed as they are needed."""
     image = linear_image(masses, conflict, counts)
-    if references.source is not None and references.source.is_euclidean and values.shape[1] <= _FEW_ATTRIBUTES:
+    if not needs_products(values, references):
+        assert references.source is not None
         rows = np.ascontiguousarray(values)
         return euclidean_terms(rows, references.source.objects.astype(rows.dtype), decay(d0), image)
     return terms_of_conflicts(_wanted_conflicts(values, references, d0, masses, conflict), image)
+
+
+def needs_products(values: Any, references: References) -> bool:
+    """Whether products of matrices are taken: they are not for Euclidean distances between few attributes."""
+    euclidean = references.source is not None and references.source.is_euclidean
+    return not euclidean or values.shape[1] > _FEW_ATTRIBUTES
 
 
 def _wanted_conflicts(

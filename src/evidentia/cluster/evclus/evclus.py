@@ -301,6 +301,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             raise ValueError(f"device={self.device!r} works with metric='euclidean' only")
         torch_on(self.device)
 
+    def _choices(self, method: EvclusMethod) -> dict[str, str]:
+        chosen = super()._choices(method)
+        return chosen if method.scale is None else {**chosen, "d0": method.scale.reasons()}
+
     def _attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
         found = method.assess(model, self.credal_partition_.masses)
         return {

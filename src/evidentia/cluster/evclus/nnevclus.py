@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from evidentia import _parameters as rule
 from evidentia._random import generator
@@ -284,10 +283,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
-        fewest = self._fewest_objects if reset else 1
-        own = is_module(self.network)
-        floats = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, dtype=floats, order="C", allow_nd=own, ensure_min_samples=fewest)
+        return self._checked_attributes(X, reset=reset, allow_nd=is_module(self.network))
 
     def _families(self, n_clusters: int) -> Families:
         """With "auto" nothing is read off at the end: the sets are the outputs of the network, there from the start."""
@@ -343,7 +339,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         family, masses = families.first, None
         if isinstance(self.init, CredalPartition):
             check_partition(self.init, len(targets), c)
-            family = family if families.select is None else families.select(self.init)
+            family = family if families.select is None else families.select(self.init, None)
             masses = self.init.on(family).masses
         elif families.select is not None:
             raise ValueError("focal_sets='selected' takes its pairs from a partition: use init='evclus', or give one")

@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia._types import Advance
 from evidentia.cluster.mixtures import _kernels
-from evidentia.mixture.em import GaussianParameters, fit_em
+from evidentia.mixture.em import GaussianParameters, binary_unit, fit_em
 from evidentia.optimize.blocks import Apply, n_threads, row_blocks
 
 __all__ = ["Bootstraps", "bootstrap_mixture"]
@@ -31,6 +31,7 @@ class _Refit(NamedTuple):
     tol: float
     max_iter: int
     regularization: float
+    scaled: bool
 
 
 class _Replicate(NamedTuple):
@@ -101,7 +102,9 @@ class Bootstraps:
         """Inverse Cholesky factors (c, d, d, B), means (c, d, B) and constants (c, B) of the log-densities."""
         factors = np.linalg.cholesky(self.covariances)
         whiteners = np.linalg.inv(factors)
-        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3)).sum(axis=2)
+        # in a unit that is a power of two, so that those of X change no digit
+        unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
+        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
         constants = np.log(np.maximum(self.proportions, 1e-300)) - half_log_det
         last = (np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants))
         return tuple(last)  # type: ignore[return-value]
@@ -120,6 +123,7 @@ def bootstrap_mixture(
     tol: float,
     max_iter: int,
     regularization: float,
+    scaled: bool,
     n_jobs: int | None,
     advance: Advance,
 ) -> Bootstraps:
@@ -135,11 +139,11 @@ def bootstrap_mixture(
     posterior : (n, c) its probabilities of the components, to recognise them in the fits
     n_bootstraps : int
     seed : numpy SeedSequence
-    tol, max_iter, regularization : of the EM algorithm
+    tol, max_iter, regularization, scaled : of the EM algorithm
     n_jobs : int or None
     advance : function called after every sample with a word on the state
     """
-    refit = _Refit(data, fitted, posterior, tol, max_iter, regularization)
+    refit = _Refit(data, fitted, posterior, tol, max_iter, regularization, scaled)
     seeds = seed.spawn(n_bootstraps)
     tasks = [seeds[s : s + _SAMPLES_A_TASK] for s in range(0, n_bootstraps, _SAMPLES_A_TASK)]
     replicates: list[_Replicate] = []
@@ -178,13 +182,14 @@ def _refit(refit: _Refit, seeds: list[np.random.SeedSequence]) -> list[_Replicat
 
 def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
     """Draw a sample and fit it; draw again as long as the fit loses a component, after a while with a ridge."""
-    data, fitted, posterior, tol, max_iter, regularization = refit
+    data, fitted, posterior, tol, max_iter, regularization, scaled = refit
     n = len(data)
     for redrawn in range(_MOST_REDRAWS + 1):
         weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
         if redrawn == _PLAIN_REDRAWS:  # very few objects: most samples are degenerate
             regularization = max(regularization, _RIDGE)
-        result = fit_em(data, weights, fitted, fitted.model, tol=tol, max_iter=max_iter, regularization=regularization)
+        settings = {"tol": tol, "max_iter": max_iter, "regularization": regularization, "scaled": scaled}
+        result = fit_em(data, weights, fitted, fitted.model, **settings)
         if result.problem is None:
             p = result.parameters
             assert p is not None

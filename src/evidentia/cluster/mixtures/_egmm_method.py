@@ -35,15 +35,18 @@ class EGMMSettings:
 
 
 class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
-    """EM from several starts. The objects are measured from their mean: products of attributes lose digits far away."""
+    """EM from several starts. The objects are measured from their mean, as products of attributes lose digits far away,
+    and in units of their spread, so that relative changes of the likelihood do not depend on the units of X."""
 
     def __init__(self, settings: EGMMSettings, sample: Sample[np.ndarray], rng: np.random.RandomState, apply: Apply):
         self.settings, self.values, self.rng, self.apply = settings, sample.values, rng, apply
         self.weights = np.ones(len(self.values)) if sample.weights is None else sample.weights
         self.origin = np.average(self.values, axis=0, weights=self.weights)
-        self.data = self.values - self.origin
+        gaps = self.values - self.origin
+        self.unit = float(np.sqrt(_starts.mean_squared_deviation(gaps, self.weights) / gaps.shape[1])) or 1.0
+        self.data = gaps / self.unit
         self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
-        _starts.check_different_objects(self.data, self.sample, settings.n_clusters)
+        _starts.check_different_objects(self.data, self.sample, settings.n_clusters, self.weights)
         self.second = (self.data.T * self.weights) @ self.data
         self.ridge = settings.reg_covar * self._mean_variance()
 
@@ -72,7 +75,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             _starts.check_partition(init, len(self.data), shape[0])
             share = init.pignistic() * self.weights[:, None]
             return (share.T @ self.data) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)[:, None]
-        return _starts.checked_centers(init, shape) - self.origin
+        return (_starts.checked_centers(init, shape) - self.origin) / self.unit
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
         """Equal weights, and the scatter of the objects about their nearest mean as covariance."""
@@ -124,8 +127,13 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
     def result(self, run: Run[EvidentialMixture]) -> tuple[EvidentialMixture, np.ndarray]:
-        model = replace(run.model, origin=self.origin)
+        model = replace(run.model, origin=self.origin, unit=self.unit)
         return model, model.masses(self.values, self.apply)
+
+    def finished(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
+        """The objective in the units of X."""
+        shift = self.weights.sum() * self.data.shape[1] * np.log(self.unit)
+        return replace(run, history=[float(value + shift) for value in run.history])
 
     def log_likelihood(self, model: EvidentialMixture) -> float:
         """Of all objects."""

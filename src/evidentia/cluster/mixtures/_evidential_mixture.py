@@ -34,6 +34,8 @@ class EvidentialMixture:
         Of the components, one a nonempty set.
     origin : (p,) array or None
         To be taken off the objects first; None if they are measured from it already.
+    unit : float
+        In which means and covariance are measured; the objects too, if ``origin`` is None.
     doubtful : FocalSets or None
         Single clusters and pairs of neighbors: masses are then on these, read off from the probabilities of the
         single clusters, which are the components.
@@ -44,6 +46,7 @@ class EvidentialMixture:
     covariance: np.ndarray
     weights: np.ndarray
     origin: np.ndarray | None = None
+    unit: float = 1.0
     doubtful: FocalSets | None = None
 
     @property
@@ -72,9 +75,11 @@ class EvidentialMixture:
         with np.errstate(divide="ignore"):
             constant = np.log(self.weights) - np.einsum("jd,jd->j", places, places) / 2
         normalizer = -(len(values) * np.log(2 * np.pi) + np.log(values).sum()) / 2
+        if self.origin is not None:
+            normalizer -= len(values) * np.log(self.unit)
 
         def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            objects = X.astype(float) if self.origin is None else X - self.origin
+            objects = X.astype(float) if self.origin is None else (X - self.origin) / self.unit
             objects = objects @ rounded
             logs = objects @ places.T + constant
             top = logs.max(axis=1)

@@ -187,14 +187,14 @@ CredalPartition, default="k-means++"
 
     def _attributes(self, method: EGMMMethod, model: EvidentialMixture) -> dict[str, Any]:
         likelihood = method.log_likelihood(model)
-        means = (model.means + method.origin).astype(method.values.dtype)
+        means = (model.means * model.unit + method.origin).astype(method.values.dtype)
         weights = np.zeros(len(model.family))
         components = model.components.membership[model.components.cardinality > 0]
         weights[model.family.find(components)] = model.weights
         return {
             "means_": means,
             "cluster_centers_": means,
-            "covariance_": model.covariance,
+            "covariance_": model.covariance * model.unit**2,
             "weights_": weights,
             "log_likelihood_": likelihood,
             "ebic_": likelihood - model.n_parameters * np.log(method.weights.sum()) / 2,

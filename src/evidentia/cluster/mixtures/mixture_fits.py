@@ -15,6 +15,7 @@ from evidentia._random import seed_sequence
 from evidentia._types import Advance, Seed
 from evidentia.cluster.mixtures._bootstrap import Bootstraps, bootstrap_mixture
 from evidentia.mixture import ParsimoniousGaussianMixture
+from evidentia.mixture.em import unit_log_likelihood
 
 __all__ = ["MixtureSettings", "MixtureFits", "fit_mixtures"]
 
@@ -79,6 +80,8 @@ def fit_mixtures(
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
     mixture.fit(data)
     posterior = mixture.predict_proba(data)
+    scaled = mixture.convention == "scaled"
+    likelihood = mixture.log_likelihood_ - (unit_log_likelihood(data) if scaled else 0.0)
     with progress(settings.n_bootstraps, "samples") as advance:
         bootstraps = bootstrap_mixture(
             data,
@@ -86,9 +89,10 @@ def fit_mixtures(
             posterior,
             settings.n_bootstraps,
             for_samples,
-            tol=min(mixture.tol, _LARGEST_CHANGE / (1 + abs(mixture.log_likelihood_))),
+            tol=min(mixture.tol, _LARGEST_CHANGE / (1 + abs(likelihood))),
             max_iter=mixture.max_iter,
             regularization=mixture.reg_covar,
+            scaled=scaled,
             n_jobs=n_jobs,
             advance=advance,
         )

@@ -25,8 +25,9 @@ __all__ = ["ConstrainedSettings", "ConstrainedModel", "ConstrainedMethod", "Link
 
 @dataclass(frozen=True)
 class ConstrainedSettings(PrototypeSettings):
-    """Those of ECM, and how the constraints count: their weight, the published objective ("paper") or that of the
-    published program ("program"), and what a linked object pays for mass on the empty set."""
+    """Those of ECM, and how the constraints count: their weight, the published objective ("paper"), that of the
+    published program ("program"), or the latter in units of the data ("scaled"), and what a linked object pays for
+    mass on the empty set."""
 
     xi: float
     convention: str
@@ -153,8 +154,10 @@ class ConstrainedMethod(PrototypeMethod):
         return costs(family, self.constraints, s.xi, s.empty_penalty)
 
     def _share(self, family: FocalSets) -> float:
-        """Weight of the objective of ECM in the whole."""
-        return (1 - self.settings.xi) / (self.total_weight * len(family))
+        """Weight of the objective of ECM in the whole: squared distances, beside plausibilities that have no units."""
+        variance = self.mean_squared_deviation / self.data.shape[1] or 1.0
+        unit = variance if self.settings.convention == "scaled" else 1.0
+        return (1 - self.settings.xi) / (self.total_weight * len(family) * unit)
 
     def _squared_costs(self, model: PrototypeModel) -> np.ndarray:
         """(q, f) costs of the squared masses of the linked objects."""

@@ -7,9 +7,13 @@ from itertools import product
 
 import numpy as np
 
+from evidentia._scale import check_size
 from evidentia._types import ArrayLike
 
 __all__ = ["as_pixels", "grid_shape", "neighborhood", "smoothed"]
+
+
+_MOST_NEIGHBORS = 10_000_000_000  # of all pixels together, some ten seconds
 
 
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -34,6 +38,7 @@ def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, t
     pixels = np.ascontiguousarray(array, dtype=dtype).reshape(-1, array.shape[-1])
     if not np.isfinite(pixels).all():
         raise ValueError("X must be an image of finite numbers; it contains NaN or infinity")
+    check_size(pixels, "X")
     return pixels, array.shape[:-1]
 
 
@@ -45,8 +50,18 @@ def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, .
     return shape[:axis] + shape[axis + 1 :]
 
 
-def neighborhood(n_axes: int, radius: int, weighting: str, spacing: Sequence[float] | None) -> np.ndarray:
-    """Weights of the neighbours of a pixel: a cube of side 2 radius + 1, zero in the middle."""
+def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Sequence[float] | None) -> np.ndarray:
+    """Weights of the neighbours of a pixel: a cube of side 2 radius + 1, zero in the middle.
+
+    A radius beyond the image reaches no more of it.
+    """
+    n_axes, radius = len(shape), min(radius, max(max(shape) - 1, 1))
+    work = (2 * radius + 1) ** n_axes * int(np.prod(shape))
+    if work > _MOST_NEIGHBORS:
+        raise ValueError(
+            f"radius={radius} gives {(2 * radius + 1) ** n_axes - 1:,} neighbours to each of {int(np.prod(shape)):,} "
+            f"pixels, more than {_MOST_NEIGHBORS:,} in all: set a smaller radius"
+        )
     step = np.ones(n_axes) if spacing is None else np.asarray(spacing, dtype=float)
     if step.shape != (n_axes,) or not (np.isfinite(step).all() and (step > 0).all()):
         raise ValueError(f"spacing must hold {n_axes} positive numbers, one for each axis of the image, got {spacing}")

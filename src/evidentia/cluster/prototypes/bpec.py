@@ -11,7 +11,7 @@ from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from evidentia.cluster._scales import fuzziness
+from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, asks_for_peaks, fitted_peaks
@@ -182,6 +182,10 @@ class BPEC(EvidentialClusterer):
             tol=self.tol,
         )
         return FixedPrototypeMethod(settings, sample, task.apply)
+
+    def _choices(self, method: FixedPrototypeMethod) -> dict[str, str]:
+        used = method.settings.beta, method.delta
+        return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
         found = {

@@ -11,7 +11,7 @@ from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from evidentia.cluster._scales import fuzziness
+from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, centers_from_peaks
@@ -186,6 +186,10 @@ CredalPartition, default="k-means++"
             gamma=self.gamma,
         )
         return CredalMethod(settings, sample, as_random_state(self.random_state), task.apply)
+
+    def _choices(self, method: CredalMethod) -> dict[str, str]:
+        used = method.settings.beta, method.delta
+        return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: CredalMethod, model: CredalModel) -> dict[str, Any]:
         return {

@@ -26,14 +26,15 @@ class CECM(EvidentialClusterer):
 
     Minimises, over masses m and prototypes v,
 
-        (1 - xi) / (n f) J_ECM(m, v)
+        (1 - xi) / (n f s^2) J_ECM(m, v)
         + xi / |C| ( sum_{must-links} pl_ij(different) + sum_{cannot-links} pl_ij(same) ),
 
-    with J_ECM the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, |C| the number of constraints, and
-    pl_ij the plausibilities, after the masses of objects i and j, that the two are in different clusters, or in the
-    same one. With weights of objects, n is their sum. This is the objective of the paper. It rewards mass on the empty
-    set for linked objects, as both plausibilities vanish there; the published programs, and this class unless it is
-    told otherwise, count constraints in a way that does not: see ``convention``.
+    with J_ECM the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, s^2 the mean variance of the
+    attributes, |C| the number of constraints, and pl_ij the plausibilities, after the masses of objects i and j, that
+    the two are in different clusters, or in the same one. With weights of objects, n is their sum. This is the
+    objective of the paper, but for s^2, without which the units of X decide how much constraints count. It rewards mass
+    on the empty set for linked objects, as both plausibilities vanish there; the published programs, and this class
+    unless it is told otherwise, count constraints in a way that does not: see ``convention``.
 
     Masses of objects without constraints have a closed form; those of linked objects are improved one object after the
     other, each exactly. The objective never rises. Cost per iteration: linear in the number of objects and of
@@ -56,10 +57,10 @@ class CECM(EvidentialClusterer):
         "adaptive": each cluster learns a matrix of determinant one (elongated clusters).
     xi : float in [0, 1), default=0.5
         Weight of the constraints.
-    convention : {"program", "paper"}, default="program"
-        "program": the objective of the published programs, where must-links and cannot-links are averaged separately,
-        and a must-link costs its objects 2 per unit of mass on the empty set (which in practice forbids it). "paper":
-        the objective above.
+    convention : {"scaled", "program", "paper"}, default="scaled"
+        "scaled": must-links and cannot-links are averaged separately, and a must-link costs its objects 2 per unit of
+        mass on the empty set (which in practice forbids it). "program": the same with s = 1, as in the published
+        programs, so that results depend on the units of X. "paper": the objective above with s = 1.
     empty_penalty : float >= 0, default=0
         Cost of a unit of mass on the empty set for each linked object, added to the objective.
     alpha : float >= 0, default=1
@@ -130,7 +131,7 @@ CredalPartition, default="k-means++"
         **COMMON_RULES,
         "metric": rule.choice("euclidean", "adaptive"),
         "xi": rule.real(0, 1, open_high=True),
-        "convention": rule.choice("program", "paper"),
+        "convention": rule.choice("scaled", "program", "paper"),
         "empty_penalty": rule.real(0),
         "alpha": rule.real(0),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
@@ -144,7 +145,7 @@ CredalPartition, default="k-means++"
         focal_sets: str | FocalSets = "auto",
         metric: str = "euclidean",
         xi: float = 0.5,
-        convention: str = "program",
+        convention: str = "scaled",
         empty_penalty: float = 0.0,
         alpha: float = 1.0,
         delta: float | str = "auto",

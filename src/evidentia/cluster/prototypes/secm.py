@@ -13,7 +13,7 @@ from evidentia._types import ArrayLike, Seed
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from evidentia.cluster._scales import fuzziness
+from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.prototypes._image import as_pixels, grid_shape, neighborhood, smoothed
 from evidentia.cluster.prototypes._lifted import SpatialMethod, SpatialModel
@@ -217,7 +217,7 @@ class SECM(EvidentialClusterer):
                 f"X must be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit; "
                 f"got {len(shape)} axes and {pixels.shape[1]} channels"
             )
-        weights = neighborhood(len(shape), self.radius, self.weighting, self.spacing)
+        weights = neighborhood(shape, self.radius, self.weighting, self.spacing)
         return smoothed(pixels, shape, weights, self.smoothing)
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
@@ -247,6 +247,10 @@ class SECM(EvidentialClusterer):
             tol=self.tol,
         )
         return SpatialMethod(settings, sample, as_random_state(self.random_state), task.apply)
+
+    def _choices(self, method: SpatialMethod) -> dict[str, str]:
+        used = method.settings.beta, method.delta
+        return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: SpatialMethod, model: SpatialModel) -> dict[str, Any]:
         return {

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from evidentia._native import interruptible
+
 __all__ = ["smallest_eigenvalue", "pair_quantile", "check_different_objects"]
 
 _DENSE = 500  # objects up to which all eigenvalues are computed
@@ -27,7 +29,7 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
     if n <= _DENSE:
         D = D.astype(float)
         gram = -0.5 * (D - D.mean(axis=0) - D.mean(axis=1, keepdims=True) + D.mean())
-        values = np.linalg.eigvalsh(gram)
+        values = interruptible(np.linalg.eigvalsh, gram)
         return float(values[0]) if values[0] < -negligible * abs(values[-1]) else 0.0
     from scipy.sparse.linalg import LinearOperator, eigsh
 

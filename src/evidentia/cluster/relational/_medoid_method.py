@@ -153,6 +153,8 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         assert part.matrix is not None
         self.zero = 1e-12 * float((part.matrix**self.cost_power).mean())
         self.rounding = _ROUNDING**settings.power * float(part.matrix.mean())
+        share = part.weights / part.weights.sum()
+        self.unit = float(share @ part.matrix @ share)  # mean dissimilarity: the same if rows are repeated
         self._delta2 = None if settings.delta is None else settings.delta**2
         self.whole = self._descent(whole)
         self.part = self.whole if part is whole else self._descent(part)

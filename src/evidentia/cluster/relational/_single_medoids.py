@@ -123,4 +123,6 @@ class SingleMedoidMethod(MedoidMethod[SingleMedoidSettings, Medoids]):
     """Evidential c-medoids with one medoid for each cluster."""
 
     def _descent(self, objects: ComparedObjects) -> SingleMedoidDescent:
-        return SingleMedoidDescent(self.settings, objects, self.apply)
+        # a variance is in squared units, a mean is not: eta counts in units of the data
+        settings = replace(self.settings, eta=self.settings.eta * self.unit)
+        return SingleMedoidDescent(settings, objects, self.apply)

@@ -32,8 +32,8 @@ class ECMdd(MedoidClusterer):
 
     The medoid of a cluster is the object with the least sum of m_i({k})^beta d(i, .), that of a set an object at
     about the same, small dissimilarity to all medoids of the set: it minimises their variance plus ``eta`` times
-    their mean. This last rule is not derived from the objective, which may rise now and then; the iterations end when
-    the medoids stay, or come back, and then with the best ones that come back.
+    their mean, in units of the mean dissimilarity. This last rule is not derived from the objective, which may rise
+    now and then; the iterations end when the medoids stay, or come back, and then with the best ones that come back.
 
     Cost per iteration: n^2 dissimilarities, or n times ``n_candidates``. Up to 5,000 objects the matrix of all
     dissimilarities is kept; above, none is made if none was given.
@@ -66,7 +66,9 @@ class ECMdd(MedoidClusterer):
     gamma : float >= 0, default=1
         Weight of the medoids of the clusters beside that of the set.
     eta : float >= 0, default=1
-        For the medoids of sets: how much being near counts beside being at the same dissimilarity.
+        For the medoids of sets: how much being near counts beside being at the same dissimilarity, in units of the
+        mean dissimilarity, so that the units of X do not matter. The published form has none: it is that of eta
+        divided by the mean dissimilarity.
     n_candidates : int, None or "auto", default="auto"
         How many objects, those of largest mass, may become the medoid of a cluster. None: all. "auto": all, or 500 of
         more than 5,000 objects that were not given by a matrix.

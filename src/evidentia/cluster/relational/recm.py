@@ -199,7 +199,7 @@ class RECM(RelationalClusterer):
         families = self._families(task.n_clusters)
         for method in shifted_methods(settings, sample, as_random_state(self.random_state), task.apply):
             try:
-                return method, search.run(method, families)
+                return method, search.run(method, families, sample.weights)
             except NotEuclidean:
                 continue
         raise AssertionError("the last method does not give up")

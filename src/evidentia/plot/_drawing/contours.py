@@ -171,7 +171,7 @@ def name_regions(
         depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
         row, column = np.unravel_index(depth.argmax(), depth.shape)
         place = np.array([xx[row, column], yy[row, column]])
-        text = ax.text(*place, name, ha="center", va="center", **style)
+        text = ax.text(*place, name, ha="center", va="center", parse_math=False, **style)
         if any(text.get_window_extent().overlaps(other.get_window_extent()) for other in texts):
             text.remove()
             crowded.append((place, name, style))

@@ -24,7 +24,9 @@ def place_labels(
     to avoid and no border; where there is none, the place that covers least.
     """
     annotations = [
-        ax.annotate(name, point, xytext=(0, 0), textcoords="offset points", ha="center", va="center", **style)
+        ax.annotate(
+            name, point, xytext=(0, 0), textcoords="offset points", ha="center", va="center", parse_math=False, **style
+        )
         for name, point in zip(names, points, strict=True)
     ]
     dots_per_point = ax.figure.dpi / 72

@@ -10,6 +10,7 @@ from evidentia.belief import FocalSets, MassFunctions
 
 __all__ = ["check_two_attributes", "grid", "like", "chosen_sets"]
 
+_FINEST = 2000  # places along each axis of a picture
 _MATTERS_FROM = 0.25  # largest mass on the plane from which a set of several clusters is worth a panel
 _MOST_PANELS = 12  # of those chosen here
 
@@ -31,6 +32,11 @@ def grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray
     """Places on and around the objects, as `numpy.meshgrid` gives them."""
     if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or resolution < 2:
         raise ValueError(f"grid_resolution must be an integer of at least 2, got {resolution!r}")
+    if resolution > _FINEST:
+        raise ValueError(
+            f"grid_resolution must be at most {_FINEST}, got {resolution}: a picture of {resolution:,} x "
+            f"{resolution:,} places takes the masses of all of them"
+        )
     if not isinstance(margin, int | float | np.number) or not 0 <= margin < np.inf:
         raise ValueError(f"margin must be a number of at least 0, got {margin!r}")
     low, high = points.min(axis=0), points.max(axis=0)

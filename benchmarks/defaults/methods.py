@@ -1,0 +1,158 @@
+"""What is fitted: every method with its defaults, and the cheap ones that it must beat."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.metrics import silhouette_score
+from sklearn.mixture import GaussianMixture
+
+from benchmarks.defaults.data import PUBLIC, DataSet
+from benchmarks.defaults.measures import Measures, of_labels, of_partition
+from evidentia import FocalSets, cluster
+
+__all__ = ["FINDERS", "GIVEN_NUMBER", "Method", "RIVALS", "run"]
+
+K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME = "k-means", "Gaussian mixture", "silhouette", "HDBSCAN"
+RIVALS = (K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME)
+_NUMBERS = range(2, 26)
+
+
+@dataclass(frozen=True)
+class Method:
+    """Measures of a data set, and on which sets they are worth their time."""
+
+    measure: Callable[[DataSet], Measures]
+    most_objects: int = 10**9
+    families: tuple[str, ...] | None = None  # None for all
+    settings: str = ""  # where they are not the defaults
+
+    def takes(self, data: DataSet) -> bool:
+        return len(data.X) <= self.most_objects and (self.families is None or data.family in self.families)
+
+
+def run(method: Method, data: DataSet) -> Measures:
+    """The measures with the processor time of the fit; an error is a result too."""
+    began = time.process_time()
+    try:
+        measures = method.measure(data)
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    measures.setdefault("seconds", time.process_time() - began)
+    return measures
+
+
+# ---- the number of clusters is given --------------------------------------------------------------------------------
+
+
+def _evidential(name: str, **settings: Any) -> Callable[[DataSet], Measures]:
+    def measure(data: DataSet) -> Measures:
+        model = getattr(cluster, name)(data.n_classes, random_state=0, n_jobs=1, **settings)
+        began = time.process_time()
+        model.fit(data.X)
+        seconds = time.process_time() - began
+        return {**of_partition(model.credal_partition_, data.y), "seconds": seconds}
+
+    return measure
+
+
+def _evclus(data: DataSet) -> Measures:
+    """EVCLUS, and what a fit takes when the scale that it found is given."""
+    began = time.process_time()
+    model = cluster.EVCLUS(data.n_classes, random_state=0, n_jobs=1).fit(data.X)
+    seconds = time.process_time() - began
+    began = time.process_time()
+    cluster.EVCLUS(data.n_classes, d0=model.d0_, random_state=0, n_jobs=1).fit(data.X)
+    given = time.process_time() - began
+    return {**of_partition(model.credal_partition_, data.y), "seconds": seconds, "seconds_given": given}
+
+
+def _single_clusters(data: DataSet) -> Measures:
+    """ECM with no sets but single clusters, whose labels the defaults must keep."""
+    family = FocalSets.simple(data.n_classes, empty=False, omega=False)
+    return _evidential("ECM", focal_sets=family)(data)
+
+
+def _k_means(data: DataSet) -> Measures:
+    """Doubt: the ratio of the distances to the two nearest centers."""
+    model = KMeans(data.n_classes, n_init=10, random_state=0).fit(data.X)
+    near = np.sort(model.transform(data.X), axis=1)
+    return of_labels(model.labels_, data.y, near[:, 0] / np.maximum(near[:, 1], 1e-12))
+
+
+def _mixture(data: DataSet) -> Measures:
+    """Doubt: what the posterior probability of the best component lacks to one."""
+    model = GaussianMixture(data.n_classes, n_init=5, random_state=0, reg_covar=1e-5).fit(data.X)
+    posterior = model.predict_proba(data.X)
+    return of_labels(posterior.argmax(axis=1), data.y, 1 - posterior.max(axis=1))
+
+
+_SMALL, _SMALLEST = 1000, 400
+GIVEN_NUMBER = {
+    "EVCLUS": Method(_evclus),
+    "ECM": Method(_evidential("ECM")),
+    "CCM": Method(_evidential("CCM")),
+    "CECM": Method(_evidential("CECM"), settings="no constraints"),
+    "EGMM": Method(_evidential("EGMM")),
+    "BPEC": Method(_evidential("BPEC")),
+    "BootClus": Method(_evidential("BootClus", n_bootstraps=30), settings="30 bootstraps"),
+    "NNEVCLUS": Method(_evidential("NNEVCLUS"), _SMALLEST, (PUBLIC,)),
+    "RECM": Method(_evidential("RECM"), _SMALL, (PUBLIC,)),
+    "MECM": Method(_evidential("MECM"), _SMALL, (PUBLIC,)),
+    "ECMdd": Method(_evidential("ECMdd"), _SMALL, (PUBLIC,)),
+    "WECMdd": Method(_evidential("WECMdd"), _SMALL, (PUBLIC,)),
+    "single clusters": Method(_single_clusters, families=("in a row",)),
+    K_MEANS: Method(_k_means),
+    MIXTURE: Method(_mixture),
+}
+
+
+# ---- the number of clusters is to be found --------------------------------------------------------------------------
+
+
+def _found(labels: np.ndarray, n_clusters: int, data: DataSet) -> Measures:
+    return {**of_labels(labels, data.y), "found": int(n_clusters)}
+
+
+def _automatic(name: str, **settings: Any) -> Callable[[DataSet], Measures]:
+    def measure(data: DataSet) -> Measures:
+        model = getattr(cluster, name)(random_state=0, n_jobs=1, **settings).fit(data.X)
+        return _found(model.labels_, model.n_clusters_, data)
+
+    return measure
+
+
+def _silhouette(data: DataSet) -> Measures:
+    """k-means with the number of largest silhouette."""
+    some = np.random.default_rng(0).choice(len(data.X), min(1500, len(data.X)), replace=False)
+    best, labels = -2.0, np.zeros(len(data.X), dtype=int)
+    for k in _NUMBERS:
+        if k > len(data.X) // 2:
+            break
+        tried = KMeans(k, n_init=5, random_state=0).fit_predict(data.X)
+        value = silhouette_score(data.X[some], tried[some]) if len(set(tried[some])) > 1 else -1
+        if value > best:
+            best, labels = value, tried
+    return _found(labels, len(set(labels)), data)
+
+
+def _hdbscan(data: DataSet) -> Measures:
+    """Noise counts as a cluster of its own in the labels, not in their number."""
+    labels = HDBSCAN(min_cluster_size=max(5, len(data.X) // 100), copy=True).fit_predict(data.X)
+    return _found(labels, len(set(labels) - {-1}), data)
+
+
+FINDERS = {
+    'EVCLUS("auto")': Method(_automatic("EVCLUS", n_clusters="auto")),
+    'ECM("auto")': Method(_automatic("ECM", n_clusters="auto")),
+    "BeliefPeaks": Method(_automatic("BeliefPeaks")),
+    "BPEC()": Method(_automatic("BPEC")),
+    "EKNNClus": Method(_automatic("EKNNClus")),
+    SILHOUETTE: Method(_silhouette, settings="k-means with the number of largest silhouette"),
+    HDBSCAN_NAME: Method(_hdbscan, settings="clusters of at least a hundredth of the objects"),
+}

@@ -1,0 +1,255 @@
+"""The page: promises and means on top, then each question with its table, then each set."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.defaults.advice import by_data, by_purpose
+from benchmarks.defaults.data import PUBLIC
+from benchmarks.defaults.evidence import Evidence
+from benchmarks.defaults.methods import FINDERS, GIVEN_NUMBER, K_MEANS, MIXTURE
+from benchmarks.defaults.pictures import draw_kept, draw_numbers
+from benchmarks.defaults.promises import promises
+
+__all__ = ["write_page"]
+
+_ABOUT = """# How good are the defaults?
+
+Written by `make defaults`. Attributes are standardised, and nothing is set but the number of clusters, which is the
+number of classes, or nothing at all where the number is to be found. Of a public set at most 2,500 objects are taken;
+sets with more than 100 attributes or 31 classes, missing values or no classes are left out. The families are generated
+by `benchmarks/defaults/data.py`, each with several seeds. ARI is the adjusted Rand index of clusters and classes (of
+the objects that have one: planted outliers do not count). Classes of public sets are not always clusters: compare with
+the neighbors in a table, not with 1.
+"""
+
+
+def write_page(records: dict[str, Any], page: Path) -> None:
+    """Write the page and, in the folder ``figures`` beside it, its figures."""
+    evidence = Evidence(records)
+    parts = [_ABOUT, _circumstances(records, evidence)]
+    parts += ["## In short", _table(("promise", "seen", "kept"), promises(evidence, records["protein"]))]
+    if len(evidence.public()):
+        parts += ["## Labels, the number of clusters given: public sets", _labels(evidence)]
+        parts += ["## What doubt is worth: public sets", _doubt(evidence), "![Kept](figures/kept.png)"]
+    parts += ["## Outliers", _outliers(evidence)]
+    parts += ["## How many clusters", _numbers(evidence), "![Numbers](figures/numbers.png)"]
+    parts += ["## Generated families, the number of clusters given", _families(evidence)]
+    parts += ["## Data like this, take that", _advice(evidence)]
+    parts += ["## Each set", _each_set(evidence)]
+    parts += ["## What was not run, or failed", _missing(evidence)]
+    figures = page.parent / "figures"
+    figures.mkdir(exist_ok=True)
+    if len(evidence.public()):
+        draw_kept(evidence, figures / "kept.png")
+    draw_numbers(evidence, figures / "numbers.png")
+    page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+
+
+# ---- sections -------------------------------------------------------------------------------------------------------
+
+
+def _circumstances(records: dict[str, Any], evidence: Evidence) -> str:
+    public = evidence.sets[evidence.sets["family"] == PUBLIC]
+    where = f"{os.cpu_count()} processors ({platform.machine()}), Python {platform.python_version()}"
+    seconds = evidence.rows["seconds"].sum() / 60
+    words = f"Fitting took {records['minutes']:.0f} minutes in two processes ({seconds:.0f} of a processor) on {where}."
+    if not len(public):
+        return words + " **The folder of public sets is absent: everything about them is left out.**"
+    chosen, others = (sorted(public.index[public["chosen"] == half]) for half in (True, False))
+    return (
+        f"{words} Times below are those of a processor, one thread for each fit.\n\n"
+        f"The rules of the defaults were chosen on half of the public sets: {', '.join(chosen)}. "
+        f"They were confirmed on the other half: {', '.join(others)}."
+    )
+
+
+def _labels(evidence: Evidence) -> str:
+    rows = evidence.public()
+    lines = []
+    for name in evidence.given(rows):
+        gain = evidence.against(rows, name)
+        worst = f"{gain.min():+.2f} {gain.idxmin()}" if name != K_MEANS else ""
+        halves = [_number(evidence.mean(evidence.public(half), name, "ari")) for half in (True, False)]
+        by_set = evidence.by_set(rows, name)
+        lines.append(
+            (
+                _titled(name),
+                len(by_set),
+                _number(by_set.mean()),
+                f"{gain.mean():+.3f}",
+                *halves,
+                worst,
+                f"{by_set.min():.2f} {by_set.idxmin()}",
+                _seconds(evidence.mean(rows, name, "seconds")),
+            )
+        )
+    heads = ("method", "sets", "ARI", "against k-means", "chosen on", "confirmed on", "loses most", "worst", "time")
+    return _table(heads, lines) + (
+        "\n\n“against k-means”: mean difference on the same sets, which is what to compare where a method does not run "
+        "on all of them. “chosen on”, “confirmed on”: the two halves. “loses most”: the largest loss to k-means."
+    )
+
+
+def _doubt(evidence: Evidence) -> str:
+    rows = evidence.public()
+    lines = []
+    measures = ("ambiguous", "outliers", "certain", "held", "hard", "ari", "kept80", "kept60")
+    above: dict[str, list[str]] = {"above": [], "below": []}
+    for name in evidence.given(rows):
+        values = [evidence.mean(rows, name, measure) for measure in measures]
+        shown = [
+            f"{v:.0%}" if m in ("ambiguous", "outliers", "held", "hard") and np.isfinite(v) else _number(v)
+            for m, v in zip(measures, values, strict=True)
+        ]
+        gains = [evidence.against(rows, name, rival, "kept80").mean() for rival in (K_MEANS, MIXTURE)]
+        lines.append((_titled(name), *shown, *(f"{gain:+.3f}" for gain in gains)))
+        if name not in (K_MEANS, MIXTURE):
+            above["above" if min(gains) > 0 else "below"].append(name)
+    heads = ("method", "ambiguous", "outliers", "ARI of the certain", "class in the set", "label right", "ARI",
+             "80 % kept", "60 % kept", "80 %: over k-means", "over the mixture")  # fmt: skip
+    best = evidence.best(rows, "kept80", slack=0.0)
+    words = (
+        "“class in the set”, “label right”: of the ambiguous objects, how often the set holds their class, and how "
+        "often the label is right. “80 % kept”: ARI when the fifth of largest doubt is put aside (see `kept_curve`); "
+        "k-means by the ratio of the distances to the two nearest centers, the mixture by its posteriors. The last two "
+        "columns compare on the same sets.\n\n"
+        f"Above both cheap ones at 80 % kept: {_names(above['above'])}. Not above both: {_names(above['below'])}; "
+        f"where the doubt is what matters, take {_names(best)} instead."
+    )
+    return _table(heads, lines) + "\n\n" + words
+
+
+def _outliers(evidence: Evidence) -> str:
+    noisy, clean = evidence.generated("noisy"), evidence.generated()
+    clean = clean[clean["family"] != "noisy"]
+    lines = []
+    for name in evidence.given(noisy, everywhere=True):
+        if name in (K_MEANS, MIXTURE):
+            continue
+        found = evidence.by_set(noisy, name, "planted")
+        false = [evidence.mean(rows, name, "outliers") for rows in (evidence.public(), clean, noisy)]
+        lines.append((name, f"{found.mean():.0%}", f"{found.min():.0%}", *(_percent(value) for value in false)))
+    heads = (
+        "method",
+        "planted ones found",
+        "at worst",
+        "false: public",
+        "generated, without any",
+        "among planted ones",
+    )
+    return _table(heads, lines) + "\n\nShares of the objects. EGMM and BootClus have no empty set: they look for none."
+
+
+def _numbers(evidence: Evidence) -> str:
+    lines = []
+    for name in evidence.finders(evidence.public()):
+        own = evidence.public()[evidence.public()["method"] == name]
+        off = (own["found"] - own["c"]).abs()
+        halves = [_number(evidence.mean(evidence.public(half), name, "ari")) for half in (True, False)]
+        right = f"{(off == 0).sum()} of {len(own)}"
+        seconds = _seconds(own["seconds"].mean())
+        lines.append((_titled(name), _number(own["ari"].mean()), *halves, right, (off <= 1).sum(), seconds))
+    heads = ("method", "ARI", "chosen on", "confirmed on", "right number", "within one", "time")
+    by_family = []
+    for family in evidence.families():
+        rows = evidence.generated(family)
+        cells = [family]
+        for name in evidence.finders(rows):
+            own = rows[rows["method"] == name]
+            cells.append(f"{own['ari'].mean():.2f} ({(own['found'] == own['c']).sum()})")
+        by_family.append(tuple(cells))
+    seeds = int(evidence.generated()["set"].nunique() / max(len(evidence.families()), 1))
+    public = f"Public sets:\n\n{_table(heads, lines)}\n\n" if lines else ""
+    words = f"Generated families: ARI, and for how many of {seeds} seeds the number is right.\n\n"
+    return public + words + _table(("family", *evidence.finders(evidence.generated())), by_family)
+
+
+def _families(evidence: Evidence) -> str:
+    lines = []
+    names = evidence.given(evidence.generated())
+    for name in [*names[:-2], "single clusters", *names[-2:]]:
+        cells = ["ECM, single clusters only" if name == "single clusters" else _titled(name)]
+        for family in evidence.families():
+            values = evidence.by_set(evidence.generated(family), name)
+            cells.append(f"{values.mean():.2f} ({values.min():.2f})" if len(values) else "")
+        lines.append((*cells, _seconds(evidence.mean(evidence.generated(), name, "seconds"))))
+    return _table(("method", *evidence.families(), "time"), lines) + "\n\nMean ARI, and that of the worst seed."
+
+
+def _advice(evidence: Evidence) -> str:
+    data = _table(("data", "sets", "take", "ARI", "80 % kept", "k-means", "Gaussian mixture"), by_data(evidence))
+    purpose = _table(("you want", "take", "because"), by_purpose(evidence))
+    return (
+        "The evidential methods with the best mean ARI on such sets; all that come within 0.01 of it are named, the "
+        "quickest first, and the numbers are those of the first. Only methods that ran on all of the sets compete.\n\n"
+        + data
+        + "\n\n"
+        + purpose
+    )
+
+
+def _each_set(evidence: Evidence) -> str:
+    """ARI of every method, and for finders the number found."""
+    given, finders = evidence.given(evidence.rows), evidence.finders(evidence.rows)
+    at = evidence.rows.set_index(["set", "method"])[["ari", "found"]].to_dict("index")
+    lines = []
+    for name, one in evidence.sets.iterrows():
+        cells = [str(name) + (" *" if one["chosen"] else ""), f"{one['n']} × {one['p']}", str(one["c"])]
+        for method in given:
+            cells.append(f"{at[name, method]['ari']:.2f}" if (name, method) in at else "")
+        for method in finders:
+            seen = at.get((name, method))
+            cells.append(f"{seen['ari']:.2f} / {seen['found']:.0f}" if seen else "")
+        lines.append(tuple(cells))
+    words = "ARI with the number given; then ARI / number found. * rules were chosen on it.\n\n"
+    return words + _table(("set", "objects × attributes", "classes", *given, *finders), lines)
+
+
+def _missing(evidence: Evidence) -> str:
+    limits = [
+        f"{name}: {'public sets' if method.families else 'sets'} of at most {method.most_objects:,} objects"
+        for name, method in GIVEN_NUMBER.items()
+        if method.most_objects < 10**6
+    ]
+    lines = [f"- To keep within 15 minutes: {'; '.join(limits)}."]
+    lines.append("- SECM (images) and CatECM (categories) need other data than these.")
+    lines += [f"- {row['method']} failed on {row['set']}: {row['error']}" for _, row in evidence.failed.iterrows()]
+    return "\n".join(lines)
+
+
+# ---- cells ----------------------------------------------------------------------------------------------------------
+
+
+def _table(heads: Iterable[Any], lines: Iterable[tuple[Any, ...]]) -> str:
+    heads = tuple(heads)
+    align = "|:--" + "|--:" * (len(heads) - 1) + "|"
+    body = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in (heads, *lines)]
+    return "\n".join([body[0], align, *body[1:]])
+
+
+def _titled(name: str) -> str:
+    settings = (GIVEN_NUMBER | FINDERS)[name].settings
+    return f"{name} ({settings})" if settings else name
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if np.isfinite(value) else ""
+
+
+def _percent(value: float) -> str:
+    return f"{value:.1%}" if np.isfinite(value) else ""
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f} s" if np.isfinite(value) else ""
+
+
+def _names(names: list[str]) -> str:
+    return ", ".join(names) if names else "none"

@@ -1,0 +1,113 @@
+"""What the defaults promise, and what was seen."""
+
+from __future__ import annotations
+
+from benchmarks.defaults.evidence import Evidence
+from benchmarks.defaults.methods import K_MEANS, MIXTURE, SILHOUETTE
+from benchmarks.defaults.pictures import AUTO
+
+__all__ = ["promises"]
+
+_MANY = 2000  # objects beyond which a scale is found on a sample
+Line = tuple[str, str, str]
+
+
+def promises(evidence: Evidence, protein: float | None) -> list[Line]:
+    """Lines (promise, what was seen, kept or not)."""
+    lines = _of_row(evidence) + _of_outliers(evidence) + _of_families(evidence)
+    if not len(evidence.public()):
+        return lines
+    return _of_public_sets(evidence, protein) + lines + _of_cost(evidence)
+
+
+def _line(promise: str, seen: str, kept: bool) -> Line:
+    return promise, seen, "yes" if kept else "**no**"
+
+
+def _of_public_sets(evidence: Evidence, protein: float | None) -> list[Line]:
+    rows, mean = evidence.public(), evidence.mean
+    evclus, ecm, k_means = (mean(rows, name, "ari") for name in ("EVCLUS", "ECM", K_MEANS))
+    kept = {name: mean(rows, name, "kept80") for name in ("EVCLUS", K_MEANS, MIXTURE)}
+    auto, rival = (rows[rows["method"] == name] for name in (AUTO, SILHOUETTE))
+    right = [int((some["found"] == some["c"]).sum()) for some in (auto, rival)]
+    aris = [some["ari"].mean() for some in (auto, rival)]
+    lines = [
+        _line("EVCLUS: mean ARI over the public sets of at least 0.57", f"{evclus:.3f}", evclus >= 0.57),
+        _line("ECM: at least k-means less 0.01", f"{ecm:.3f}, k-means {k_means:.3f}", ecm >= k_means - 0.01),
+        _line(
+            "EVCLUS lies above k-means' margin and mixture posteriors with 80 % of the objects kept",
+            ", ".join(f"{name} {value:.3f}" for name, value in kept.items()),
+            kept["EVCLUS"] > max(kept[K_MEANS], kept[MIXTURE]),
+        ),
+        _line(
+            'n_clusters="auto" is better than k-means with the silhouette, in ARI and in right numbers',
+            f"ARI {aris[0]:.3f} and {aris[1]:.3f}; right {right[0]} and {right[1]} of {len(auto)}",
+            aris[0] > aris[1] and right[0] > right[1],
+        ),
+    ]
+    if protein is not None:
+        lines.insert(2, _line("EVCLUS on Protein: at least 0.95", f"{protein:.3f}", protein >= 0.95))
+    return lines
+
+
+def _of_row(evidence: Evidence) -> list[Line]:
+    rows = evidence.generated("in a row")
+    ecm, evclus, single = (evidence.mean(rows, name, "ari") for name in ("ECM", "EVCLUS", "single clusters"))
+    return [
+        _line(
+            "Clusters in a row: labels as good as with single clusters alone, within 0.02",
+            f"ECM {ecm:.3f}, EVCLUS {evclus:.3f}, single clusters {single:.3f}",
+            min(ecm, evclus) >= single - 0.02,
+        )
+    ]
+
+
+def _of_outliers(evidence: Evidence) -> list[Line]:
+    clean = evidence.generated()
+    clean = clean[clean["family"] != "noisy"]
+    false = {name: evidence.mean(clean, name, "outliers") for name in ("EVCLUS", "ECM")}
+    found = {name: evidence.mean(evidence.generated("noisy"), name, "planted") for name in false}
+    return [
+        _line(
+            "At most 3 % outliers on data without any (generated)",
+            ", ".join(f"{name} {value:.1%}" for name, value in false.items()),
+            max(false.values()) <= 0.03,
+        ),
+        _line(
+            "At least 80 % of planted outliers found",
+            ", ".join(f"{name} {value:.0%}" for name, value in found.items()),
+            min(found.values()) >= 0.8,
+        ),
+    ]
+
+
+def _of_families(evidence: Evidence) -> list[Line]:
+    """Rings are excepted: they have no centers."""
+    ratios = {}
+    for family in evidence.families():
+        if family != "rings":
+            rows = evidence.generated(family)
+            ratios[family] = evidence.mean(rows, AUTO, "ari") / evidence.mean(rows, SILHOUETTE, "ari")
+    worst = min(ratios, key=lambda family: ratios[family])
+    return [
+        _line(
+            'n_clusters="auto" has at least 0.9 of the ARI of k-means with the silhouette on every family but rings',
+            f"at worst {ratios[worst]:.2f} ({worst})",
+            ratios[worst] >= 0.9,
+        )
+    ]
+
+
+def _of_cost(evidence: Evidence) -> list[Line]:
+    """Finding d0, as a ratio of all processor times to those of fits at the scale found."""
+    own = evidence.rows[evidence.rows["method"] == "EVCLUS"]
+    lines = []
+    for words, some, limit in (
+        (f"up to {_MANY:,} objects at most 3 times", own[own["n"] <= _MANY], 3.0),
+        ("beyond at most 1.3 times", own[own["n"] > _MANY], 1.3),
+    ):
+        if len(some):
+            ratio = float(some["seconds"].sum() / some["seconds_given"].sum())
+            promise = f"EVCLUS with d0 to be found costs {words} what it costs with that d0 given"
+            lines.append(_line(promise, f"{ratio:.2f} times", ratio <= limit))
+    return lines

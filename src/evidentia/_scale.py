@@ -1,0 +1,81 @@
+"""The numbers that every method can work with: squares, and squares of squares, stay in the range of the type.
+
+Beyond it sums overflow or differences vanish, and what comes out looks like a result. The check is one, for attributes,
+dissimilarities and weights; its error says which number it is and by what to multiply.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["LARGEST", "SMALLEST", "as_reals", "check_scale", "check_size", "checked_masses"]
+
+LARGEST, SMALLEST = 1e75, 1e-75  # for double precision, and for parameters in units of the data
+_SINGLE = 1e12, 1e-12
+_SUM_TO_ONE = 1e-4  # what rounding may take from the sum of masses, in single precision
+
+
+def _bounds(dtype: np.dtype) -> tuple[float, float]:
+    return _SINGLE if dtype == np.float32 else (LARGEST, SMALLEST)
+
+
+def as_reals(values: Any, name: str) -> np.ndarray:
+    """An array of real numbers: float32 as it is, anything else as float64."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold real numbers: {error}") from error
+    if array.dtype.kind not in "buif":
+        raise ValueError(f"{name} must hold real numbers, got {array.dtype}")
+    return array if array.dtype == np.float32 else array.astype(float, copy=False)
+
+
+def check_size(values: np.ndarray, name: str) -> None:
+    """No number of a finite array is so large that its square leaves the range of floating-point numbers."""
+    if values.size == 0:
+        return
+    largest, _ = _bounds(values.dtype)
+    most = max(-float(values.min()), float(values.max()))
+    if most > largest:
+        place = np.unravel_index(np.abs(values).argmax(), values.shape)
+        at = ", ".join(map(str, place))
+        raise ValueError(
+            f"{name} must hold numbers of at most {largest:g} in size ({values.dtype}), but {name}[{at}] is "
+            f"{values[place]:.6g}: divide {name} by its scale, and mark missing values as such instead of by a "
+            "large number"
+        )
+
+
+def check_scale(values: np.ndarray, name: str) -> None:
+    """Neither too large nor, unless all rows are the same, so near to each other that the squares of differences
+    vanish."""
+    check_size(values, name)
+    if len(values) == 0:
+        return
+    _, smallest = _bounds(values.dtype)
+    spread = float((values.max(axis=0) - values.min(axis=0)).max(initial=0.0))
+    if 0 < spread < smallest:
+        raise ValueError(
+            f"{name} must hold numbers that differ by at least {smallest:g} ({values.dtype}), but they differ by at "
+            f"most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
+        )
+
+
+def checked_masses(masses: np.ndarray) -> np.ndarray:
+    """Masses that are numbers and sum to one; others come from numbers out of the range of floating-point ones.
+
+    X and every parameter are checked by themselves; what is left are combinations of them.
+    """
+    total = masses.sum(axis=1, dtype=float)
+    wrong = ~(np.abs(total - 1) <= _SUM_TO_ONE)  # NaN is wrong too
+    if wrong.any():
+        raise ValueError(
+            f"the masses cannot be computed: those of object {wrong.argmax()} sum to {total[wrong.argmax()]:g}. The "
+            "scale of X and the parameters do not go together: powers leave the range of floating-point numbers. "
+            "Scale X, give it in double precision, or set less extreme parameters"
+        )
+    return masses

@@ -1,0 +1,6 @@
+"""What a partition says, in words and numbers: how much its doubt is worth."""
+
+from evidentia.explain.doubt import doubt_of
+from evidentia.explain.kept import KeptCurve, kept_curve
+
+__all__ = ["doubt_of", "kept_curve", "KeptCurve"]

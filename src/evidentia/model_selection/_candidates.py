@@ -1,0 +1,28 @@
+"""Numbers of clusters that a user wants to compare, checked."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+__all__ = ["checked_candidates"]
+
+
+def checked_candidates(given: Any, name: str) -> list[int]:
+    """Different integers of at least 2, increasing; ``name`` is what the user calls them."""
+    try:
+        values = list(given)
+    except TypeError:
+        raise TypeError(f"{name} must be a range or a sequence of integers, got {given!r}") from None
+    if not values:
+        raise ValueError(f"{name} must hold at least one number, got {given!r}")
+    if not all(isinstance(c, Integral) and not isinstance(c, bool | np.bool_) for c in values):
+        raise TypeError(f"{name} must hold integers, got {values}")
+    candidates = sorted(int(c) for c in values)
+    if len(set(candidates)) < len(candidates):
+        raise ValueError(f"{name} must hold different numbers, got {values}")
+    if candidates[0] < 2:
+        raise ValueError(f"{name} must be at least 2 (a single cluster cannot be compared), got {candidates[0]}")
+    return candidates

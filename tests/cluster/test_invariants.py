@@ -1,0 +1,94 @@
+"""What never changes: random small problems, asked of every clusterer.
+
+Units: `test_robustness`; here the data are drawn, with twins, constant attributes and outliers among them.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from tests.cluster.contract import EXCEPTIONS, PERMUTED, SUBJECTS, answer, categories, prediction
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+QUICK = [s for s in SUBJECTS if str(s) not in ("NNEVCLUS", "SECM")]  # networks take long, images are no rows
+RISES = {"ECMdd", "WECMdd"}  # what represents sets is not derived from the objective, as their docstrings say
+
+problems = st.integers(0, 2**31 - 1)
+each = settings(deadline=None, max_examples=12, derandomize=True, suppress_health_check=list(HealthCheck))
+
+
+def objects(subject, seed):
+    """24 to 40 objects around three places; some are twins, one attribute may be constant, one object far away."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(24, 41))
+    X = rng.normal(0, 4, (3, 2))[rng.integers(0, 3, n)] + rng.normal(size=(n, 2))
+    if rng.random() < 0.3:
+        X[:4] = X[4:8]
+    if rng.random() < 0.2:
+        X = np.column_stack([X, np.full(len(X), 7.0)])
+    if rng.random() < 0.3:
+        X[-1, :2] += 40
+    return categories(X[:, :2]) if str(subject) == "CatECM" else X
+
+
+def fitted(subject, X, **changes):
+    """None where the data are refused: too few different categories, samples that lose a component."""
+    try:
+        return subject.make(**changes).fit(X)
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("subject", QUICK, ids=str)
+@given(seed=problems)
+@each
+def test_masses_labels_objective_predictions_and_seeds(subject, seed):
+    X = objects(subject, seed)
+    model = fitted(subject, X)
+    if model is None:
+        return
+    masses = answer(model)
+    if masses.ndim == 2:
+        assert masses.min() >= 0
+        np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-9)
+    if hasattr(model, "history_") and str(subject) not in RISES:
+        steps = np.diff(model.history_)
+        assert (steps <= 1e-9 * np.abs(model.history_[:-1]) + 1e-12).all()
+    np.testing.assert_allclose(prediction(model, X), masses, atol=1e-7)
+    again = fitted(subject, X, n_jobs=2)
+    assert answer(again).tobytes() == masses.tobytes()
+    equal = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    for group in np.unique(equal[np.bincount(equal)[equal] > 1]):
+        twins = masses[equal == group]
+        np.testing.assert_allclose(twins, np.broadcast_to(twins[0], twins.shape), atol=1e-7)
+
+
+@pytest.mark.parametrize("subject", [s for s in QUICK if (str(s), PERMUTED) not in EXCEPTIONS], ids=str)
+@given(seed=problems)
+@each
+def test_the_order_of_rows_does_not_matter(subject, seed):
+    """The same clusters whatever the order, unless two starts are equally good up to rounding."""
+    X = objects(subject, seed)
+    order = np.random.default_rng(seed).permutation(len(X))
+    one, other = fitted(subject, X), fitted(subject, X[order])
+    assert (one is None) == (other is None)
+    if one is None:
+        return
+    if hasattr(one, "objective_") and str(subject) not in RISES:
+        assert other.objective_ == pytest.approx(one.objective_, rel=1e-4, abs=1e-9)
+    else:
+        assert adjusted_rand_score(np.ravel(other.labels_), np.ravel(one.labels_)[order]) > 0.8
+
+
+@pytest.mark.parametrize("subject", [s for s in QUICK if s.data.dtype.kind == "f"], ids=str)
+@given(seed=problems, exponent=st.integers(-60, 60))
+@each
+def test_units_do_not_matter(subject, seed, exponent):
+    X = objects(subject, seed)
+    one, other = fitted(subject, X), fitted(subject, X * 2.0**exponent)
+    assert (one is None) == (other is None)
+    if one is not None:
+        np.testing.assert_allclose(answer(other), answer(one), atol=1e-5 if str(subject) == "BootClus" else 0)

@@ -1,0 +1,213 @@
+"""What every clusterer does with units, scales, threads, interrupts and names: asked of each, as in the contract."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from evidentia import CredalPartition
+from tests.cluster.contract import SUBJECTS, answer, prediction
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+QUICK = [subject for subject in SUBJECTS if str(subject) != "NNEVCLUS"]  # a network takes long for what others show
+NUMERIC = [subject for subject in QUICK if subject.data.dtype.kind == "f"]  # categories have no scale
+ALIKE = {"BootClus": 1e-5}  # log-likelihoods in other units are rounded otherwise
+
+
+def of_each(subjects):
+    return pytest.mark.parametrize("subject", [pytest.param(s, id=str(s)) for s in subjects])
+
+
+# ---- units and scales -----------------------------------------------------------------------------------------------
+
+
+@of_each(NUMERIC)
+@pytest.mark.parametrize("exponent", [10, -10, 200, -200])
+def test_units_do_not_matter(subject, exponent):
+    """A power of two changes no digit."""
+    model = subject.make().fit(subject.data * 2.0**exponent)
+    np.testing.assert_allclose(answer(model), answer(subject.fitted()), rtol=0, atol=ALIKE.get(str(subject), 0.0))
+    np.testing.assert_array_equal(model.labels_, subject.fitted().labels_)
+
+
+@of_each(NUMERIC)
+@pytest.mark.parametrize("exponent", [30, -30])
+def test_units_do_not_matter_in_single_precision(subject, exponent):
+    single = subject.data.astype(np.float32)
+    one, other = (subject.make().fit(single * np.float32(factor)) for factor in (1.0, 2.0**exponent))
+    np.testing.assert_allclose(answer(other), answer(one), atol=1e-6)
+
+
+@of_each(NUMERIC)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_numbers_out_of_range_are_refused(subject, kind):
+    for factor, words in (
+        (1e20 if kind == np.float32 else 1e160, "must hold numbers of at most"),
+        (1e-20 if kind == np.float32 else 1e-160, "differ by at least|at least 1e-75"),
+    ):
+        if str(subject) == "SECM" and factor < 1:
+            continue  # the spread of pixels is looked at after their means are taken
+        with pytest.raises(ValueError, match=words):
+            subject.make().fit((subject.data * factor).astype(kind))
+    coded = subject.data.copy()
+    coded.flat[3] = 1.7e308  # a usual code for missing
+    with pytest.raises(ValueError, match=r"X\[.*\] is 1.7e\+308"):
+        subject.make().fit(coded)
+    with pytest.raises(ValueError, match="must hold numbers of at most"):
+        subject.fitted().predict(np.full_like(subject.data, 1e300))
+
+
+@of_each(QUICK)
+def test_parameters_out_of_range_are_refused_or_harmless(subject):
+    """Masses sum to one, or an error names what to change."""
+    for name in subject.parameters:
+        for value in (1e-300, 1e-74, 1e74, 1e300):
+            rule = subject.estimator._rules[name]
+            if not (rule.test(value) or rule.test(1.5)) or name == "tol":
+                continue
+            try:
+                masses = answer(subject.make(**{name: value}).fit(subject.data))
+            except ValueError as error:
+                told = any(word in str(error) for word in (name, "scale", "parameters"))
+                masses = None
+            else:
+                told = masses.ndim == 1 or np.abs(masses.sum(axis=1) - 1).max() < 1e-4
+            assert told, f"{name}={value}: {masses}"
+
+
+@of_each(QUICK)
+def test_weights_out_of_range_are_refused(subject):
+    if not subject.fit_takes("sample_weight"):
+        return
+    weights = np.ones(len(np.ravel(subject.fitted().labels_)))
+    for wrong in (1e200, 1e-200, np.inf, "x", 1j):
+        changed = weights.astype(type(wrong) if isinstance(wrong, complex) else object)
+        changed[2] = wrong
+        with pytest.raises((ValueError, TypeError), match=r"[Ww]eight|could not convert|Complex|complex"):
+            subject.make().fit(subject.data, sample_weight=changed)
+
+
+@of_each([subject for subject in SUBJECTS if subject.fit_takes("sample_weight") and subject.takes_tables])
+def test_as_many_objects_of_positive_weight_as_clusters_are_needed(subject):
+    weights = np.zeros(len(subject.data))
+    weights[:2] = 1
+    with pytest.raises(ValueError, match="n_clusters=3|sample_weight"):
+        subject.make().fit(subject.data, sample_weight=weights)
+
+
+@of_each([subject for subject in SUBJECTS if subject.fit_takes("sample_weight") and "init" in subject.parameters])
+def test_weights_choose_the_selected_pairs(subject):
+    if "focal_sets" not in subject.parameters or not subject.takes_tables:
+        return
+    weights = np.random.default_rng(5).integers(1, 6, len(subject.data))
+    rows = np.repeat(np.arange(len(subject.data)), weights)
+    weighted = subject.make(focal_sets="selected").fit(subject.data, sample_weight=weights)
+    repeated = subject.make(focal_sets="selected").fit(subject.data[rows])
+    assert weighted.focal_sets_ == repeated.focal_sets_
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def starts_from_partitions(subject):
+    return "init" in subject.parameters and "CredalPartition" in subject.estimator._rules["init"].words
+
+
+@of_each([s for s in QUICK if starts_from_partitions(s) and s.takes_tables])
+def test_a_partition_to_start_from_is_matched_by_names(subject):
+    table = subject.table()
+    start = subject.fitted().credal_partition_
+    start = CredalPartition(start.masses, start.focal_sets, list(table.index))
+    order = np.random.default_rng(0).permutation(len(table))
+    moved = start[order]
+    one, other = subject.make(init=start).fit(table), subject.make(init=moved)
+    other.fit(table)
+    assert answer(one).tobytes() == answer(other).tobytes()
+    assert other.init is moved  # the parameter stays what it was
+    stranger = CredalPartition(start.masses, start.focal_sets, [f"other {name}" for name in table.index])
+    with pytest.raises(ValueError, match="names of the objects differ"):
+        subject.make(init=stranger).fit(table)
+
+
+@of_each([s for s in SUBJECTS if "metric" in s.parameters and "symmetrize" in s.parameters])
+def test_rows_and_columns_of_dissimilarities_are_matched_by_names(subject):
+    from scipy.spatial.distance import cdist
+
+    names = [f"object {i}" for i in range(len(subject.data))]
+    D = pd.DataFrame(cdist(subject.data, subject.data), index=names, columns=names)
+    order = np.random.default_rng(0).permutation(len(D))
+    one, other = (subject.make(metric="precomputed").fit(X) for X in (D, D.iloc[:, order]))
+    assert answer(one).tobytes() == answer(other).tobytes()
+    assert prediction(one, D.iloc[:5]).tobytes() == prediction(one, D.iloc[:5, order]).tobytes()
+    with pytest.raises(ValueError, match="names of the objects differ"):
+        subject.make(metric="precomputed").fit(D.rename(columns={"object 3": "another"}))
+
+
+# ---- threads, global state, interrupts ------------------------------------------------------------------------------
+
+
+@of_each(QUICK)
+def test_nothing_global_is_changed(subject):
+    np.random.seed(3)  # noqa: NPY002
+    state, filters, floats = np.random.get_state()[1].copy(), list(warnings.filters), np.geterr()  # noqa: NPY002
+    subject.make().fit(subject.data).predict(subject.data)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+    assert warnings.filters == filters
+    assert np.geterr() == floats
+
+
+@of_each(QUICK)
+def test_fits_in_several_threads_are_those_of_one(subject):
+    found = [None] * 4
+
+    def fit(place):
+        found[place] = answer(subject.make().fit(subject.data)).tobytes()
+
+    threads = [threading.Thread(target=fit, args=(place,)) for place in range(len(found))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(found) == {answer(subject.fitted()).tobytes()}
+
+
+@of_each(SUBJECTS)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_is_heard_within_a_second(subject, n_jobs, tmp_path, monkeypatch):
+    """A real signal in the middle of a fit that would take long; the clusterer stays as it was."""
+    slow = {"n_init": 200, "max_iter": 100_000, "tol": 0.0, "n_bootstraps": 20_000, "n_jobs": n_jobs}
+    many = {"EKNNClus": 20, "BPEC": 10, "BeliefPeaks": 10}.get(str(subject), 1)
+    X = subject.many
+    if many > 1:
+        X = np.concatenate([X + 1e-3 * k for k in range(many)])
+    monkeypatch.chdir(tmp_path)
+    model = clone(subject.fitted()).set_params(**{k: v for k, v in slow.items() if k in subject.parameters})
+    before = dict(vars(model))
+    sent = []
+
+    def interrupt():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.15, interrupt)
+    timer.start()
+    try:
+        model.fit(X)
+        timer.cancel()
+    except KeyboardInterrupt:
+        assert time.perf_counter() - sent[0] < 1
+        assert vars(model) == before
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        try:
+            timer.join()
+            time.sleep(0.02)
+        except KeyboardInterrupt:
+            pass

@@ -1,0 +1,252 @@
+"""Mass functions, partitions and constraints: sizes that explode, values of the wrong kind, names that differ."""
+
+import copy
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from evidentia import CredalPartition, FocalSets, MassFunctions
+from evidentia.constraints import Constraints
+from evidentia.partition import combine_partitions, consistency_index, credal_rand_index
+from tests.hostile.limits import limited, refused_or_sensible
+
+SIMPLE = FocalSets.simple(2, empty=False)
+M = MassFunctions([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]], SIMPLE)
+
+
+def random_masses(family, n=2, seed=0):
+    return MassFunctions(np.random.default_rng(seed).dirichlet(np.ones(len(family)), n), family)
+
+
+# ---- sizes ----------------------------------------------------------------------------------------------------------
+
+FAST = {
+    "combine full families of 13": lambda: random_masses(FocalSets.full(13)).combine(
+        random_masses(FocalSets.full(13), seed=1)
+    ),
+    "combine full families of 16, disjunctively": lambda: random_masses(FocalSets.full(16)).combine(
+        random_masses(FocalSets.full(16), seed=1), rule="disjunctive"
+    ),
+    "combine all pairs of 60": lambda: random_masses(FocalSets.pairs(60)).combine(
+        random_masses(FocalSets.pairs(60), seed=1)
+    ),
+    "belief distance of 18": lambda: random_masses(FocalSets.simple(18)).distance(
+        random_masses(FocalSets.simple(18), seed=1), "belief"
+    ),
+    "all sets of 17": lambda: FocalSets.full(17),
+    "cautious rule of 15": lambda: random_masses(FocalSets.simple(15)).combine(
+        random_masses(FocalSets.simple(15), seed=1), rule="cautious"
+    ),
+    "sets of at most 5 of 20 answers": lambda: random_masses(FocalSets.simple(20)).decide_sets(max_size=5),
+}
+REFUSED = {
+    "families of 25": lambda: FocalSets.max_cardinality(25, 13),
+    "all sets of 21": lambda: FocalSets.full(21),
+    "sets of at most 15 of 30": lambda: random_masses(FocalSets.simple(30)).decide_sets(max_size=15),
+    "cautious rule of 30": lambda: random_masses(FocalSets.simple(30), 1).combine(
+        random_masses(FocalSets.simple(30), 1), rule="cautious"
+    ),
+    "belief distance of 30": lambda: random_masses(FocalSets.simple(30)).distance(
+        random_masses(FocalSets.simple(30)), "belief"
+    ),
+    "a partition of 100,000 clusters": lambda: CredalPartition.from_hard(np.arange(100_000)),
+    "60,000 labels as pairs": lambda: Constraints.from_partial_labels(np.arange(60_000) % 10),
+    "closure of a chain of 40,000": lambda: Constraints(
+        np.column_stack([np.arange(39_999), np.arange(1, 40_000)])
+    ).closure(),
+    "pairs of pairs of 200": lambda: random_masses(FocalSets.pairs(200), 1).combine(
+        random_masses(FocalSets.pairs(200), 1)
+    ),
+}
+
+
+@pytest.mark.parametrize("which", FAST)
+def test_what_the_mathematics_allows_takes_seconds(which):
+    with limited():
+        FAST[which]()
+
+
+@pytest.mark.parametrize("which", REFUSED)
+def test_what_explodes_is_refused_with_a_number(which):
+    with limited(), pytest.raises(ValueError, match=r"\d"):
+        REFUSED[which]()
+
+
+def test_fast_and_plain_combination_agree():
+    """Families of every size, with and without transforms, by rows and by columns."""
+    for c in (3, 5, 8):
+        for n in (1, 40):
+            a, b = (random_masses(FocalSets.full(c), n, seed) for seed in (0, 1))
+            dense = a.combine(b, rule="conjunctive")
+            q = a.commonality(dense.focal_sets) * b.commonality(dense.focal_sets)
+            np.testing.assert_allclose(dense.commonality(), q, atol=1e-12)
+            few_a, few_b = (random_masses(FocalSets.pairs(c), n, seed) for seed in (0, 1))
+            few = few_a.combine(few_b, rule="conjunctive")
+            q = few_a.commonality(few.focal_sets) * few_b.commonality(few.focal_sets)
+            np.testing.assert_allclose(few.commonality(), q, atol=1e-12)
+
+
+def test_order_of_large_families():
+    """Built by codes or one by one, the order is by size, then lexicographic."""
+    for c, size in ((11, 11), (14, 3)):
+        sets = list(FocalSets.max_cardinality(c, size))
+        assert sets == sorted(sets, key=lambda s: (len(s), s))
+
+
+# ---- values ---------------------------------------------------------------------------------------------------------
+
+WRONG = {
+    "complex masses": lambda: CredalPartition(np.array([[0.5 + 1j, 0.5, 0]]), SIMPLE),
+    "text as masses": lambda: CredalPartition([["a", "b", "c"]], SIMPLE),
+    "ragged masses": lambda: CredalPartition([[0.5, 0.5], [1.0]], SIMPLE),
+    "NaN masses": lambda: CredalPartition([[np.nan, 0.5, 0.5]], SIMPLE),
+    "negative masses": lambda: CredalPartition([[-0.5, 1.0, 0.5]], SIMPLE),
+    "masses of another sum": lambda: CredalPartition([[0.5, 0.1, 0.1]], SIMPLE),
+    "three dimensions": lambda: CredalPartition(np.ones((1, 1, 3)) / 3, SIMPLE),
+    "no family": lambda: CredalPartition([[1.0]], None),
+    "pairs of parts of clusters": lambda: FocalSets.with_pairs(3, [(0.7, 1.9)]),
+    "pairs of the same": lambda: FocalSets.with_pairs(3, [(1, 1)]),
+    "pairs out of range": lambda: FocalSets.with_pairs(3, [(0, 7)]),
+    "half a cluster": lambda: FocalSets.simple(2.5),
+    "no cluster": lambda: FocalSets.simple(0),
+    "a Boolean number": lambda: FocalSets.simple(True),
+    "half a size": lambda: FocalSets.max_cardinality(4, 1.5),
+    "a set twice": lambda: FocalSets.from_sets(3, [(0,), (0,)]),
+    "complex losses": lambda: M.decide(losses=np.eye(2) * 1j),
+    "NaN losses": lambda: M.decide(losses=np.eye(2) * np.nan),
+    "losses of text": lambda: M.decide(losses=[["a", "b"], ["c", "d"]]),
+    "NaN reject": lambda: M.decide(reject=np.nan),
+    "reject of text": lambda: M.decide(reject="never"),
+    "NaN optimism": lambda: M.decide("hurwicz", optimism=np.nan),
+    "complex optimism": lambda: M.decide("hurwicz", optimism=1j),
+    "NaN tolerance": lambda: M.decide_sets(np.nan),
+    "half a size of sets": lambda: M.decide_sets(max_size=1.5),
+    "no size of sets": lambda: M.decide_sets(max_size=0),
+    "unknown rule": lambda: M.combine(M, rule="magic"),
+    "other frame": lambda: M.combine(MassFunctions([[1.0]], FocalSets.from_sets(2, [(0,)]), frame="ab")),
+    "no mass functions": lambda: M.combine("masses"),
+    "complex discount": lambda: M.discount(0.5j),
+    "negative discount": lambda: M.discount(-0.1),
+    "too many discounts": lambda: M.discount([0.1, 0.2, 0.3]),
+    "a row called True": lambda: M[True],
+    "row 7": lambda: M[7],
+    "conditioning on a stranger": lambda: M.condition((5,)),
+    "an index that is text": lambda: CredalPartition([[1, 0, 0]], SIMPLE, index="a"),
+    "an index that is short": lambda: CredalPartition([[1, 0, 0]], SIMPLE, index=[]),
+    "a frame that is short": lambda: CredalPartition([[1, 0, 0]], SIMPLE, frame=["a"]),
+    "a frame of lists": lambda: CredalPartition([[1, 0, 0]], SIMPLE, frame=[[1], [2]]),
+    "missing labels": lambda: CredalPartition.from_hard([0.0, np.nan]),
+    "None as a label": lambda: CredalPartition.from_hard(["a", None]),
+    "no labels": lambda: CredalPartition.from_hard([]),
+    "complex labels": lambda: CredalPartition.from_hard([1j, 2j]),
+    "fuzzy above one": lambda: CredalPartition.from_fuzzy([[0.9, 0.9]]),
+    "complex memberships": lambda: CredalPartition.from_fuzzy([[1j, 0]]),
+    "negative sweeps": lambda: combine_partitions([[0, 0, 1], [0, 1, 1]], max_iter=-3),
+    "NaN tolerance of sweeps": lambda: combine_partitions([[0, 0, 1], [0, 1, 1]], tol=np.nan),
+    "half a start": lambda: combine_partitions([[0, 0, 1], [0, 1, 1]], n_init=0.5),
+    "a cluster that is not there": lambda: CredalPartition.from_hard([0, 1]).lower(5),
+    "pairs of text": lambda: Constraints([("a", "b")]),
+    "pairs of parts of objects": lambda: Constraints([(0.5, 1.5)]),
+    "pairs of three": lambda: Constraints([(0, 1, 2)]),
+    "negative objects": lambda: Constraints([(-1, 2)]),
+    "an object apart from itself": lambda: Constraints([], [(1, 1)]),
+}
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_values_of_the_wrong_kind_are_refused(which):
+    def accepted(result):
+        raise AssertionError(f"accepted: {result!r}")
+
+    assert refused_or_sensible(WRONG[which], accepted)
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def named(order):
+    base = CredalPartition.from_fuzzy([[0.9, 0.1], [0.8, 0.1], [0.2, 0.8], [0, 1], [0.5, 0.5]])
+    return CredalPartition(base.masses, base.focal_sets, list("abcde"))[order]
+
+
+def test_rows_correspond_by_names():
+    a, b = named(range(5)), named([4, 2, 0, 1, 3])
+    assert credal_rand_index(a, b) == pytest.approx(1)
+    assert consistency_index(a, b) == pytest.approx(consistency_index(a, a))
+    np.testing.assert_array_equal(a.conflict(b), a.conflict(a))
+    np.testing.assert_allclose(a.distance(b), 0, atol=1e-7)
+    together, aligned = a.combine(b, rule="conjunctive"), a.combine(a, rule="conjunctive")
+    np.testing.assert_array_equal(together.masses, aligned.masses)
+    assert list(together.index) == list("abcde")
+    one, other = (combine_partitions([a, p], random_state=0) for p in (a, b))
+    np.testing.assert_allclose(one.masses, other.masses)
+    nameless = CredalPartition(b.masses, b.focal_sets)
+    np.testing.assert_array_equal(a.conflict(nameless), a.conflict(CredalPartition(b, index=list(a.index))))
+
+
+@pytest.mark.parametrize("names", ["abcdx", "aabcd"])
+def test_other_names_are_refused(names):
+    a = named(range(5))
+    b = CredalPartition(a.masses, a.focal_sets, list(names))
+    for meet in (
+        a.conflict,
+        a.distance,
+        a.combine,
+        lambda p: credal_rand_index(a, p),
+        lambda p: consistency_index(a, p),
+    ):
+        with pytest.raises(ValueError, match="names"):
+            meet(b)
+    with pytest.raises(ValueError, match="names"):
+        combine_partitions([a, b])
+
+
+def test_noise_among_names_is_no_cluster():
+    for labels in (["a", "b", "a", -1], np.array(["a", "b", "a", -1]), np.array(["a", "b", "a", -1], dtype=object)):
+        partition = CredalPartition.from_hard(labels)
+        assert partition.frame == ("a", "b")
+        assert partition.outliers.tolist() == [3]
+    assert CredalPartition.from_hard([2, "x", 1, "y"]).frame == (1, 2, "x", "y")
+
+
+def test_a_number_means_one_thing():
+    """A name of the frame where the frame has numbers, a position where it has none; in every question."""
+    swapped = CredalPartition([[0.6, 0.3, 0.1]], SIMPLE, frame=(1, 0))
+    assert swapped.belief((1,)) == pytest.approx([0.6])
+    assert swapped.lower(1).tolist() == [0]
+    assert swapped.lower(0).tolist() == []
+    letters = CredalPartition([[0.6, 0.3, 0.1]], SIMPLE, frame="ab")
+    assert letters.belief((0,)).tolist() == letters.belief("a").tolist() == pytest.approx([0.6])
+    assert letters.lower(0).tolist() == letters.lower("a").tolist() == [0]
+
+
+# ---- what is shared -------------------------------------------------------------------------------------------------
+
+
+def test_nothing_can_be_overwritten():
+    m = CredalPartition([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]], SIMPLE)
+    for one in (m, pickle.loads(pickle.dumps(m)), copy.deepcopy(m), copy.copy(m), m[:1], m[[True, False]]):
+        arrays = [one.masses, one.contour, one.singleton_belief, one.empty, one.labels, one.best_set, one.outliers]
+        arrays += [one.ambiguous, one.labels_with_outliers, one.focal_sets.membership, one.focal_sets.cardinality]
+        for array in arrays:
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+
+
+def test_decisions_in_threads_leave_warnings_as_they_were():
+    before = list(warnings.filters)
+    m = random_masses(FocalSets.full(4), 200)
+
+    def decide():
+        for _ in range(50):
+            m.decide("hurwicz")
+
+    threads = [threading.Thread(target=decide) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert warnings.filters == before

@@ -1,0 +1,216 @@
+"""Bad, extreme and odd objects and parameters: every estimator refuses them with words, or gives a sensible result."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import ClassifierMixin
+from sklearn.datasets import load_iris
+
+from evidentia import classify, metric
+from evidentia.constraints import Constraints
+from evidentia.mixture import ParsimoniousGaussianMixture
+from tests.cluster.contract import SUBJECTS
+from tests.hostile.limits import refused_or_sensible
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+IRIS, Y = load_iris(return_X_y=True)
+IRIS, Y = IRIS[::3], Y[::3]
+rng = np.random.default_rng(0)
+
+
+def cell(value, dtype=float):
+    X = IRIS.astype(dtype)
+    X[3, 2] = value
+    return X
+
+
+OBJECTS = {
+    "NaN": cell(np.nan),
+    "infinity": cell(np.inf),
+    "minus infinity": cell(-np.inf),
+    "code for missing": cell(1.7e308),
+    "None": cell(None, object),
+    "text in a cell": cell("oops", object),
+    "a list in a cell": cell([1, 2], object),
+    "huge": IRIS * 1e200,
+    "tiny": IRIS * 1e-200,
+    "denormal": IRIS * 1e-310,
+    "large": IRIS * 1e50,
+    "far from the origin": IRIS + 1e12,
+    "huge in single precision": (IRIS * 1e20).astype(np.float32),
+    "tiny in single precision": (IRIS * 1e-20).astype(np.float32),
+    "half precision": IRIS.astype(np.float16),
+    "long doubles": IRIS.astype(np.longdouble),
+    "integers": (10 * IRIS).astype(int),
+    "unsigned": (10 * IRIS).astype(np.uint8),
+    "Boolean": IRIS > 3,
+    "complex": IRIS.astype(complex),
+    "text": IRIS.astype(str),
+    "words": np.full((20, 2), "word"),
+    "objects that are numbers": IRIS.astype(object),
+    "dates": np.full((20, 2), np.datetime64("2020-01-01")),
+    "empty": IRIS[:0],
+    "no attributes": IRIS[:, :0],
+    "one object": IRIS[:1],
+    "two objects": IRIS[:2],
+    "three objects": IRIS[[0, 20, 40]],
+    "one attribute": IRIS[:, :1],
+    "one dimension": IRIS[:, 0],
+    "three dimensions": IRIS[None],
+    "a number": 5.0,
+    "nothing": None,
+    "a string": "data",
+    "a dictionary": {"a": [1, 2]},
+    "ragged": [[1.0, 2.0], [3.0]],
+    "nested lists": IRIS.tolist(),
+    "sparse": sparse.csr_matrix(IRIS),
+    "all equal": np.ones((20, 3)),
+    "all zero": np.zeros((20, 3)),
+    "a constant attribute": np.column_stack([IRIS, np.ones(len(IRIS))]),
+    "the same attribute twice": np.column_stack([IRIS, IRIS]),
+    "duplicates": np.repeat(IRIS[::10], 7, axis=0),
+    "two places": np.repeat([[0.0, 0.0], [1.0, 1.0]], 20, axis=0),
+    "more attributes than objects": rng.normal(size=(12, 60)),
+    "Fortran order": np.asfortranarray(IRIS),
+    "strides": np.repeat(IRIS, 2, axis=0)[::2],
+    "reversed": IRIS[::-1],
+    "read-only": np.frombuffer(IRIS.tobytes()).reshape(IRIS.shape),
+    "big-endian": IRIS.astype(">f8"),
+    "masked": np.ma.masked_array(IRIS, IRIS > 7),
+    "a matrix": np.asmatrix(IRIS),
+    "a table": pd.DataFrame(IRIS, columns=list("abcd")),
+    "a table with numbers as names": pd.DataFrame(IRIS, columns=range(4), index=range(5, 5 + len(IRIS))),
+    "a table with mixed names": pd.DataFrame(IRIS, columns=["a", 1, "b", 2]),
+    "a table with names twice": pd.DataFrame(IRIS, columns=list("aabb"), index=["x"] * len(IRIS)),
+    "a table with categories": pd.DataFrame({"a": pd.Categorical(["u", "v"] * 10), "b": range(20)}),
+    "a table with missing values": pd.DataFrame({"a": [1.0, None, 3.0] * 5, "b": range(15)}),
+    "nullable integers": pd.DataFrame({"a": pd.array([1, 2, 3] * 5, dtype="Int64"), "b": range(15)}),
+    "one far outlier": np.concatenate([IRIS, np.full((1, 4), 1e30)]),
+    "ties": np.array(np.meshgrid(range(5), range(5))).reshape(2, -1).T.astype(float),
+}
+
+TABLES = [s for s in SUBJECTS if str(s) not in ("NNEVCLUS", "SECM")]
+
+
+def quick_make(subject, **changes):
+    """A clusterer that ends soon, whatever it is given."""
+    few = {name: value for name, value in {"n_init": 1, "max_iter": 10}.items() if name in subject.parameters}
+    return subject.make(**{**few, **changes})
+
+
+def valid_masses(model):
+    labels = np.ravel(model.labels_)
+    assert labels.dtype.kind in "iu"
+    if hasattr(model, "credal_partition_"):
+        masses = model.credal_partition_.masses
+        assert np.isfinite(masses).all()
+        np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-4)
+        assert np.isfinite(model.objective_)
+
+
+@pytest.mark.parametrize("subject", TABLES, ids=str)
+def test_clusterers(subject):
+    for name, X in OBJECTS.items():
+        message = refused_or_sensible(lambda X=X: quick_make(subject).fit(X), valid_masses)
+        if name in ("NaN", "infinity", "code for missing", "empty", "nothing", "three dimensions", "ragged"):
+            assert message is not None or str(subject) == "CatECM", name
+
+
+CLASSIFIERS = [
+    kind
+    for kind in (getattr(classify, name) for name in classify.__all__)
+    if inspect.isclass(kind) and issubclass(kind, ClassifierMixin)
+]
+LEARNERS = [getattr(metric, name) for name in metric.__all__]
+
+
+def quick(kind):
+    wanted = {"n_init": 1, "max_iter": 50, "random_state": 0, "n_neighbors": 1}
+    return kind(**{k: v for k, v in wanted.items() if k in inspect.signature(kind).parameters})
+
+
+def labels_for(X):
+    n = len(X) if hasattr(X, "__len__") else (X.shape[0] if hasattr(X, "shape") and X.shape else 5)
+    return np.arange(n) % 2
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
+def test_classifiers(kind):
+    def valid(model):
+        assert np.isfinite(model.predict_mass(model.seen_).masses).all()
+
+    def fit(X):
+        model = quick(kind).fit(X, labels_for(X))
+        model.seen_ = X
+        return model
+
+    for X in OBJECTS.values():
+        refused_or_sensible(lambda X=X: fit(X), valid)
+
+
+@pytest.mark.parametrize("kind", LEARNERS, ids=lambda kind: kind.__name__)
+def test_metric_learners(kind):
+    def valid(model):
+        assert np.isfinite(model.components_).all()
+
+    for X in OBJECTS.values():
+        refused_or_sensible(lambda X=X: quick(kind).fit(X, labels_for(X)), valid)
+
+
+def test_mixtures():
+    def valid(model):
+        assert np.isfinite(model.log_likelihood_)
+
+    for X in OBJECTS.values():
+        refused_or_sensible(lambda X=X: ParsimoniousGaussianMixture(2, model="EII").fit(X), valid)
+
+
+VALUES = [
+    None, True, False, 0, -1, 1, 2, 7, 10**9, 10**400, 0.0, 0.5, -0.5, 1.0, 1.5, 1e-300, 1e300, np.nan, np.inf, -np.inf,
+    1j, "x", "", "auto", b"x", [], [1], [0, 1], [[1.0, 2.0]], (), {}, object(), np.array(3), np.float32(2), np.int8(2),
+    np.array([np.nan]), lambda a, b: 0.0, int, np.datetime64("2020-01-01"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("subject", TABLES, ids=str)
+def test_parameters_of_clusterers(subject):
+    """Whatever a parameter is set to: a ValueError that names it, or a valid fit."""
+    slow = ("n_init", "max_iter", "n_bootstraps", "n_partners", "n_landmarks", "n_jobs", "verbose", "random_state")
+    for name in subject.parameters:
+        for value in VALUES:
+            ordinary = (type(value) in (int, float, np.int8, np.float32) and 0 < value < 10) or isinstance(value, bool)
+            accepted = subject.estimator._rules[name].test(value)
+            if accepted and (ordinary or name in slow):
+                continue
+            message = refused_or_sensible(
+                lambda name=name, value=value: quick_make(subject, **{name: value}).fit(subject.data[:24]), valid_masses
+            )
+            if message is not None and value is not None and type(value) in (complex, bytes, dict):
+                assert name in message
+
+
+CONSTRAINTS = {
+    "a list": [(0, 1)],
+    "too large": Constraints([(0, 999)]),
+    "of other objects": Constraints([(0, 1)], n_objects=5),
+    "contradictory": Constraints([(0, 1)], [(0, 1)]),
+    "contradictory in a chain": Constraints([(0, 1), (1, 2)], [(0, 2)]),
+    "none": Constraints(),
+    "all alike": Constraints([(i, i + 1) for i in range(29)]),
+    "all apart": Constraints([], [(i, j) for i in range(30) for j in range(i)]),
+    "text": "constraints",
+}
+
+
+@pytest.mark.parametrize("subject", [s for s in TABLES if s.fit_takes("constraints")], ids=str)
+@pytest.mark.parametrize("which", CONSTRAINTS)
+def test_constraints(subject, which):
+    refused_or_sensible(
+        lambda: subject.make().fit(subject.data[:30], constraints=CONSTRAINTS[which]),
+        valid_masses,
+        "onstraint|link|object",
+    )

@@ -1,0 +1,208 @@
+"""Files: tables that can be read in two ways, names of every kind, archives made to fill the memory, the program."""
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cli import program
+from evidentia.io import read_partition, read_table, write_partition
+from tests.hostile.limits import limited, refused_or_sensible
+
+# text of a table, and what it holds or the option that settles it
+TABLES = {
+    "decimal commas or names": ("a\n1,5\n2,25", "delimiter"),
+    "missing word first": ("NA,1.5\n1,2\n3,4", {"x1": [None, 1, 3], "x2": [1.5, 2, 4]}),
+    "thousands in tabs": ("a\tb\n1,234\t5\n2,345\t6", "decimal"),
+    "decimals in tabs": ("a\tb\n1,5\t5\n2,25\t6", {"a": [1.5, 2.25], "b": [5, 6]}),
+    "semicolon in a text column": ("a,b,c\n1,x;y,2\n2,x;z,3", {"a": [1, 2], "b": ["x;y", "x;z"], "c": [2, 3]}),
+    "bar in a text column": ("a,b\n1,x|y\n2,x|z", {"a": [1, 2], "b": ["x|y", "x|z"]}),
+    "tab in a text column": ("a,b\n1,x\ty\n2,x\tz", {"a": [1, 2], "b": ["x\ty", "x\tz"]}),
+    "blanks and decimal commas": ("1,5 2,5\n3,5 4,5", {"x1": [1.5, 3.5], "x2": [2.5, 4.5]}),
+    "semicolons and decimal commas": ("1,5;2,5\n3,5;4,5", {"x1": [1.5, 3.5], "x2": [2.5, 4.5]}),
+    "names and a number first": ("rose,1.5\ntulip,2.5", "header"),
+    "years as names": ("name,2019\nx,1\ny,2", "header"),
+    "two delimiters everywhere": ("a,b;c\nx,y;z\nu,v;w", "delimiter"),
+    "names of rows as in R": ("x,y\nr1,1,2\nr2,3,4", {"x": [1, 3], "y": [2, 4]}),
+    "quoted delimiters": ('a,b\n"1,5",2\n"2,5",3', {"b": [2, 3]}),
+    "quoted line ends": ('a,b\n"x\ny",2\n"z",3', {"b": [2, 3]}),
+    "one column": ("a\n1\n2", {"a": [1, 2]}),
+    "Windows line ends": ("a,b\r\n1,2\r\n3,4\r\n", {"a": [1, 3], "b": [2, 4]}),
+    "byte order mark": ("\ufeffa,b\n1,2", {"a": [1], "b": [2]}),
+    "a blank cell": ("a,b\n1,\n3,4", {"a": [1, 3], "b": [None, 4]}),
+    "empty": ("", "empty"),
+    "only blanks": ("\n \n", "empty"),
+    "zero bytes": ("a,b\n\0,1", "not a text file"),
+    "ragged": ("a,b\n1,2,3,4\n1", "cells|fields|read"),
+    "a quotation mark that never ends": ('a,b\n"1,2\n3,4', ""),
+}
+
+
+@pytest.mark.parametrize("which", TABLES)
+def test_tables_are_read_in_one_way_or_refused(which, tmp_path):
+    text, expected = TABLES[which]
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode())
+    if isinstance(expected, str):
+        refused_or_sensible(lambda: read_table(path), lambda table: None if not expected else 1 / 0, expected)
+        return
+    table = read_table(path)
+    for name, values in expected.items():
+        assert [None if pd.isna(v) else v for v in table[name].tolist()] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("a\n1,5\n2,25", {"decimal": ","}, {"a": [1.5, 2.25]}),
+        ("a\n1,5\n2,25", {"delimiter": ","}, {"a": [5, 25]}),
+        ("a\tb\n1,234\t5", {"decimal": ","}, {"a": [1.234], "b": [5]}),
+        ("rose,1.5\ntulip,2.5", {"header": False}, {"x1": ["rose", "tulip"], "x2": [1.5, 2.5]}),
+        ("name,2019\nx,1", {"header": True}, {"name": ["x"], "2019": [1]}),
+    ],
+)
+def test_options_settle_it(text, options, expected, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    assert read_table(path, **options).to_dict("list") == expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"delimiter": ",,"}, {"delimiter": 5}, {"decimal": "x"}, {"header": "yes"}, {"delimiter": ",", "decimal": ","}],
+)
+def test_options_are_checked(options, tmp_path):
+    (tmp_path / "table.csv").write_text("a,b\n1,2")
+    with pytest.raises(ValueError, match=next(iter(options))):
+        read_table(tmp_path / "table.csv", **options)
+
+
+def test_lines_of_any_length(tmp_path):
+    n = 15_000
+    rows = [[f"column{j}" for j in range(n)], [f"{j}.123456789" for j in range(n)]]
+    (tmp_path / "wide.csv").write_text("\n".join(",".join(row) for row in rows))
+    assert read_table(tmp_path / "wide.csv").shape == (1, n)
+
+
+def test_a_compressed_file_made_to_fill_the_memory(tmp_path):
+    with gzip.open(tmp_path / "bomb.csv.gz", "wb") as file:
+        file.write(b"a,b\n")
+        for _ in range(200):
+            file.write(b"0,0\n" * (1 << 18))
+    with limited(), pytest.raises(ValueError, match="not a table"):
+        read_table(tmp_path / "bomb.csv.gz")
+
+
+NAMES = [
+    ["a;b", "c;d"], ["a|b", "c|d"], ["a\tb", "c\td"], ["a\rb", "c\rd"], ["a\nb", "c"], ["a\r\nb", "c"],
+    ["x" * 200_000, "y"],
+    ["=1+1", "@x"], ["-5", "+3"], ["'quoted", "''=x"], ["\x1b[31m", "b"], ["", "b"], [" a", "b "], ['say "hi"', "b"],
+    ["1", "2"], ["01", "2"], ["NA", "nan"], ["True", "None"], ["é", "日本"], ["{0}", "Ω"],
+    ["a,b", "c"], ["\ufeffx", "y"],
+    [1, 2], [-1, -2], [0.5, 1e-300], [3, 1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz"])
+def test_partitions_come_back_whatever_their_names(kind, tmp_path):
+    path = tmp_path / f"partition.{kind}"
+    for names in NAMES:
+        frames = [(0, 1)] if not isinstance(names[0], str) or len(names[0]) > 100 else [(0, 1), tuple(names)]
+        for frame in frames:
+            partition = CredalPartition([[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]], FocalSets.full(2), names, frame=frame)
+            write_partition(partition, path)
+            again = read_partition(path)
+            assert list(again.index) == names
+            assert again.frame == frame
+            np.testing.assert_array_equal(again.masses, partition.masses)
+
+
+def test_no_cell_of_a_written_table_begins_like_a_formula(tmp_path):
+    names = ["=1+1", "+1", "-x", "@y", "\tz"]
+    masses = np.eye(2)[[0, 1, 0, 1, 0]]
+    frame = ("=cmd", "@other")
+    partition = CredalPartition(masses, FocalSets.simple(2, empty=False, omega=False), names, frame=frame)
+    write_partition(partition, tmp_path / "partition.csv")
+    for row in pd.read_csv(tmp_path / "partition.csv", dtype=str, header=None).to_numpy().ravel():
+        assert str(row)[0] not in "=+-@\t\r"
+
+
+def test_archives_are_not_unpacked_before_they_are_looked_at(tmp_path):
+    partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2))
+    path = tmp_path / "partition.npz"
+    write_partition(partition, path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("huge.npy", _npy(np.zeros(1)) + b"\0" * (50 << 20))  # is not needed, and not read
+    assert read_partition(path).n_clusters == 2
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in (("membership", FocalSets.full(2).membership), ("frame", np.array(["0", "1"]))):
+            archive.writestr(f"{name}.npy", _npy(array))
+        archive.writestr("masses.npy", _npy(np.zeros((2, 7))))
+    with limited(), pytest.raises(ValueError, match="masses .* do not go with sets"):
+        read_partition(tmp_path / "bomb.npz")
+
+
+def _npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def test_codes_do_not_reach_the_terminal():
+    partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), ["\x1b[31mred\x07"], frame=("\x1b]0;x\x07", "b"))
+    for text in (repr(partition), str(partition.summary())):
+        assert text.replace("\n", "").isprintable()
+
+
+# ---- the program ----------------------------------------------------------------------------------------------------
+
+ROWS = "\n".join(f"{i % 3 * 5 + i * 0.1},{i % 2 + i * 0.01}" for i in range(20))
+
+
+def run(*arguments):
+    return CliRunner().invoke(program, [str(a) for a in arguments], prog_name="evidentia")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cluster", "."], "folder"),
+        (["cluster", "missing.csv", "-c", "2"], "missing.csv"),
+        (["cluster", "table.csv", "-c", "2", "--method", "ecm", "-p", "delta=1e200"], "delta"),
+        (["cluster", "table.csv", "-c", "2", "-p", "nonsense=1"], "nonsense"),
+        (["cluster", "table.csv", "-c", "0"], "-c|clusters"),
+        (["cluster", "table.csv", "-c", "99"], "more clusters than rows"),
+        (["cluster", "table.csv", "-c", "2", "--output", "table.csv"], "overwrite"),
+        (["cluster", "codes.csv", "-c", "2"], "evidentia"),
+    ],
+)
+def test_the_program_says_what_is_wrong(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("a,b\n" + ROWS)
+    (tmp_path / "codes.csv").write_text("a\x1b[31m,b\nx,y\nz,u")
+    result = run(*arguments, *(() if "-c" in arguments else ("-c", "2")))
+    assert result.exit_code == 2
+    assert "internal" not in result.output
+    assert "\x1b" not in result.output
+    assert any(word in result.output for word in words.split("|"))
+
+
+def test_dollars_in_names_of_columns_are_dollars(tmp_path):
+    (tmp_path / "prices.csv").write_text("price in $ and $$x^$,b$_\n" + ROWS)
+    result = run("cluster", tmp_path / "prices.csv", "-c", "2", "--method", "ecm", "--plot", tmp_path / "picture.png")
+    assert result.exit_code == 0, result.output
+
+
+def test_the_demo_replaces_nothing(tmp_path):
+    mine = tmp_path / "partition.csv"
+    mine.write_text("mine")
+    result = run("demo", "--output", tmp_path)
+    assert result.exit_code == 2
+    assert "exists already" in result.output
+    assert mine.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [mine]

@@ -1,0 +1,91 @@
+"""The number of clusters by four witnesses: found where clusters are clear, however the objects are given."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evidentia.cluster import ECM
+from evidentia.model_selection import NumberOfClusters, number_of_clusters
+
+
+def corners(n_clusters, n=40, seed=0):
+    """Clusters around a circle, well apart."""
+    angle = 2 * np.pi * np.arange(n_clusters) / n_clusters
+    centers = 9 * np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.repeat(centers, n, axis=0) + np.random.default_rng(seed).normal(size=(n * n_clusters, 2))
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 5])
+def test_clear_clusters_are_counted(n_clusters):
+    numbers = number_of_clusters(corners(n_clusters), random_state=0)
+    assert numbers.best == n_clusters
+    assert numbers.n_clusters.tolist() == list(range(2, 26))
+    assert numbers.n_objects == 40 * n_clusters
+    assert numbers.reasons().startswith(f"{n_clusters} clusters (silhouette {n_clusters};")
+    assert repr(numbers) == f"NumberOfClusters({numbers.reasons()})"
+
+
+def test_support_is_the_mean_of_the_witnesses():
+    numbers = number_of_clusters(corners(3), candidates=[2, 3, 4, 7], random_state=0)
+    witnesses = np.array(list(numbers.witnesses.values()))
+    assert witnesses.shape == (4, 4)
+    np.testing.assert_array_equal(witnesses.max(axis=1), 1)
+    np.testing.assert_array_equal(witnesses.min(axis=1), 0)
+    np.testing.assert_allclose(numbers.support, witnesses.mean(axis=0))
+    table = numbers.to_frame()
+    assert table.index.tolist() == [2, 3, 4, 7]
+    assert table.index.name == "n_clusters"
+    np.testing.assert_array_equal(table["support"], numbers.support)
+    assert len(numbers) == 4
+
+
+def test_dissimilarities_and_tables_with_categories():
+    X = corners(3)
+    D = np.linalg.norm(X[:, None] - X[None], axis=-1)
+    assert number_of_clusters(D, metric="precomputed", random_state=0).best == 3
+    assert number_of_clusters(X, metric="manhattan", random_state=0).best == 3
+    table = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "color": np.repeat(["red", "green", "blue"], 40)})
+    assert number_of_clusters(table, metric="gower", random_state=0).best == 3
+
+
+def test_clusterers_ask_the_same_question():
+    X = corners(3)
+    model = ECM("auto", random_state=0).fit(X)
+    np.testing.assert_allclose(model.number_.support, number_of_clusters(X, random_state=0).support)
+    assert isinstance(model.number_, NumberOfClusters)
+
+
+def test_result_does_not_depend_on_the_threads():
+    X = corners(4, n=30)
+    alone, together = (number_of_clusters(X, random_state=3, n_jobs=n).to_frame() for n in (1, 2))
+    pd.testing.assert_frame_equal(alone, together, check_exact=True)
+
+
+def test_weights_count():
+    X = corners(3)
+    weight = np.where(np.arange(120) < 80, 1.0, 0.0)
+    assert number_of_clusters(X, sample_weight=weight, candidates=range(2, 8), random_state=0).best == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"candidates": 3}, TypeError, "candidates must be a range or a sequence of integers"),
+        ({"candidates": [1, 2]}, ValueError, "candidates must be at least 2"),
+        ({"candidates": [50]}, ValueError, "candidates must hold a number of at most 40, half the number of objects"),
+        ({"metric": 3}, ValueError, "metric must be the name of a metric or a callable, got 3"),
+        ({"random_state": "one"}, ValueError, "random_state must be"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be"),
+        ({"sample_weight": [1, 2]}, ValueError, "sample_weight"),
+        ({"metric": "precomputed"}, ValueError, "square"),
+    ],
+)
+def test_bad_input_is_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        number_of_clusters(corners(2), **options)
+
+
+def test_a_few_objects_are_too_few():
+    with pytest.raises(ValueError, match="minimum of 4"):
+        number_of_clusters(np.arange(6.0).reshape(3, 2))
+    assert number_of_clusters(np.array([[0.0], [0.1], [5], [5.1]]), random_state=0).best == 2
