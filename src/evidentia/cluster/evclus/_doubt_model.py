@@ -40,9 +40,6 @@ _LEAST_RANGE = 0.1  # of the logarithm of the distance: below, all distances are
 _SOFTNESS = 1 / 8  # interquartile ranges within which the mass of an outlier grows from 0.27 to 0.73
 _CELLS = 1_000_000  # dissimilarities held at once
 
-"""Gives, for the objects start..stop, their dissimilarities to the references, and for each the reference that it
-coincides with, -1 if there is none."""
-
 
 @dataclass(frozen=True)
 class Surroundings:
