@@ -45,7 +45,7 @@ def test_weighted_quantiles():
 def test_only_relations_of_weights_count(sampling):
     plain, ones = evclus(3, sampling).fit(X), evclus(3, sampling).fit(X, sample_weight=np.full(len(X), 0.3))
     np.testing.assert_array_equal(masses_of(plain), masses_of(ones))
-    one, large = (evclus(3, sampling).fit(X, sample_weight=scale * WEIGHTS) for scale in (1, 2.0**600))
+    one, large = (evclus(3, sampling).fit(X, sample_weight=scale * WEIGHTS) for scale in (1, 2.0**200))
     np.testing.assert_array_equal(masses_of(one), masses_of(large))
 
 
