@@ -62,7 +62,8 @@ def affinity(
     """(n, c) sum over the references j of each cluster of exp(-rate d_ij^2 / (s_i s_j)), with the scales s of both,
     divided by the root of their weight.
 
-    ``itself`` and ``unit`` are as in `reach`. A cluster without references gets zero.
+    ``itself`` and ``unit`` are as in `reach`, but an object that is alone in its cluster counts itself. A cluster
+    without references gets zero.
     """
     out = np.empty((len(D), n_clusters), D.dtype)
     _affinity(D, own_scales, scales, weights, labels, itself, unit, rate, out)

@@ -159,8 +159,9 @@ KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const rea
             if (a < begins[k + 1]) even += weights[place[a]] * d[place[a]];
             sum[k] = even + odd;
         }
-        if (own >= 0) { /* it counts as what it weighs beyond itself */
-            const real left = weights[own] > unit ? (real)(weights[own] - unit) : 0, less = weights[own] - left;
+        if (own >= 0) { /* it counts as what it weighs beyond itself, unless nobody else is in its cluster */
+            const real left = weights[own] > unit ? (real)(weights[own] - unit) : 0;
+            const real less = total[labels[own]] > weights[own] - left ? weights[own] - left : 0;
             sum[labels[own]] -= less;
             for (index_t k = 0; k < c; k++) {
                 const double there = k == labels[own] ? total[k] - less : total[k];
