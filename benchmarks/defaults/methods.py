@@ -16,9 +16,21 @@ from benchmarks.defaults.data import PUBLIC, DataSet
 from benchmarks.defaults.measures import Measures, of_labels, of_partition
 from evidentia import FocalSets, cluster
 
-__all__ = ["FINDERS", "GIVEN_NUMBER", "Method", "RIVALS", "run"]
+__all__ = [
+    "FINDERS",
+    "GIVEN_NUMBER",
+    "HDBSCAN_NAME",
+    "K_MEANS",
+    "MIXTURE",
+    "Method",
+    "RIVALS",
+    "SILHOUETTE",
+    "SINGLE",
+    "run",
+]
 
 K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME = "k-means", "Gaussian mixture", "silhouette", "HDBSCAN"
+SINGLE = "single clusters"  # ECM that may not doubt
 RIVALS = (K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME)
 _NUMBERS = range(2, 26)
 
@@ -119,7 +131,7 @@ GIVEN_NUMBER = {
     "MECM": Method(_evidential("MECM"), _SMALL, families=(PUBLIC,)),
     "ECMdd": Method(_evidential("ECMdd"), _SMALL, families=(PUBLIC,)),
     "WECMdd": Method(_evidential("WECMdd"), _SMALL, families=(PUBLIC,)),
-    "single clusters": Method(_single_clusters, families=("in a row",)),
+    SINGLE: Method(_single_clusters, families=("in a row",)),
     K_MEANS: Method(_k_means),
     MIXTURE: Method(_mixture),
 }
