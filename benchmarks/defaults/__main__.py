@@ -17,7 +17,7 @@ from rich.progress import track
 
 from benchmarks.defaults.data import DataSet, chosen_half, generated_sets, protein, public_sets
 
-_SEEDS = 4
+_SEEDS = 6
 _PROCESSES = 2
 _HERE = Path(__file__).resolve().parents[1]
 

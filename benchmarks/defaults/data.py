@@ -165,6 +165,6 @@ def generated_sets(n_seeds: int) -> list[DataSet]:
     made = []
     for number, (family, make) in enumerate(FAMILIES.items()):
         for seed in range(n_seeds):
-            X, y = make(np.random.default_rng([number, seed]))
+            X, y = make(np.random.default_rng([seed, number]))
             made.append(DataSet(f"{family} {seed + 1}", family, _standardized(X), y))
     return made

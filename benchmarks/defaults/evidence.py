@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchmarks.defaults.data import FAMILIES, PUBLIC
 from benchmarks.defaults.measures import SHARES
-from benchmarks.defaults.methods import FINDERS, GIVEN_NUMBER, K_MEANS, RIVALS
+from benchmarks.defaults.methods import FINDERS, GIVEN_NUMBER, K_MEANS, RIVALS, SINGLE
 
 __all__ = ["Evidence"]
 
@@ -74,7 +74,7 @@ class Evidence:
     def given(self, rows: pd.DataFrame, *, everywhere: bool = False) -> list[str]:
         """Methods that are told the number and have rows here; or only those that have one for every set."""
         counts = rows["method"].value_counts()
-        names = [name for name in GIVEN_NUMBER if name in counts.index and name != "single clusters"]
+        names = [name for name in GIVEN_NUMBER if name in counts.index and name != SINGLE]
         return [name for name in names if counts[name] == rows["set"].nunique()] if everywhere else names
 
     def finders(self, rows: pd.DataFrame) -> list[str]:

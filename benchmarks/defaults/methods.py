@@ -16,9 +16,21 @@ from benchmarks.defaults.data import PUBLIC, DataSet
 from benchmarks.defaults.measures import Measures, of_labels, of_partition
 from evidentia import FocalSets, cluster
 
-__all__ = ["FINDERS", "GIVEN_NUMBER", "Method", "RIVALS", "run"]
+__all__ = [
+    "FINDERS",
+    "GIVEN_NUMBER",
+    "HDBSCAN_NAME",
+    "K_MEANS",
+    "MIXTURE",
+    "Method",
+    "RIVALS",
+    "SILHOUETTE",
+    "SINGLE",
+    "run",
+]
 
 K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME = "k-means", "Gaussian mixture", "silhouette", "HDBSCAN"
+SINGLE = "single clusters"  # ECM that may not doubt
 RIVALS = (K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME)
 _NUMBERS = range(2, 26)
 
@@ -28,12 +40,25 @@ class Method:
     """Measures of a data set, and on which sets they are worth their time."""
 
     measure: Callable[[DataSet], Measures]
-    most_objects: int = 10**9
+    most_objects: int | None = None
+    most_clusters: int | None = None
     families: tuple[str, ...] | None = None  # None for all
     settings: str = ""  # where they are not the defaults
 
     def takes(self, data: DataSet) -> bool:
-        return len(data.X) <= self.most_objects and (self.families is None or data.family in self.families)
+        small = self.most_objects is None or len(data.X) <= self.most_objects
+        few = self.most_clusters is None or data.n_classes <= self.most_clusters
+        return small and few and (self.families is None or data.family in self.families)
+
+    @property
+    def limits(self) -> str:
+        """In words, which sets it takes; empty for all."""
+        parts = [
+            f"of at most {limit:,} {what}"
+            for limit, what in ((self.most_objects, "objects"), (self.most_clusters, "clusters"))
+            if limit is not None
+        ]
+        return " ".join([", ".join(self.families or ()), "sets", *parts]).strip() if parts or self.families else ""
 
 
 def run(method: Method, data: DataSet) -> Measures:
@@ -100,13 +125,13 @@ GIVEN_NUMBER = {
     "CECM": Method(_evidential("CECM"), settings="no constraints"),
     "EGMM": Method(_evidential("EGMM")),
     "BPEC": Method(_evidential("BPEC")),
-    "BootClus": Method(_evidential("BootClus", n_bootstraps=30), settings="30 bootstraps"),
-    "NNEVCLUS": Method(_evidential("NNEVCLUS"), _SMALLEST, (PUBLIC,)),
-    "RECM": Method(_evidential("RECM"), _SMALL, (PUBLIC,)),
-    "MECM": Method(_evidential("MECM"), _SMALL, (PUBLIC,)),
-    "ECMdd": Method(_evidential("ECMdd"), _SMALL, (PUBLIC,)),
-    "WECMdd": Method(_evidential("WECMdd"), _SMALL, (PUBLIC,)),
-    "single clusters": Method(_single_clusters, families=("in a row",)),
+    "BootClus": Method(_evidential("BootClus", n_bootstraps=30), most_clusters=15, settings="30 bootstraps"),
+    "NNEVCLUS": Method(_evidential("NNEVCLUS"), _SMALLEST, families=(PUBLIC,)),
+    "RECM": Method(_evidential("RECM"), _SMALL, families=(PUBLIC,)),
+    "MECM": Method(_evidential("MECM"), _SMALL, families=(PUBLIC,)),
+    "ECMdd": Method(_evidential("ECMdd"), _SMALL, families=(PUBLIC,)),
+    "WECMdd": Method(_evidential("WECMdd"), _SMALL, families=(PUBLIC,)),
+    SINGLE: Method(_single_clusters, families=("in a row",)),
     K_MEANS: Method(_k_means),
     MIXTURE: Method(_mixture),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.defaults.evidence import Evidence
-from benchmarks.defaults.methods import K_MEANS, MIXTURE, SILHOUETTE
+from benchmarks.defaults.methods import K_MEANS, MIXTURE, SILHOUETTE, SINGLE
 from benchmarks.defaults.pictures import AUTO
 
 __all__ = ["promises"]
@@ -52,7 +52,7 @@ def _of_public_sets(evidence: Evidence, protein: float | None) -> list[Line]:
 
 def _of_row(evidence: Evidence) -> list[Line]:
     rows = evidence.generated("in a row")
-    ecm, evclus, single = (evidence.mean(rows, name, "ari") for name in ("ECM", "EVCLUS", "single clusters"))
+    ecm, evclus, single = (evidence.mean(rows, name, "ari") for name in ("ECM", "EVCLUS", SINGLE))
     return [
         _line(
             "Clusters in a row: labels as good as with single clusters alone, within 0.02",

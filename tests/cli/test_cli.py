@@ -357,7 +357,6 @@ def test_parameters_reach_the_method(data):
         (["-c", "0"], "must be a whole number of at least 1, got 0"),
         (["-c", "x"], "must be a whole number of at least 1, got 'x'"),
         (["-c", "2.5"], "whole number"),
-        ([], "missing option '-c'"),
         (["-c", "61"], "more clusters than rows, the table has 60"),
         (["-c", "3", "--columns", "length,height"], "--columns: there is no column 'height'; there are 'length'"),
         (["-c", "3", "--exclude", "height"], "--exclude: there is no column 'height'"),

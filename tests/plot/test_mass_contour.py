@@ -29,7 +29,7 @@ def _close_figures():
 @pytest.fixture(scope="module")
 def fourclass():
     X, _ = make_fourclass(120, random_state=1)
-    return ECM(4, delta=3, random_state=0).fit(X), X
+    return ECM(4, focal_sets="pairs", beta=2.0, delta=3, random_state=0).fit(X), X
 
 
 class Given(BaseEstimator):

@@ -56,7 +56,7 @@ def number_of_clusters(
         A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
         "precomputed" if X holds dissimilarities.
     candidates : iterable of int, default=range(2, 26)
-        Different numbers of at least 2. Those above half the number of objects that are looked at are left out.
+        Different numbers of at least 2. Those above a third of the number of different objects are left out.
     sample_weight : array-like of shape (n,), optional
     random_state : int, RandomState, Generator or None
     n_jobs : int or None, default=-1
@@ -103,8 +103,8 @@ def number_of_clusters(
         numbers = compared_numbers(source, weights, wanted, random_state, apply)
     if not np.isin(numbers.n_clusters, wanted).all():
         raise ValueError(
-            f"candidates must hold a number of at most {numbers.n_objects // 2}, half the number of objects that are "
-            f"looked at, got {wanted}"
+            f"candidates must hold a number of at most {int(numbers.n_clusters.max())}, a third of the number of "
+            f"different objects, got {wanted}"
         )
     return numbers
 

@@ -115,7 +115,9 @@ def test_golden_iris():
 )
 def test_quality(shared_data, name, n_clusters, standardise, least, seed):
     X, y = shared_data(name, standardise)
-    assert adjusted_rand_score(y, EVCLUS(n_clusters, random_state=seed).fit_predict(X)) >= least
+    pairs = EVCLUS(n_clusters, focal_sets="pairs", d0_quantile=0.8, random_state=seed)
+    assert adjusted_rand_score(y, pairs.fit_predict(X)) >= least
+    assert adjusted_rand_score(y, EVCLUS(n_clusters, random_state=seed).fit_predict(X)) >= least - 0.01
 
 
 def test_quality_ecoli(shared):
@@ -163,7 +165,7 @@ def test_masses_objective_and_attributes(sampling, focal_sets):
 
 def test_stress_and_loss_are_those_of_all_pairs():
     X, _ = blobs(60)
-    model = evclus(3, d0_quantile=0.7).fit(X)
+    model = evclus(3, focal_sets="pairs", d0_quantile=0.7).fit(X)
     D = pairwise_distances(X)[np.triu_indices(60, 1)]
     assert model.d0_ == pytest.approx(np.quantile(D, 0.7))
     delta = to_conflict(D, model.d0_)
@@ -185,7 +187,8 @@ def test_stress_and_loss_are_those_of_all_pairs():
 
 def test_estimates_beyond_a_thousand_objects():
     X, _ = blobs(1200)
-    random, landmarks = EVCLUS(3, sampling="random", n_init=1, random_state=0), EVCLUS(3, n_init=1, random_state=0)
+    settings = {"focal_sets": "pairs", "d0_quantile": 0.8, "n_init": 1, "random_state": 0}
+    random, landmarks = EVCLUS(3, sampling="random", **settings), EVCLUS(3, **settings)
     for model in (random.fit(X), landmarks.fit(X)):
         masses = masses_of(model)
         i, j = np.triu_indices(1200, 1)
@@ -270,20 +273,35 @@ def test_float32_is_kept(sampling):
 @sampled
 def test_warm_start(sampling):
     X, _ = blobs(cluster_std=2.5)
-    cold = evclus(3, sampling, n_init=5).fit(X)
+    settings = {"focal_sets": "pairs", "d0_quantile": 0.8}
+    cold = evclus(3, sampling, n_init=5, **settings).fit(X)
     for init in (cold.credal_partition_, masses_of(cold), masses_of(cold).tolist()):
-        warm = evclus(3, sampling, init=init).fit(X)
+        warm = evclus(3, sampling, init=init, **settings).fit(X)
         assert warm.objective_ <= cold.objective_ * (1 + (1e-6 if sampling == "all" else 0.2))
         assert warm.n_iter_ <= 60
         assert adjusted_rand_score(cold.labels_, warm.labels_) > 0.95
     poorer = CredalPartition.from_hard(cold.labels_)
-    richer = evclus(3, sampling, init=poorer, focal_sets="full").fit(X)
+    richer = evclus(3, sampling, init=poorer, focal_sets="full", d0_quantile=0.8).fit(X)
     assert richer.objective_ < 1.1 * cold.objective_
+
+
+@sampled
+def test_warm_start_of_single_clusters(sampling):
+    """What "auto" starts from are single clusters: doubt in a partition counts for its clusters one by one."""
+    X, _ = blobs(cluster_std=2.0)
+    cold = evclus(3, sampling).fit(X)
+    assert len(cold.credal_partition_.ambiguous) > 0
+    warm = evclus(3, sampling, init=cold.credal_partition_).fit(X)
+    assert adjusted_rand_score(cold.labels_, warm.labels_) > 0.95
+    assert warm.objective_ <= 1.2 * cold.objective_
+    with pytest.raises(ValueError, match="partition of 150 objects into 3 clusters"):
+        evclus(3, sampling, init=CredalPartition.from_hard([0, 1])).fit(X)
 
 
 def test_medoids_are_better_than_chance():
     X, y = blobs(400, centers=20, cluster_std=0.2, center_box=(-20, 20))
-    medoids, chance = (evclus(20, init=init, n_init=1).fit(X) for init in ("medoids", "random"))
+    settings = {"focal_sets": "simple", "d0_quantile": 2.5 / 20, "n_init": 1}
+    medoids, chance = (evclus(20, init=init, **settings).fit(X) for init in ("medoids", "random"))
     assert adjusted_rand_score(y, medoids.labels_) > adjusted_rand_score(y, chance.labels_)
     assert adjusted_rand_score(y, medoids.labels_) > 0.9
     assert medoids.objective_ < chance.objective_
@@ -317,7 +335,7 @@ def test_belief_peaks_as_a_start(sampling, metric):
     X, y = blobs(cluster_std=1.5)
     data = pairwise_distances(X) if metric == "precomputed" else X
     for init in ("belief-peaks", BeliefPeaks(n_neighbors=10)):
-        model = evclus(3, sampling, metric=metric, init=init).fit(data)
+        model = evclus(3, sampling, metric=metric, init=init, focal_sets="pairs", d0_quantile=0.8).fit(data)
         assert adjusted_rand_score(y, model.labels_) > 0.95
     peaks = BeliefPeaks(3, n_neighbors=10, metric=metric).fit(data)
     assert (model.labels_ == peaks.labels_).mean() > 0.9  # its numbers of the clusters, too

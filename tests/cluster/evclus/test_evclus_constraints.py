@@ -71,18 +71,19 @@ def test_constraints_tell_equal_objects_apart(sampling):
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "precomputed"])
 @pytest.mark.parametrize("kind", ["must_link", "cannot_link", "both"])
-def test_more_constrained_objects_than_landmarks(monkeypatch, kind, metric):
+@pytest.mark.parametrize("settings", [{}, {"focal_sets": "pairs", "d0_quantile": 0.8}], ids=["auto", "pairs"])
+def test_more_constrained_objects_than_landmarks(monkeypatch, settings, kind, metric):
     monkeypatch.setattr(_fitted_pairs, "MOST_REFERENCES", 20)
     X, y = iris()
     known = Constraints.from_labels(y, 60, random_state=1)
     if kind != "both":
         known = Constraints(**{kind: getattr(known, kind)})
     data = pairwise_distances(X) if metric == "precomputed" else X
-    free = evclus(3, "landmarks", metric=metric).fit(data)
-    bound = evclus(3, "landmarks", metric=metric).fit(data, constraints=known)
+    free = evclus(3, "landmarks", metric=metric, **settings).fit(data)
+    bound = evclus(3, "landmarks", metric=metric, **settings).fit(data, constraints=known)
     constrained = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     assert len(np.setdiff1d(constrained, bound.landmark_indices_)) > 0
     before, after = known.violations(free.credal_partition_), known.violations(bound.credal_partition_)
-    assert len(after) < len(before)
+    assert len(after) < len(before) or (settings == {} and len(before) == 0)
     assert after.degree.mean() < before.degree.mean()
     np.testing.assert_allclose(masses_of(bound).sum(axis=1), 1, atol=1e-9)

@@ -137,17 +137,23 @@ def test_sparse_matrices_in_one_or_both_triangles(form):
 def test_new_objects_in_sparse_matrices():
     X, y = blobs()
     D = sparse_pairs(X, diagonal=True).tocsr()
-    model = evclus(3, "random", metric="precomputed").fit(D)
+    auto = evclus(3, "random", metric="precomputed").fit(D)
+    np.testing.assert_array_equal(auto.predict_mass(D).masses, masses_of(auto))
+    model = evclus(3, "random", metric="precomputed", focal_sets="pairs", d0_quantile=0.8).fit(D)
     np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
     bare = sparse_pairs(X).tocsr()  # each row then is one more update
     np.testing.assert_allclose(model.predict_mass(bare).masses, masses_of(model), atol=2e-3)
     new, truth = X[::3] + 0.05, y[::3]
     every = pairwise_distances(new, X)
-    assert adjusted_rand_score(truth, model.predict(every)) == 1
+    assert all(adjusted_rand_score(truth, each.predict(every)) == 1 for each in (auto, model))
     some = sparse.csr_matrix(np.where(np.random.default_rng(0).random(every.shape) < 0.3, every, 0))
-    assert adjusted_rand_score(truth, model.predict(some)) == 1
+    assert all(adjusted_rand_score(truth, each.predict(some)) == 1 for each in (auto, model))
     dense = evclus(3, "landmarks", metric="precomputed").fit(pairwise_distances(X))
     assert adjusted_rand_score(truth, dense.predict(some)) == 1  # entries for others than the landmarks are left aside
+    whole = sparse.csr_matrix((pairwise_distances(X).ravel(), np.indices((150, 150)).reshape(2, -1)))
+    assert whole.nnz == 150**2  # a stored zero says that an object is itself
+    again = dense.predict_mass(whole).masses[dense.landmark_indices_]
+    np.testing.assert_array_equal(again, masses_of(dense)[dense.landmark_indices_])
 
 
 def test_stored_zeros_are_dissimilarities():

@@ -140,7 +140,7 @@ def test_unknown_categories():
     new.loc[1, "tree5"] = "yew"
     with pytest.raises(ValueError, match="column 'tree5' that fit has not seen: 'yew' in row 1"):
         model.predict(new)
-    lenient = CatECM(3, handle_unknown="ignore", random_state=0).fit(table)
+    lenient = CatECM(3, focal_sets="pairs", handle_unknown="ignore", random_state=0).fit(table)
     masses = lenient.predict_mass(new).masses
     np.testing.assert_array_equal(masses[[0, 2]], lenient.credal_partition_.masses[[0, 2]])
     assert (masses[1] != lenient.credal_partition_.masses[1]).any()
@@ -149,6 +149,9 @@ def test_unknown_categories():
     assert lenient.predict_mass(strange).outliers.tolist() == [0]
     with pytest.raises(ValueError, match="feature names"):
         model.predict(table.rename(columns={"tree0": "shrub"}))
+    for family in ("auto", "simple", "pairs"):  # whatever the sets, an object that agrees in nothing is an outlier
+        lenient = CatECM(3, focal_sets=family, handle_unknown="ignore", random_state=0).fit(X)
+        assert lenient.predict_mass(np.full((1, X.shape[1]), 99)).outliers.tolist() == [0]
 
 
 def test_an_object_equal_to_a_prototype_belongs_to_it():

@@ -183,7 +183,7 @@ def test_far_objects_and_delta(method, blobs):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+        ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1, got 0"),
         ({"alpha": -1}, "alpha must be a number of at least 0, got -1"),
         ({"beta": 1}, "beta must be a number above 1, got 1"),
         ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),

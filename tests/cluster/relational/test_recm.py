@@ -268,20 +268,24 @@ def test_starts():
     random = RECM(3, metric="precomputed", init="random", random_state=0).fit(D)
     assert adjusted_rand_score(y, random.labels_) > 0.9
     partition = CredalPartition.from_hard(y)
-    warm = RECM(3, metric="precomputed", init=partition).fit(D)
-    np.testing.assert_array_equal(warm.labels_, y)
+    for family in ("auto", "pairs"):
+        warm = RECM(3, focal_sets=family, metric="precomputed", init=partition).fit(D)
+        np.testing.assert_array_equal(warm.labels_, y)
     for init in ("belief-peaks", BeliefPeaks()):
         peaks = RECM(3, metric="precomputed", init=init).fit(D)
         assert adjusted_rand_score(y, peaks.labels_) > 0.9
-    again = RECM(3, metric="precomputed", init=warm.credal_partition_.masses).fit(D)
+    again = RECM(3, focal_sets="pairs", metric="precomputed", init=warm.credal_partition_.masses).fit(D)
     assert again.n_iter_ <= 3
     np.testing.assert_allclose(again.credal_partition_.masses, warm.credal_partition_.masses, atol=1e-3)
+    found = RECM(3, metric="precomputed", init=partition).fit(D)
+    again = RECM(3, metric="precomputed", init=found.credal_partition_).fit(D)  # doubt counts for single clusters
+    np.testing.assert_array_equal(again.labels_, found.labels_)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1"),
+        ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1"),
         ({"n_clusters": 31}, "n_samples=30 should be >= n_clusters=31"),
         ({"focal_sets": "some"}, "focal_sets must be"),
         ({"focal_sets": FocalSets.full(3)}, "focal_sets is a family on 3 clusters"),
@@ -294,7 +298,7 @@ def test_starts():
         ({"correction": "none"}, "correction must be"),
         ({"init": "medoids"}, "init must be"),
         ({"init": [0, 30]}, "init must hold different positions from 0 to 29"),
-        ({"init": np.zeros((3, 2))}, r"init must hold masses of shape \(30, 4\)"),
+        ({"focal_sets": "pairs", "init": np.zeros((3, 2))}, r"init must hold masses of shape \(30, 4\)"),
         ({"init": CredalPartition.from_hard([0, 1])}, "init must be a partition of 30 objects"),
     ],
 )

@@ -15,16 +15,18 @@ object that is much farther from its nearest few references than is usual (by th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from evidentia.belief import FocalSets
 from evidentia.belief.gabriel import gabriel_pairs
 from evidentia.cluster._doubt import doubtful_masses
-from evidentia.cluster.evclus._affinity import affinity, reach
+from evidentia.cluster.evclus._affinity import affinity, distances_between, reach
 from evidentia.cluster.evclus._model import EvclusModel
+from evidentia.cluster.evclus._wanted_conflicts import needs_products, twins_at_zero
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import rounding
 from evidentia.dissimilarity.transform import decay
@@ -37,7 +39,7 @@ _NEAR = 5  # references around an object, by whose distance an outlier is known
 _FENCE = 2.0  # interquartile ranges above the third quartile
 _LEAST_RANGE = 0.1  # of the logarithm of the distance: below, all distances are alike
 _SOFTNESS = 1 / 8  # interquartile ranges within which the mass of an outlier grows from 0.27 to 0.73
-_CELLS = 4_000_000  # dissimilarities held at once
+_CELLS = 1_000_000  # dissimilarities held at once
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,16 @@ class Surroundings:
     weights : (r,) array
     scales : (r,) array
         Distance within which the nearest sqrt(r) references lie.
+    usual : float
+        Third quartile of the distances to the nearest few references.
     fence, softness : float
-        Logarithm of the distance to the nearest few references beyond which an object is an outlier rather than not,
-        and how fast its mass on the empty set grows there.
+        Logarithm of that distance, in usual ones, beyond which an object is an outlier rather than not, and how fast
+        its mass on the empty set grows there.
     """
 
     weights: np.ndarray
     scales: np.ndarray
+    usual: float
     fence: float
     softness: float
 
@@ -66,10 +71,10 @@ class Surroundings:
         w = np.ones(r) if weights is None else weights.astype(float)
         near, far = reach(D, w, np.arange(r), w.mean(), *_amounts(w))
         scales = _positive(far)
-        logs = np.log(_positive(near))
-        low, high = _weighted_quantile(logs, w, 0.25), _weighted_quantile(logs, w, 0.75)
-        width = max(high - low, _LEAST_RANGE)
-        return cls(w, scales, high + _FENCE * width, _SOFTNESS * width)
+        near = _positive(near)
+        low, high = _weighted_quantile(near, w, 0.25), _weighted_quantile(near, w, 0.75)
+        width = max(float(np.log(high / low)), _LEAST_RANGE)
+        return cls(w, scales, high, _FENCE * width, _SOFTNESS * width)
 
     def contour(
         self, D: np.ndarray, labels: np.ndarray, n_clusters: int, itself: np.ndarray | None = None
@@ -82,8 +87,13 @@ class Surroundings:
         scales = np.maximum(far, least).astype(D.dtype)
         rate = decay(_WIDTH)
         S = affinity(D, scales, self.scales.astype(D.dtype), w, labels, n_clusters, itself, unit, rate)
-        above = (np.log(np.maximum(near, np.exp(self.fence - 50 * self.softness))) - self.fence) / self.softness
-        return S, 1 / (1 + np.exp(-np.minimum(above, 50)))
+        return S, self.outlying(near)
+
+    def outlying(self, near: np.ndarray) -> np.ndarray:
+        """(n,) masses on the empty set, from the distances within which the nearest few references lie."""
+        far = np.maximum(near / self.usual, np.exp(self.fence - 50 * self.softness))
+        above = (np.log(far) - self.fence) / self.softness
+        return 1 / (1 + np.exp(-np.minimum(above, 50)))
 
 
 def _amounts(weights: np.ndarray) -> tuple[float, float]:
@@ -116,20 +126,24 @@ def neighboring_clusters(
     share[labels, np.arange(len(D))] = w
     total = share.sum(axis=1)
     with np.errstate(invalid="ignore"):
-        return _neighbors(share @ np.square(D, dtype=float) @ share.T / np.outer(total, total))
+        pairs = _neighbors(share @ np.square(D, dtype=float) @ share.T / np.outer(total, total))
+    return FocalSets.with_pairs(n_clusters, pairs, omega=False)
 
 
 def neighbors_of_pairs(first: np.ndarray, second: np.ndarray, d: np.ndarray, n_clusters: int) -> FocalSets:
-    """The same for some pairs of objects, whose clusters ``first`` and ``second`` and dissimilarities d are known."""
+    """The same, and the frame, for some pairs of objects, whose clusters ``first`` and ``second`` and dissimilarities d
+    are known."""
     squares, counts = np.zeros((2, n_clusters, n_clusters))
     np.add.at(squares, (first, second), np.square(d))
     np.add.at(counts, (first, second), 1)
     with np.errstate(invalid="ignore"):
-        return _neighbors((squares + squares.T) / (counts + counts.T))
+        pairs = _neighbors((squares + squares.T) / (counts + counts.T))
+    return FocalSets.with_pairs(n_clusters, pairs)
 
 
-def _neighbors(mean: np.ndarray) -> FocalSets:
-    """From the (c, c) mean squared dissimilarities between members of clusters, NaN where there are none.
+def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
+    """Pairs of neighbors, from the (c, c) mean squared dissimilarities between members of clusters, NaN where there are
+    none.
 
     The squared distance of two clusters is that mean less half the means within each, which for Euclidean distances is
     that of their centers. A cluster without members has no neighbors.
@@ -138,8 +152,7 @@ def _neighbors(mean: np.ndarray) -> FocalSets:
     among = mean[np.ix_(there, there)]
     within = np.diagonal(among) / 2
     apart = np.maximum(np.nan_to_num(among - within - within[:, None], nan=np.inf), 0)
-    pairs = [(there[k], there[m]) for k, m in gabriel_pairs(apart) if np.isfinite(apart[k, m])]
-    return FocalSets.with_pairs(len(mean), pairs, omega=False)
+    return [(int(there[k]), int(there[m])) for k, m in gabriel_pairs(apart) if np.isfinite(apart[k, m])]
 
 
 @dataclass(frozen=True)
@@ -174,9 +187,19 @@ class DoubtModel:
         surroundings = Surroundings.of(D, fit.counts)
         contour, outlying = surroundings.contour(D, labels, c, np.arange(len(D)))
         masses = doubtful_masses(contour, family, outlying)
-        masses[kept] = 0
-        masses[np.ix_(kept, family.find(fit.family.membership))] = fit.reference_masses[kept]
-        return cls(family, fit, labels, surroundings, masses)
+        model = cls(family, fit, labels, surroundings, masses)
+        model.keep(masses, kept, fit.reference_masses[kept])
+        return model
+
+    def keep(self, masses: np.ndarray, which: np.ndarray, given: np.ndarray) -> None:
+        """Write masses that the fit gave to some objects, without those on the frame, which says nothing of where they
+        are; objects with nothing else stay as they are."""
+        place = self.family.find(self.fit.family.membership)
+        own = given[:, place >= 0]
+        total = own.sum(axis=1)
+        there = which[total > 0]
+        masses[there] = 0
+        masses[np.ix_(there, place[place >= 0])] = (own / np.where(total > 0, total, 1)[:, None])[total > 0]
 
     @property
     def references(self) -> References:
@@ -187,26 +210,76 @@ class DoubtModel:
         return self.fit.d0
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
-        """(n, f) masses of objects read by `DissimilarityInput.new`; one that is a reference again gets its masses."""
+        """(n, f) masses of objects read by `DissimilarityInput.new`; one that is a reference again gets its masses.
+
+        Sparse rows, of some dissimilarities only, get the masses whose conflicts with those of the references match.
+        """
+        if sparse.issparse(values):
+            fit = replace(self.fit, family=self.family, reference_masses=self.reference_masses)
+            return fit.masses(values, apply)
         dtype = values.dtype if isinstance(values, np.ndarray) else self.fit.dtype
         references = self.references.astype(dtype)
         out = np.empty((len(values), len(self.family)), dtype=dtype)
+        if self.fit.device != "cpu":
+            self._write_from_device(values, references, out)
+            return out
+
+        products = needs_products(values, references)
 
         def write(start: int, stop: int) -> None:
-            D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+            if products:
+                D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+            else:
+                assert references.source is not None
+                D = distances_between(values[start:stop], references.source.objects)
             contour, outlying = self.surroundings.contour(D, self.labels, self.family.n_clusters)
             out[start:stop] = doubtful_masses(contour, self.family, outlying)
-            twin = self._twins(D) if references.source is None else references.equals(values, start, stop)
-            again = np.flatnonzero(twin >= 0)
-            out[start + again] = self.reference_masses[twin[again]]
+            again, twin = self._twins(D.min(axis=1), D, references, values, start, exact=not products)
+            out[start + again] = self.reference_masses[twin]
 
+        blocks = row_blocks(len(values), max(1, _CELLS // len(references)), most=None)
+        if not products:
+            apply(write, blocks)
+            return out
         from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(1, user_api="blas"):
-            apply(write, row_blocks(len(values), max(1, _CELLS // len(references)), most=None))
+        with threadpool_limits(1, user_api="blas"):  # threads go over blocks already
+            apply(write, blocks)
         return out
 
-    def _twins(self, D: np.ndarray) -> np.ndarray:
-        """For each row a reference at dissimilarity zero (up to rounding), -1 if there is none."""
-        zero = D / self.d0 <= rounding(D.dtype)
-        return np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
+    def _write_from_device(self, values: np.ndarray, references: References, out: np.ndarray) -> None:
+        from evidentia.cluster.evclus._doubt_torch import contours_on_device
+
+        assert references.source is not None
+        around, c = self.surroundings, self.family.n_clusters
+        what = around.weights, around.scales, self.labels, c, _amounts(around.weights), decay(_WIDTH)
+        blocks = contours_on_device(values, references.source.objects, *what, self.fit.device)
+        for start, contour, near, nearest in blocks:
+            out[start : start + len(near)] = doubtful_masses(contour, self.family, around.outlying(near))
+            again, twin = self._twins(nearest, None, references, values, start, exact=False)
+            out[start + again] = self.reference_masses[twin]
+
+    def _twins(
+        self, nearest: np.ndarray, D: np.ndarray | None, references: References, values: Any, start: int, *, exact: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of a block that are references again, and which: those with the same attributes, or, where there are
+        none, at dissimilarity zero (up to rounding) and of masses that suit best. ``exact``: equal objects are at
+        distance zero, to the last bit."""
+        if references.source is None:
+            assert D is not None
+            again = np.flatnonzero(nearest / self.d0 <= rounding(D.dtype))
+            return again, twins_at_zero(D[again], self.d0, self.fit.reference_masses, self.fit.family.conflict)
+        # few rows can be equal to a reference: those at a dissimilarity that may be rounding
+        block = values[start : start + len(nearest)]
+        close = np.flatnonzero(nearest <= (0.0 if exact else self._rounded(references, block)))
+        twin = references.equals(block[close])
+        return close[twin >= 0], twin[twin >= 0]
+
+    def _rounded(self, references: References, block: Any) -> np.ndarray | float:
+        """Dissimilarities that may be no more than rounding: products of attributes lose half of the digits."""
+        assert references.source is not None
+        if not references.source.is_euclidean:
+            return 1e-6 * self.d0
+        points = references.source.objects
+        norm = np.sqrt(np.einsum("id,id->i", block, block, dtype=float) + float(np.square(points, dtype=float).max()))
+        return np.sqrt(1000 * np.finfo(points.dtype).eps) * norm

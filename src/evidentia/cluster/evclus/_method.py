@@ -300,24 +300,28 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     # ---- everybody ------------------------------------------------------------------------------------------------
 
     def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel | DoubtModel, np.ndarray]:
-        model = self._model(run.model)
-        if run.model.doubtful:
+        model, found = self._model(run.model), run.model
+        if found.doubtful and len(self.links) == 0:
             return self._doubtful_result(model)
-        masses = self._masses_of_all(model, run.model)
+        masses = self._masses_of_all(model, found)
         if len(self.links):
-            masses[self.pairs.fitted] = run.model.masses
+            masses[self.pairs.fitted] = found.masses
             self._settle(masses, model)
-        return model, masses
+        return self._doubtful_result(model, masses) if found.doubtful else (model, masses)
 
-    def _doubtful_result(self, fit: EvclusModel) -> tuple[DoubtModel, np.ndarray]:
-        """Linked objects among the references keep the masses that their constraints gave them."""
-        positions = self.pairs.references
+    def _doubtful_result(
+        self, fit: EvclusModel, constrained: np.ndarray | None = None
+    ) -> tuple[DoubtModel, np.ndarray]:
+        """Linked objects keep the masses that their constraints gave them: those of the fit, ``constrained``."""
+        positions, linked = self.pairs.references, self.links.objects
         D = self.pairs.source.block(positions, positions).astype(float)
-        model = DoubtModel.of(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, self.links.objects)))
+        model = DoubtModel.of(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
         masses = model.masses(self._values(slice(None)), self.apply)
         rows = self.distinct.rows
-        masses[positions] = model.reference_masses
         masses[rows] = masses[self.distinct.first[rows]]
+        if constrained is not None:
+            masses[positions] = model.reference_masses
+            model.keep(masses, linked, constrained[linked])
         return model, masses
 
     def _model(self, found: ObjectMasses) -> EvclusModel:

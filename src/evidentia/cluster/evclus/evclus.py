@@ -13,6 +13,7 @@ from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._families import Families
+from evidentia.cluster._mass_step import carried_masses
 from evidentia.cluster._search import Sample
 from evidentia.cluster.evclus._doubt_model import DoubtModel
 from evidentia.cluster.evclus._method import EvclusMethod
@@ -279,7 +280,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             symmetrize=bool(self.symmetrize),
             xi=self.xi,
             link_factor=link_factor(self.convention),
-            init=self.init,
+            init=self._given_start(c),
             labels=None if peaks is None else peaks.labels_,
             n_init=self.n_init,
             max_iter=self.max_iter,
@@ -287,6 +288,17 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             device=self.device,
         )
         return EvclusMethod(settings, sample, task.constraints, generator(self.random_state), task.apply)
+
+    def _given_start(self, n_clusters: int) -> str | CredalPartition | ArrayLike:
+        """``init``; with "auto", which finds single clusters first, doubt in a partition counts for its clusters."""
+        init = self.init
+        if self.focal_sets != "auto" or not isinstance(init, CredalPartition) or init.n_clusters != n_clusters:
+            return init
+        first = self._families(n_clusters).first
+        masses = np.zeros((len(init), len(first)))
+        masses[:, first.cardinality > 0] = carried_masses(init.masses, init.focal_sets, first)
+        masses[:, first.empty_index] = 1 - masses.sum(axis=1)
+        return CredalPartition.unchecked(masses, first)
 
     def _families(self, n_clusters: int) -> Families:
         """With "auto" the frame is there too: at a large scale objects between clusters would draw these together."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -188,13 +188,16 @@ def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
         weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
         if redrawn == _PLAIN_REDRAWS:  # very few objects: most samples are degenerate
             regularization = max(regularization, _RIDGE)
-        settings: dict[str, Any] = {
-            "tol": tol,
-            "max_iter": max_iter,
-            "regularization": regularization,
-            "scaled": scaled,
-        }
-        result = fit_em(data, weights, fitted, fitted.model, **settings)
+        result = fit_em(
+            data,
+            weights,
+            fitted,
+            fitted.model,
+            tol=tol,
+            max_iter=max_iter,
+            regularization=regularization,
+            scaled=scaled,
+        )
         if result.problem is None:
             p = result.parameters
             assert p is not None

@@ -70,8 +70,10 @@ class ComparedObjects:
         """(n, k) dissimilarities to a few objects, zero for their twins."""
         if self.source.matrix is not None:
             return np.ascontiguousarray(raised(self.source.matrix[objects].T, self.power))
-        everyone, few = self.source.objects, self.source.objects[objects]
         out = np.empty((len(self), len(objects)))
+        if len(objects) == 0:  # metrics do not compare with nobody
+            return out
+        everyone, few = self.source.objects, self.source.objects[objects]
         for start, stop in blocks_of_rows(len(self), len(objects)):
             out[start:stop] = self.source.between(everyone[start:stop], few, exact=True)
         return raised(out, self.power)
