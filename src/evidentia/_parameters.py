@@ -46,9 +46,14 @@ def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, 
         words += f" and {'below' if open_high else 'at most'} {high:g}"
 
     def test(v: Any) -> bool:
-        if not isinstance(v, Real) or isinstance(v, bool | np.bool_) or not abs(v) <= LARGEST:
+        if not isinstance(v, Real) or isinstance(v, bool | np.bool_):
             return False
-        number = float(v)
+        try:
+            number = float(v)
+        except OverflowError:
+            return False
+        if not abs(number) <= LARGEST:
+            return False
         if open_low and low == 0 and 0 < number < SMALLEST:
             return False
         return (number > low if open_low else number >= low) and (number < high if open_high else number <= high)
@@ -96,6 +101,6 @@ def _range_of(value: Any) -> str:
     """What more must be said of numbers that no method can work with."""
     if isinstance(value, Integral) and abs(int(value)) > _MOST:
         return f" (and at most {_MOST:,})"
-    if isinstance(value, float | np.floating) and (abs(value) > LARGEST or 0 < abs(value) < SMALLEST):
+    if isinstance(value, float | np.floating) and (abs(float(value)) > LARGEST or 0 < abs(float(value)) < SMALLEST):
         return f" (and its size from {SMALLEST:g} to {LARGEST:g})"
     return ""

@@ -96,7 +96,7 @@ class Subject:
 
     def exact(self) -> Any:
         """The same, that goes on until nothing moves."""
-        return self.make(tol=1e-10) if "tol" in self.parameters and "tol" not in self.settings else self.make()
+        return self.make(tol=1e-12) if "tol" in self.parameters and "tol" not in self.settings else self.make()
 
     @cache  # noqa: B019
     def fitted(self) -> Any:

@@ -57,7 +57,7 @@ def _is_hashable(member: Any) -> bool:
 
 
 def _is_position(member: Any, c: int) -> bool:
-    return isinstance(member, int | np.integer) and not isinstance(member, bool) and 0 <= member < c
+    return isinstance(member, int | np.integer) and not isinstance(member, bool) and 0 <= int(member) < c
 
 
 def membership_rows(sets: Any, family: FocalSets, frame: tuple[Hashable, ...]) -> tuple[np.ndarray, bool]:

@@ -241,7 +241,7 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
 def _summed(masses: np.ndarray, rows: np.ndarray) -> Source:
     unique, target = unique_sets(rows)
     out = np.zeros((len(masses), len(unique)), dtype=masses.dtype)
-    np.add.at(out, (slice(None), target), masses)
+    np.add.at(out.T, target, masses.T)
     return _ordered(out, unique)
 
 

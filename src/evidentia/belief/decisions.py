@@ -78,7 +78,7 @@ def decide_sets(
 
 
 def _check_share(value: Any, name: str, least: float) -> None:
-    if not (isinstance(value, Real) and least <= value <= 1):
+    if not (isinstance(value, Real) and least <= float(value) <= 1):
         raise ValueError(f"{name} must lie in [{least:g}, 1], got {value!r}")
 
 

@@ -145,12 +145,13 @@ def compared_numbers(
 ) -> NumberOfClusters:
     """Compare numbers of clusters of these objects, on a sample if they are many.
 
-    Candidates above half the number of objects are left out: of so few objects a cluster nothing can be said.
+    Candidates above a third of the number of different objects are left out: of so few a cluster nothing can be said.
     """
     rng = as_random_state(random_state)
     some, w, D = _without_outliers(*_sample(source, weights, rng))
     n, squares = len(some), np.square(D)
-    numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= max(n // 2, 1)}) or [1])
+    different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
+    numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= max(different // 3, 1)}) or [1])
     euclidean = some.is_euclidean and isinstance(some.objects, np.ndarray)
     dimension = float(some.objects.shape[1]) if euclidean else intrinsic_dimension(D)
     partitions = _partitions(some.objects if euclidean else None, squares, w, numbers, rng)

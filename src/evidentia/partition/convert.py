@@ -50,8 +50,8 @@ def _label_array(labels: Any) -> np.ndarray:
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
     """The different labels in order, numbers before text, and which of them each is."""
     if values.dtype.kind != "O":
-        names, code = np.unique(values, return_inverse=True)
-        return names.tolist(), code
+        different, code = np.unique(values, return_inverse=True)
+        return different.tolist(), code
     try:
         names = sorted(set(values.tolist()), key=lambda v: (not isinstance(v, Number), v))
     except TypeError as error:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evidentia.cluster.evclus._affinity import affinity, reach
+from evidentia.cluster.evclus._affinity import affinity, distances_between, reach
 
 TYPES = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-5)])
 
@@ -42,7 +42,7 @@ def naive_reach(d, w, amount):
 @pytest.mark.parametrize("itself", ["nobody", "some"])
 @pytest.mark.parametrize("weights", ["equal", "heavy", "mixed"])
 @pytest.mark.parametrize("kind", ["different", "ties"])
-@pytest.mark.parametrize("r", [1, 2, 7, 40])
+@pytest.mark.parametrize("r", [1, 2, 7, 40, 301])
 def test_reach_against_naive_loops(r, kind, weights, itself, dtype, tolerance):
     rng = np.random.default_rng(r)
     D, w = dissimilarities(30, r, kind, dtype, rng), reference_weights(r, weights, dtype, rng)
@@ -101,6 +101,17 @@ def test_affinity_against_naive_loops(r, c, kind, weights, itself, dtype, tolera
         own = -1 if who is None else who[i]
         wanted = naive_affinity(D[i], own_scales[i], scales, w, labels, c, own, unit, rate)
         np.testing.assert_allclose(found[i], wanted, rtol=tolerance, atol=tolerance)
+
+
+@TYPES
+def test_distances_by_loops(dtype, tolerance):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(9, 5)).astype(dtype), rng.normal(size=(13, 5)).astype(dtype)
+    B[3] = A[2]
+    found = distances_between(A, B)
+    wanted = [[np.sqrt(((a.astype(float) - b) ** 2).sum()) for b in B] for a in A]
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=0)
+    assert found[2, 3] == 0
 
 
 @TYPES

@@ -6,7 +6,7 @@ import numpy as np
 
 from evidentia._native import kernel
 
-__all__ = ["reach", "affinity"]
+__all__ = ["distances_between", "reach", "affinity"]
 
 _reach = kernel("""reach(
     D: real[n, r], weights: real[r], itself: int64[n] below r or -1 or None, unit: float, near_amount: float,
@@ -14,6 +14,14 @@ _reach = kernel("""reach(
 _affinity = kernel("""affinity(
     D: real[n, r], own_scales: real[n], scales: real[r], weights: real[r], labels: int64[r] below c,
     itself: int64[n] below r or -1 or None, unit: float, rate: float, out: real[n, c] out)""")
+_distances_between = kernel("distances_between(A: real[n, d], B: real[r, d], out: real[n, r] out)")
+
+
+def distances_between(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """(n, r) Euclidean distances between the rows of two tables, by their differences: zero between equal rows."""
+    out = np.empty((len(A), len(B)), A.dtype)
+    _distances_between(np.ascontiguousarray(A), np.ascontiguousarray(B), out)
+    return out
 
 
 def reach(

@@ -24,9 +24,9 @@ from scipy import sparse
 from evidentia.belief import FocalSets
 from evidentia.belief.gabriel import gabriel_pairs
 from evidentia.cluster._doubt import doubtful_masses
-from evidentia.cluster.evclus._affinity import affinity, reach
+from evidentia.cluster.evclus._affinity import affinity, distances_between, reach
 from evidentia.cluster.evclus._model import EvclusModel
-from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero
+from evidentia.cluster.evclus._wanted_conflicts import needs_products, twins_at_zero
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import rounding
 from evidentia.dissimilarity.transform import decay
@@ -39,7 +39,7 @@ _NEAR = 5  # references around an object, by whose distance an outlier is known
 _FENCE = 2.0  # interquartile ranges above the third quartile
 _LEAST_RANGE = 0.1  # of the logarithm of the distance: below, all distances are alike
 _SOFTNESS = 1 / 8  # interquartile ranges within which the mass of an outlier grows from 0.27 to 0.73
-_CELLS = 4_000_000  # dissimilarities held at once
+_CELLS = 1_000_000  # dissimilarities held at once
 
 
 @dataclass(frozen=True)
@@ -224,17 +224,27 @@ class DoubtModel:
             self._write_from_device(values, references, out)
             return out
 
+        products = needs_products(values, references)
+
         def write(start: int, stop: int) -> None:
-            D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+            if products:
+                D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+            else:
+                assert references.source is not None
+                D = distances_between(values[start:stop], references.source.objects)
             contour, outlying = self.surroundings.contour(D, self.labels, self.family.n_clusters)
             out[start:stop] = doubtful_masses(contour, self.family, outlying)
             again, twin = self._twins(D.min(axis=1), D, references, values, start)
             out[start + again] = self.reference_masses[twin]
 
+        blocks = row_blocks(len(values), max(1, _CELLS // len(references)), most=None)
+        if not products:
+            apply(write, blocks)
+            return out
         from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(1, user_api="blas"):
-            apply(write, row_blocks(len(values), max(1, _CELLS // len(references)), most=None))
+        with threadpool_limits(1, user_api="blas"):  # threads go over blocks already
+            apply(write, blocks)
         return out
 
     def _write_from_device(self, values: np.ndarray, references: References, out: np.ndarray) -> None:
@@ -269,6 +279,8 @@ class DoubtModel:
         assert references.source is not None
         if not references.source.is_euclidean:
             return 1e-6 * self.d0
+        if self.fit.device == "cpu" and not needs_products(block, references):
+            return 0.0  # equal objects are at distance zero, to the last bit
         points = references.source.objects
         norm = np.sqrt(np.einsum("id,id->i", block, block, dtype=float) + float(np.square(points, dtype=float).max()))
         return np.sqrt(1000 * np.finfo(points.dtype).eps) * norm

@@ -8,9 +8,11 @@
 #define whole uint32_t
 #define bits_t int32_t
 #define SUFFIX f32
+#define ROOT sqrtf
 #include "cluster/evclus/affinity.h"
 #define real double
 #define whole uint64_t
 #define bits_t int64_t
 #define SUFFIX f64
+#define ROOT sqrt
 #include "cluster/evclus/affinity.h"

@@ -150,9 +150,14 @@ KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const rea
             *(Lanes *)(d + j) = (Lanes)((Bits)TYPED(exponential)(-power) & counts);
         }
         for (index_t k = 0; k < c; k++) {
-            double added = 0.0;
-            for (index_t a = begins[k]; a < begins[k + 1]; a++) added += (double)weights[place[a]] * d[place[a]];
-            sum[k] = added;
+            double even = 0.0, odd = 0.0; /* two sums, or each addition would wait for the one before */
+            index_t a = begins[k];
+            for (; a + 1 < begins[k + 1]; a += 2) {
+                even += weights[place[a]] * d[place[a]];
+                odd += weights[place[a + 1]] * d[place[a + 1]];
+            }
+            if (a < begins[k + 1]) even += weights[place[a]] * d[place[a]];
+            sum[k] = even + odd;
         }
         if (own >= 0) { /* it counts as what it weighs beyond itself, unless nobody else is in its cluster */
             const real left = weights[own] > unit ? (real)(weights[own] - unit) : 0;
@@ -169,6 +174,25 @@ KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const rea
     return release(&scratch);
 }
 
+/* Euclidean distances of the rows of A (n, d) to those of B (r, d), by their differences: zero between equal rows. */
+KERNEL TYPED(distances_between)(index_t n, index_t d, index_t r, const real *A, const real *B, real *out) {
+    Scratch scratch = {0};
+    real *turned = take(&scratch, d * r, sizeof *turned);
+    for (index_t k = 0; k < d && !scratch.failed; k++)
+        for (index_t j = 0; j < r; j++) turned[k * r + j] = B[j * d + k];
+    for (index_t i = 0; i < n && !scratch.failed; i++) {
+        real *restrict row = out + i * r;
+        for (index_t j = 0; j < r; j++) row[j] = 0;
+        for (index_t k = 0; k < d; k++) {
+            const real x = A[i * d + k], *restrict y = turned + k * r;
+            for (index_t j = 0; j < r; j++) row[j] += (x - y[j]) * (x - y[j]);
+        }
+        for (index_t j = 0; j < r; j++) row[j] = ROOT(row[j]);
+    }
+    return release(&scratch);
+}
+
+#undef ROOT
 #undef Lanes
 #undef Bits
 #undef LANES

@@ -188,8 +188,16 @@ def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
         weights = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
         if redrawn == _PLAIN_REDRAWS:  # very few objects: most samples are degenerate
             regularization = max(regularization, _RIDGE)
-        settings = {"tol": tol, "max_iter": max_iter, "regularization": regularization, "scaled": scaled}
-        result = fit_em(data, weights, fitted, fitted.model, **settings)
+        result = fit_em(
+            data,
+            weights,
+            fitted,
+            fitted.model,
+            tol=tol,
+            max_iter=max_iter,
+            regularization=regularization,
+            scaled=scaled,
+        )
         if result.problem is None:
             p = result.parameters
             assert p is not None

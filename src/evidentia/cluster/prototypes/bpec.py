@@ -108,7 +108,7 @@ class BPEC(EvidentialClusterer):
         "n_clusters": rule.choice(None, "auto") | rule.integer(1),
         "metric": rule.choice("euclidean", "adaptive"),
         "alpha": rule.real(0),
-        "beta": rule.choice("auto") | rule.real(1, open_low=True),
+        "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": PEAKS_RULE | rule.array,
     }

@@ -119,7 +119,7 @@ class CatECM(EvidentialClusterer):
     _rules = {
         **COMMON_RULES,
         "alpha": rule.real(),
-        "beta": rule.real(1, open_low=True),
+        "beta": rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "missing": rule.choice("error", "category"),
         "handle_unknown": rule.choice("error", "ignore"),

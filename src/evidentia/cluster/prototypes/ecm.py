@@ -113,7 +113,7 @@ CredalPartition, default="k-means++"
         **COMMON_RULES,
         "metric": rule.choice("euclidean", "adaptive"),
         "alpha": rule.real(0),
-        "beta": rule.choice("auto") | rule.real(1, open_low=True),
+        "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
     }

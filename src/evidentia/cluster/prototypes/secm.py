@@ -133,7 +133,7 @@ class SECM(EvidentialClusterer):
         "spacing": rule.choice(None) | rule.array,
         "channel_axis": rule.choice(None) | rule.Rule("an integer", lambda v: isinstance(v, int | np.integer)),
         "alpha": rule.real(0),
-        "beta": rule.choice("auto") | rule.real(1, open_low=True),
+        "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
     }

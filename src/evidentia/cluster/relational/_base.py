@@ -18,7 +18,7 @@ RELATIONAL_RULES = {
     "metric": METRIC_RULE,
     "symmetrize": rule.flag,
     "alpha": rule.real(0),
-    "beta": rule.real(1, open_low=True),
+    "beta": rule.real(1, 50, open_low=True),
     "delta": rule.choice("auto") | rule.real(0, open_low=True),
 }
 MEDOID_RULES = {

@@ -1,0 +1,39 @@
+"""Programs that run for weeks: no memory is kept from a thousand fits and predictions."""
+
+import gc
+import resource
+
+import numpy as np
+import pytest
+
+from evidentia.classify import EKNNClassifier, EvidentialNeuralNetworkClassifier
+from evidentia.cluster import ECM, EVCLUS, BeliefPeaks, CatECM
+
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
+
+X = np.random.default_rng(0).normal(size=(200, 3)) + 4 * (np.arange(200) % 3)[:, None]
+Y = np.arange(200) % 3
+SERVICES = {
+    "ECM": lambda: ECM(3, n_init=1, max_iter=5, random_state=0).fit(X).predict_mass(X).decide(),
+    "EVCLUS": lambda: EVCLUS(3, n_init=1, max_iter=3, random_state=0).fit(X).predict(X),
+    "BeliefPeaks": lambda: BeliefPeaks(3).fit(X).predict(X),
+    "CatECM": lambda: CatECM(3, n_init=1, max_iter=5, random_state=0).fit(X.astype(int)).predict(X.astype(int)),
+    "EKNNClassifier": lambda: EKNNClassifier(max_iter=5).fit(X, Y).decide(X, "hurwicz"),
+    "networks": lambda: EvidentialNeuralNetworkClassifier(6, n_init=1, max_iter=5, random_state=0).fit(X, Y).predict(X),
+}
+
+
+def used():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.parametrize("which", SERVICES)
+def test_memory_does_not_grow(which):
+    for _ in range(100):
+        SERVICES[which]()
+    before = used()
+    for _ in range(1000):
+        SERVICES[which]()
+    assert used() - before < 8 << 20
