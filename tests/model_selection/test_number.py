@@ -72,7 +72,7 @@ def test_weights_count():
     [
         ({"candidates": 3}, TypeError, "candidates must be a range or a sequence of integers"),
         ({"candidates": [1, 2]}, ValueError, "candidates must be at least 2"),
-        ({"candidates": [50]}, ValueError, "candidates must hold a number of at most 1, a third"),
+        ({"candidates": [50]}, ValueError, "candidates must hold a number of at most a third"),
         ({"metric": 3}, ValueError, "metric must be the name of a metric or a callable, got 3"),
         ({"random_state": "one"}, ValueError, "random_state must be"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be"),
@@ -86,9 +86,9 @@ def test_bad_input_is_refused(options, error, words):
 
 
 def test_a_few_objects_are_too_few():
-    with pytest.raises(ValueError, match="minimum of 4"):
+    with pytest.raises(ValueError, match="minimum of 6"):
         number_of_clusters(np.arange(6.0).reshape(3, 2))
-    with pytest.raises(ValueError, match="candidates must hold a number of at most 1, a third"):
-        number_of_clusters(np.array([[0.0], [0.1], [5], [5.1]]), random_state=0)
+    with pytest.raises(ValueError, match="candidates must hold a number of at most a third"):
+        number_of_clusters(np.repeat([[0.0], [0.1], [5], [5.1]], 3, axis=0), random_state=0)
     six = np.array([[0.0], [0.1], [0.2], [5], [5.1], [5.2]])
     assert number_of_clusters(six, random_state=0).best == 2

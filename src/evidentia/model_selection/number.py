@@ -18,7 +18,7 @@ from evidentia.optimize.blocks import block_map
 
 __all__ = ["number_of_clusters"]
 
-_FEWEST = 4  # objects: two for each of two clusters
+_FEWEST = 6  # objects: three for each of two clusters
 _RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}
 
 
@@ -103,8 +103,8 @@ def number_of_clusters(
         numbers = compared_numbers(source, weights, wanted, random_state, apply)
     if not np.isin(numbers.n_clusters, wanted).all():
         raise ValueError(
-            f"candidates must hold a number of at most {int(numbers.n_clusters.max())}, a third of the number of "
-            f"different objects, got {wanted}"
+            f"candidates must hold a number of at most a third of the different objects that are looked at "
+            f"(of {numbers.n_objects}), got {wanted}"
         )
     return numbers
 
