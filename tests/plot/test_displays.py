@@ -306,7 +306,7 @@ def test_centres_are_those_of_the_estimator(fourclass):
 
 def test_partition_plots_itself():
     X = load_butterfly().data
-    model = ECM(2, delta=5, random_state=0).fit(X)
+    model = ECM(2, focal_sets="full", delta=5, random_state=0).fit(X)
     ax = plt.figure().add_subplot()
     display = model.credal_partition_.plot(X, ax=ax, title="butterfly")
     assert isinstance(display, CredalPartitionDisplay)

@@ -7,13 +7,16 @@ import numpy as np
 from evidentia.cluster._starts import systematic_draw
 from evidentia.optimize.k_means import k_means
 
-__all__ = ["fuzziness", "outlier_distance", "distances_to_centers", "reasons"]
+__all__ = ["fuzziness", "outlier_distance", "distances_to_centers", "isolated", "isolated_of", "reasons"]
 
 _OBJECTS = 1000  # of the published formula, which depends on their number little
 _LEAST, _MOST = 1.05, 1.5  # fuzziness
 _FENCE = 2.0  # interquartile ranges above the third quartile
 _SAMPLE_SIZE = 2000
 _STARTS = 10  # of k-means
+_NEAR = 5  # objects by whose distance an isolated one is known
+_LEAST_RANGE = 0.1  # of the logarithms of these distances
+_COMPARED, _ROWS = 1000, 4096  # objects that others are compared with, and how many at once
 
 
 def fuzziness(n_features: float) -> float:
@@ -58,6 +61,37 @@ def distances_to_centers(
             best = squares
     assert best is not None
     return best, which
+
+
+def isolated(X: np.ndarray) -> np.ndarray:
+    """(n,) whether an object is much farther from its nearest few different objects than is usual (see `isolated_of`).
+
+    Of more than 1,000 different objects, they are compared with 1,000.
+    """
+    different, which = np.unique(X, axis=0, return_inverse=True)
+    n = len(different)
+    if n <= _NEAR + 1:
+        return np.zeros(len(X), dtype=bool)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _COMPARED)).astype(int))
+    from sklearn.metrics import pairwise_distances
+
+    place = np.full(n, _NEAR - 1)
+    place[chosen] = _NEAR  # an object is among its own nearest
+    near = np.empty(n)
+    for start in range(0, n, _ROWS):
+        D = np.partition(pairwise_distances(different[start : start + _ROWS], different[chosen]), (_NEAR - 1, _NEAR))
+        near[start : start + _ROWS] = D[np.arange(len(D)), place[start : start + _ROWS]]
+    return isolated_of(near)[which.reshape(-1)]
+
+
+def isolated_of(near: np.ndarray) -> np.ndarray:
+    """(n,) whether distances to the nearest few objects are unusual: beyond the fence of a box plot of logarithms.
+
+    Such objects are no place for a first prototype: it would stay there, on one outlier.
+    """
+    logs = np.log(np.maximum(near, np.finfo(float).tiny))
+    low, high = np.quantile(logs, [0.25, 0.75])
+    return logs > high + _FENCE * max(high - low, _LEAST_RANGE)
 
 
 def reasons(beta: float | str, delta: float | str, used_beta: float, used_delta: float) -> dict[str, str]:

@@ -157,7 +157,7 @@ def test_elongated_clusters():
     [
         ({"n_clusters": 0}, "n_clusters must be None or 'auto' or an integer of at least 1, got 0"),
         ({"alpha": -1}, "alpha must be a number of at least 0, got -1"),
-        ({"beta": 1}, "beta must be 'auto' or a number above 1, got 1"),
+        ({"beta": 1}, "beta must be 'auto' or a number above 1 and at most 50, got 1"),
         ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),
         ({"metric": "cosine"}, "metric must be 'euclidean' or 'adaptive', got 'cosine'"),
         ({"n_clusters": 2, "focal_sets": FocalSets.simple(3)}, "family on 3 clusters, but n_clusters=2"),

@@ -133,7 +133,7 @@ def test_coinciding_clusters_are_reported():
     [
         ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1, got 0"),
         ({"gamma": -1}, "gamma must be a number of at least 0, got -1"),
-        ({"beta": 1}, "beta must be 'auto' or a number above 1, got 1"),
+        ({"beta": 1}, "beta must be 'auto' or a number above 1 and at most 50, got 1"),
         ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),
         ({"focal_sets": FocalSets.simple(3)}, "family on 3 clusters, but n_clusters=2"),
         ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "every single cluster"),

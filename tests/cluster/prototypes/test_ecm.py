@@ -280,7 +280,7 @@ def test_metadata_tells_how_it_was_made():
         ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1, got 0"),
         ({"n_clusters": 2.0}, "n_clusters must be 'auto' or an integer"),
         ({"alpha": -1}, "alpha must be a number of at least 0, got -1"),
-        ({"beta": 1}, "beta must be 'auto' or a number above 1, got 1"),
+        ({"beta": 1}, "beta must be 'auto' or a number above 1 and at most 50, got 1"),
         ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),
         ({"delta": np.nan}, "delta must be"),
         ({"metric": "cosine"}, "metric must be 'euclidean' or 'adaptive', got 'cosine'"),

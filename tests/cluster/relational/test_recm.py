@@ -331,7 +331,7 @@ def test_bad_dissimilarities():
         model.fit(np.zeros((5, 5)))
     with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
         RECM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
-    with pytest.raises(ValueError, match="too large to be squared"):
+    with pytest.raises(ValueError, match="X must hold numbers of at most"):
         RECM(2, metric="precomputed", square=True).fit(D * 1e200)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep
-from evidentia.cluster._scales import distances_to_centers, outlier_distance
+from evidentia.cluster._scales import distances_to_centers, isolated, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
 from evidentia.cluster.prototypes._model import PrototypeModel
 from evidentia.optimize.blocks import Apply
@@ -115,7 +116,16 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> PrototypeModel:
         c, init = self.settings.n_clusters, self.settings.init
         assert isinstance(init, str)
-        return self._model(family, _starts.first_centers(self.sample, self.sample_weights, c, init, rng))
+        weights = self.sample_weights if family.empty_index is not None else self._crowded_weights
+        return self._model(family, _starts.first_centers(self.sample, weights, c, init, rng))
+
+    @cached_property
+    def _crowded_weights(self) -> np.ndarray:
+        """Weights of the sample, zero for isolated objects, on which prototypes would stay where there is no empty set
+        to take them."""
+        weights = np.where(isolated(self.sample), 0.0, self.sample_weights)
+        enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.settings.n_clusters
+        return weights if enough else self.sample_weights
 
     def _given_centers(self, init: ArrayLike | CredalPartition, family: FocalSets) -> np.ndarray:
         if isinstance(init, CredalPartition):

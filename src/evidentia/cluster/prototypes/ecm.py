@@ -102,7 +102,7 @@ CredalPartition, default="k-means++"
     >>> from evidentia.cluster import ECM
     >>> from evidentia.datasets import load_butterfly
     >>> X = load_butterfly().data
-    >>> model = ECM(2, delta=5, random_state=0).fit(X)
+    >>> model = ECM(2, focal_sets="full", delta=5, random_state=0).fit(X)
     >>> model.credal_partition_.ambiguous  # the object in the middle
     array([5])
     >>> model.credal_partition_.outliers  # the one far away
