@@ -79,7 +79,8 @@ class CredalPartitionDisplay(RoughPicture):
     >>> from evidentia.datasets import load_butterfly
     >>> from evidentia.plot import CredalPartitionDisplay
     >>> X = load_butterfly().data
-    >>> display = CredalPartitionDisplay.from_estimator(ECM(2, delta=5, random_state=0).fit(X), X)
+    >>> model = ECM(2, focal_sets="full", delta=5, random_state=0).fit(X)
+    >>> display = CredalPartitionDisplay.from_estimator(model, X)
     >>> display.ambiguous, display.outliers
     (array([5]), array([11]))
     """

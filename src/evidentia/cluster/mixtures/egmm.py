@@ -106,7 +106,7 @@ CredalPartition, default="k-means++"
     >>> from evidentia.cluster import EGMM
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(-4, 1, 80), rng.normal(4, 1, 80), rng.normal(0, 1, 20)])[:, None]
-    >>> model = EGMM(2, random_state=0).fit(X)
+    >>> model = EGMM(2, focal_sets="pairs", random_state=0).fit(X)
     >>> model.focal_sets_.names()
     ['{0}', '{1}', 'Ω']
     >>> model.weights_.round(2)

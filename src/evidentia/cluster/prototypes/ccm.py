@@ -106,7 +106,7 @@ CredalPartition, default="k-means++"
     >>> spread = np.linspace(-1, 1, 21)
     >>> X = np.concatenate([spread - 4, spread, spread + 4])[:, None]
     >>> for method in (ECM, CCM):  # largest mass on the pair of the outer groups within the middle one
-    ...     cp = method(3, focal_sets="pairs", init=[[-4.0], [0.0], [4.0]]).fit(X).credal_partition_
+    ...     cp = method(3, focal_sets="pairs", beta=2.0, init=[[-4.0], [0.0], [4.0]]).fit(X).credal_partition_
     ...     print(cp.masses[21:42, cp.focal_sets.index({0, 2})].max().round(2))
     0.27
     0.04

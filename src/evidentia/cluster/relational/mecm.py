@@ -113,7 +113,7 @@ default="medoids"
     --------
     >>> from evidentia.cluster import MECM
     >>> from evidentia.datasets import load_butterfly
-    >>> model = MECM(2, random_state=0).fit(load_butterfly().data)
+    >>> model = MECM(2, focal_sets="full", random_state=0).fit(load_butterfly().data)
     >>> sorted(model.medoid_indices_.tolist())
     [2, 8]
     >>> model.credal_partition_.ambiguous  # the object in the middle

@@ -125,7 +125,7 @@ class RECM(RelationalClusterer):
     >>> from evidentia.cluster import RECM
     >>> from evidentia.datasets import load_butterfly
     >>> D = pairwise_distances(load_butterfly().data, metric="sqeuclidean")
-    >>> model = RECM(2, metric="precomputed", delta=5, random_state=0).fit(D)
+    >>> model = RECM(2, focal_sets="full", metric="precomputed", delta=5, random_state=0).fit(D)
     >>> model.credal_partition_.ambiguous, model.credal_partition_.outliers
     (array([5]), array([11]))
     >>> model.predict_mass(D[[5, 11]]).outliers  # new objects, by their dissimilarities to the old ones
