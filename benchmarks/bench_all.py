@@ -308,7 +308,8 @@ def _rival_row(method: Method, rival: Rival, quick: bool) -> Row:
 
 _MANY = (500, 5_000)  # objects: quick, in full
 _FEW = (150, 1_000)  # evclust loops over objects and sets in Python
-_ONE = {"n_init": 1}
+_ONE = {"n_init": 1, "focal_sets": "simple"}
+_SAME = {"focal_sets": "simple", "beta": 2.0, "delta": _DELTA}  # what rivals of c-means are given
 
 
 def _evclust(name: str, *, ours: Parameters | None = None, sizes: tuple[int, int] | None = _FEW, **more: Any) -> Rival:
@@ -319,7 +320,7 @@ def _evclust(name: str, *, ours: Parameters | None = None, sizes: tuple[int, int
 def attributes(quick: bool) -> list[Row]:
     """Methods for tables of attributes, on fifteen overlapping Gaussian clusters in the plane."""
     seeded = {"n_clusters": _CLUSTERS, "random_state": 0}
-    delta = {"n_init": 1, "delta": _DELTA}
+    delta = {"n_init": 1, **_SAME}
     starts = {"n_init": 10, "random_state": 0}  # as many as ours
     kmeans = Rival("sklearn.cluster.KMeans", {"n_clusters": _CLUSTERS, **starts})
     mixture = Rival("sklearn.mixture.GaussianMixture", {"n_components": _CLUSTERS, **starts})
@@ -328,8 +329,8 @@ def attributes(quick: bool) -> list[Row]:
     cmeans = Rival("skfuzzy.cluster.cmeans", fuzzy, delta)
     density = Rival("sklearn.cluster.HDBSCAN", {"copy": True})
     ecm, ccm = _evclust("ecm", delta=_DELTA, ours=delta), _evclust("ccm", delta=_DELTA, ours=delta)
-    kevclus = _evclust("kevclus", k=100, d0=_D0, ours={"n_init": 1, "d0": _D0})
-    bpec, egmm = _evclust("bpec", delta=_DELTA, ours={"delta": _DELTA}), _evclust("egmm", sizes=None)
+    kevclus = _evclust("kevclus", k=100, d0=_D0, ours={**_ONE, "d0": _D0})
+    bpec, egmm = _evclust("bpec", delta=_DELTA, ours=_SAME), _evclust("egmm", sizes=None)
     methods = [
         Method("cluster.ECM", seeded, "plane", _MANY, (kmeans, cmeans, ecm)),
         Method("cluster.CCM", seeded, "plane", _MANY, (ccm,)),
@@ -350,7 +351,7 @@ def dissimilarities(quick: bool) -> list[Row]:
     """Methods for matrices of dissimilarities, on the distances of the same clusters."""
     seeded = {"n_clusters": _CLUSTERS, "metric": "precomputed", "random_state": 0}
     sizes = (250, 2_000)
-    few: Parameters = {"delta": _DELTA, "ours": {"n_init": 1, "delta": _DELTA}, "sizes": (50, 200)}
+    few: Parameters = {"delta": _DELTA, "ours": {"n_init": 1, **_SAME}, "sizes": (50, 200)}
     methods = [
         Method("cluster.RECM", seeded, "squares", sizes, (_evclust("recm", sizes=(50, 150)),)),
         Method("cluster.MECM", seeded, "distances", sizes, (_evclust("mecm", **few),)),
@@ -364,7 +365,7 @@ def dissimilarities(quick: bool) -> list[Row]:
 def images_and_categories(quick: bool) -> list[Row]:
     """Methods for data of their own kind: an image, categories."""
     same = {"alpha": -0.25, "beta": 1.2, "delta": 3.0}  # the first two are our defaults
-    catecm = _evclust("catecm", sizes=(100, 300), ours={"n_init": 1, "delta": 3.0}, **same)
+    catecm = _evclust("catecm", sizes=(100, 300), ours={**_ONE, "delta": 3.0}, **same)
     methods = [
         Method("cluster.SECM", {"n_clusters": _GREY_LEVELS, "random_state": 0}, "image", (2_500, 40_000)),
         Method("cluster.CatECM", {"n_clusters": _CATEGORIES, "random_state": 0}, "categories", _MANY, (catecm,)),
@@ -404,10 +405,10 @@ class RCall:
     kind: str = "plane"
 
 
-_R_SEEDED: Parameters = {"n_clusters": _CLUSTERS, "random_state": 0, "n_init": 1}
+_R_SEEDED: Parameters = {"n_clusters": _CLUSTERS, "focal_sets": "simple", "random_state": 0, "n_init": 1}
 _R_SAME = f"c={_CLUSTERS}, type='simple'"
 _R_CALLS = (
-    RCall(f"ecm(X, {_R_SAME}, delta={_DELTA}, disp=FALSE)", "ECM", {**_R_SEEDED, "delta": _DELTA}),
+    RCall(f"ecm(X, {_R_SAME}, delta={_DELTA}, disp=FALSE)", "ECM", {**_R_SEEDED, **_SAME}),
     RCall(
         f"cecm(X, {_R_SAME}, ML=ML, CL=CL, delta={_DELTA}, disp=FALSE)",
         "CECM",
@@ -417,7 +418,7 @@ _R_CALLS = (
     RCall(
         f"bpec(X, g, type='simple', delta={_DELTA}, distance=0, disp=FALSE)",
         "BPEC",
-        {"n_clusters": _CLUSTERS, "delta": _DELTA},
+        {"n_clusters": _CLUSTERS, **_SAME},
     ),
     RCall(f"recm(D^2, {_R_SAME}, disp=FALSE)", "RECM", {**_R_SEEDED, "metric": "precomputed"}, "squares"),
     RCall(f"kevclus(X, k=100, {_R_SAME}, d0={_D0}, disp=FALSE)", "EVCLUS", {**_R_SEEDED, "d0": _D0}),
@@ -430,7 +431,7 @@ _R_CALLS = (
     RCall(
         f"bootclus(X, B=100, param=list(G={_CLUSTERS}), type='simple', Omega=TRUE)$Clus",
         "BootClus",
-        {"n_clusters": _CLUSTERS, "n_bootstraps": 100, "random_state": 0},
+        {"n_clusters": _CLUSTERS, "focal_sets": "selected", "n_bootstraps": 100, "random_state": 0},
     ),
 )
 

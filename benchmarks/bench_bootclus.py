@@ -26,7 +26,7 @@ def _bootclus(n_bootstraps: int) -> Task:
     from evidentia.cluster import BootClus
 
     X, y = _iris()
-    model = BootClus(_CLUSTERS, n_bootstraps=n_bootstraps, random_state=0)
+    model = BootClus(_CLUSTERS, focal_sets="pairs", n_bootstraps=n_bootstraps, random_state=0)
     model.fit(X)  # compile
 
     def judge(fitted: BootClus) -> str:
@@ -100,7 +100,8 @@ def _many(n: int, n_bootstraps: int, n_partners: Any) -> Task:
     from evidentia.datasets import make_gaussian_mixture
 
     def model(size: int) -> BootClus:
-        return BootClus(_CLUSTERS, mixture="EII", n_bootstraps=size, n_partners=n_partners, random_state=0)
+        settings: dict[str, Any] = {"focal_sets": "pairs", "n_partners": n_partners, "random_state": 0}
+        return BootClus(_CLUSTERS, mixture="EII", n_bootstraps=size, **settings)
 
     model(20).fit(make_gaussian_mixture(1, 300, random_state=1)[0])  # compile
     sample = make_gaussian_mixture(1, n, as_bunch=True, random_state=0)

@@ -83,7 +83,7 @@ def _recm_iterations(n: int, max_iter: int) -> Task:
 
     D = _squared_distances(n)
     start = np.arange(_CLUSTERS)
-    model = RECM(_CLUSTERS, metric="precomputed", init=start, max_iter=max_iter, tol=0.0)
+    model = RECM(_CLUSTERS, focal_sets="simple", metric="precomputed", init=start, max_iter=max_iter, tol=0.0)
     _quietly(model.fit, D)
     return Task(lambda: _quietly(model.fit, D))
 
@@ -183,7 +183,7 @@ def _secm_iterations(n: int, max_iter: int) -> Task:
     side = int(np.sqrt(n))
     truth = np.add.outer(np.arange(side), np.arange(side)) * 4 // (2 * side)
     image = truth + np.random.default_rng(0).normal(scale=0.3, size=truth.shape)
-    model = SECM(4, init=np.arange(4.0)[:, None], max_iter=max_iter, tol=0.0)
+    model = SECM(4, focal_sets="pairs", beta=2.0, init=np.arange(4.0)[:, None], max_iter=max_iter, tol=0.0)
     _quietly(model.fit, image)
     return Task(lambda: _quietly(model.fit, image))
 
@@ -195,7 +195,7 @@ def _catecm_iterations(n: int, max_iter: int) -> Task:
     modes, y = rng.integers(0, 6, (4, 15)), rng.integers(0, 4, n)
     X = np.where(rng.random((n, 15)) < 0.5, modes[y], rng.integers(0, 6, (n, 15)))
     # from the same start an iteration more or less is the only difference, up to where nothing changes any more
-    model = CatECM(4, init=X[:4], max_iter=max_iter, tol=0.0)
+    model = CatECM(4, focal_sets="pairs", init=X[:4], max_iter=max_iter, tol=0.0)
     _quietly(model.fit, X)
     return Task(lambda: _quietly(model.fit, X))
 

@@ -48,7 +48,9 @@ def _ecm_fit(n: int, max_iter: int) -> Task:
     family = FocalSets.pairs(_CLUSTERS)
 
     def fit(data: np.ndarray, iterations: int) -> ECM:
-        model = ECM(_CLUSTERS, focal_sets=family, delta=_DELTA, init=init, n_init=1, max_iter=iterations, tol=0.0)
+        model = ECM(
+            _CLUSTERS, focal_sets=family, beta=2.0, delta=_DELTA, init=init, n_init=1, max_iter=iterations, tol=0.0
+        )
         return _quietly(model.fit, data)
 
     fit(X[:10_000], 2)  # compile
@@ -226,7 +228,9 @@ def _full_fit(n: int, tol: float) -> Task:
     from evidentia.cluster import ECM
 
     X, y, init = _fourclass(n)
-    model = ECM(_FULL_CLUSTERS, focal_sets="full", delta=_FULL_DELTA, init=init, n_init=1, max_iter=10_000, tol=tol)
+    model = ECM(
+        _FULL_CLUSTERS, focal_sets="full", beta=2.0, delta=_FULL_DELTA, init=init, n_init=1, max_iter=10_000, tol=tol
+    )
     model.fit(X)  # compile
 
     def judge(fitted: ECM) -> dict[str, Any]:

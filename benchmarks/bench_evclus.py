@@ -299,7 +299,7 @@ def _our_fit(every: int, d0: float) -> Task:
     from evidentia.cluster import EVCLUS
 
     X, y = _s2(every)
-    model = EVCLUS(_CLUSTERS, d0=d0, random_state=0)
+    model = EVCLUS(_CLUSTERS, focal_sets="simple", d0=d0, random_state=0)
     model.fit(X)  # compile
     return Task(
         lambda: model.fit(X),

@@ -1,0 +1,106 @@
+"""Which d0: clusters at several scales, and the one that explains the data best."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import pairwise_distances
+
+from evidentia.cluster import EVCLUS
+from evidentia.cluster.evclus._scale import SCALES, PairDissimilarities, Scale, ScaleTrial, likelihood_of_clusters
+from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
+
+
+def scale_of(*likelihoods):
+    return Scale(tuple(ScaleTrial(q, 10 * q, v) for q, v in zip(SCALES, likelihoods, strict=False)))
+
+
+def test_the_best_scale_is_the_most_likely_and_the_middle_of_equal_ones():
+    assert scale_of(-3, -1, -2).best.quantile == SCALES[1]
+    assert scale_of(-3, -1, -1, -1, -2).best.quantile == SCALES[2]
+    assert scale_of(-1, -1).best.quantile == SCALES[1]
+    assert scale_of(-1.0, -1.0 - 1e-12, -2).best.quantile == SCALES[1]
+    assert scale_of(np.inf, np.inf, -1).best.quantile == SCALES[1]  # every cluster is a place
+    assert scale_of(np.inf, -1, -1).best.quantile == SCALES[0]
+
+
+def test_reasons_say_how_much_worse_the_others_are():
+    words = scale_of(-3, -1, -2.5).reasons()
+    assert f"{SCALES[1]:g}" in words
+    assert f"{SCALES[0]:g} (-2.00)" in words
+    assert f"{SCALES[2]:g} (-1.50)" in words
+    everywhere = scale_of(np.inf, np.inf, -1).reasons()
+    assert f"{SCALES[0]:g} (+0.00)" in everywhere
+    assert "nan" not in everywhere
+
+
+def naive_likelihood(D, labels, dimension, weights):
+    """Classification likelihood of a round Gaussian in each cluster, by loops."""
+    clusters, total = np.unique(labels), weights.sum()
+    part, within = [], []
+    for k in clusters:
+        members = np.flatnonzero(labels == k)
+        w = weights[members].sum()
+        part.append(w / total)
+        within.append(sum(weights[i] * weights[j] * D[i, j] ** 2 for i in members for j in members) / (2 * w**2))
+    mean = np.dot(part, within)
+    return sum(p * (np.log(p) - dimension / 2 * np.log(v + 0.02 * mean)) for p, v in zip(part, within, strict=True))
+
+
+def test_likelihood_against_naive_loops():
+    rng = np.random.default_rng(0)
+    X, labels, weights = rng.normal(size=(30, 3)), rng.integers(0, 4, 30), rng.integers(1, 4, 30).astype(float)
+    D = pairwise_distances(X)
+    assert likelihood_of_clusters(D, labels, 3) == pytest.approx(naive_likelihood(D, labels, 3, np.ones(30)))
+    found = likelihood_of_clusters(D, labels, 2.5, weights)
+    assert found == pytest.approx(naive_likelihood(D, labels, 2.5, weights))
+    i, j = np.triu_indices(30, 1)
+    pairs = PairDissimilarities(i, j, D[i, j], weights[i] * weights[j])
+    assert likelihood_of_clusters(pairs, labels, 2.5, weights) == pytest.approx(found)
+    repeated = np.repeat(np.arange(30), weights.astype(int))
+    again = likelihood_of_clusters(D[np.ix_(repeated, repeated)], labels[repeated], 2.5)
+    assert again == pytest.approx(found)
+    assert likelihood_of_clusters(np.zeros((4, 4)), np.arange(4), 1) == np.inf
+
+
+@sampled
+def test_what_was_tried_is_told(sampling):
+    X, _ = blobs(cluster_std=1.5)
+    model = evclus(3, sampling).fit(X)
+    trials = model.scale_.trials
+    assert [trial.quantile for trial in trials] == list(SCALES)
+    assert np.all(np.diff([trial.d0 for trial in trials]) > 0)
+    assert model.d0_ == model.scale_.best.d0
+    assert model.scale_.best.log_likelihood == max(trial.log_likelihood for trial in trials)
+    for settings in ({"d0": 2.0}, {"d0_quantile": 0.5}):
+        assert evclus(3, sampling, **settings).fit(X).scale_ is None
+
+
+@sampled
+def test_scales_do_not_hang_on_rows_units_or_repetitions(sampling):
+    X, _ = blobs(cluster_std=1.5)
+    one = evclus(3, sampling).fit(X).scale_
+    kilo = evclus(3, sampling).fit(1024 * X).scale_
+    turned = evclus(3, sampling).fit(X[::-1]).scale_
+    thrice = evclus(3, sampling).fit(np.tile(X, (3, 1))).scale_
+    for trial, large, other, repeated in zip(one.trials, kilo.trials, turned.trials, thrice.trials, strict=True):
+        assert large.d0 == 1024 * trial.d0
+        assert other.d0 == pytest.approx(trial.d0)
+        assert repeated.d0 == pytest.approx(trial.d0)
+        assert repeated.log_likelihood == pytest.approx(trial.log_likelihood)
+    assert len({scale.best.quantile for scale in (one, kilo, turned, thrice)}) == 1
+
+
+def test_scales_of_sparse_matrices_and_of_places():
+    X, _ = blobs()
+    D = pairwise_distances(X)
+    D[np.random.default_rng(0).random(D.shape) < 0.6] = 0
+    some = sparse.csr_matrix(np.maximum(D, D.T))
+    model = EVCLUS(3, metric="precomputed", n_init=2, random_state=0).fit(some)
+    assert [trial.quantile for trial in model.scale_.trials] == list(SCALES)
+    places = EVCLUS(2, random_state=0).fit(np.repeat([[0.0], [1.0]], 5, axis=0))
+    assert len(set(places.labels_)) == 2
+    assert np.isfinite(masses_of(places)).all()
+    # quantiles at which objects do not differ are no scale
+    heap = np.vstack([np.zeros((30, 2)), np.eye(2)])
+    tried = EVCLUS(2, metric="precomputed", random_state=0).fit(pairwise_distances(heap))
+    assert tried.d0_ > 0

@@ -1,0 +1,116 @@
+"""What nobody sets: clusters in a row stay apart, doubt lies between neighbors, outliers are found and few."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from evidentia import FocalSets
+from evidentia.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, BootClus, ECMdd, WECMdd
+
+SIZES = {"equal": (80,) * 6, "unequal": (160, 40, 100, 30, 140, 60)}
+
+
+def row(n_clusters, n_features, sizes, seed=0):
+    """Gaussian clusters along a line, neighbors four standard deviations apart; and the place of each on it."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(n_clusters), SIZES[sizes][:n_clusters])
+    X = rng.normal(size=(len(y), n_features))
+    X[:, 0] += 4 * y
+    return X, y
+
+
+def order_of_clusters(model, X):
+    """(c,) place of each cluster along the line."""
+    c = model.n_clusters_
+    return np.argsort(np.argsort([X[model.labels_ == k, 0].mean() for k in range(c)]))
+
+
+rows = pytest.mark.parametrize(("n_clusters", "n_features"), [(3, 1), (3, 2), (4, 1), (4, 2), (5, 2), (6, 1), (6, 2)])
+
+
+@rows
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("method", [ECM, CCM, RECM, EVCLUS, EGMM])
+def test_clusters_in_a_row(method, n_clusters, n_features, sizes):
+    X, y = row(n_clusters, n_features, sizes)
+    auto = method(n_clusters, random_state=0).fit(X)
+    alone = "simple" if method is EVCLUS else FocalSets.simple(n_clusters, empty=False, omega=False)
+    simple = method(n_clusters, focal_sets=alone, random_state=0).fit(X)
+    assert adjusted_rand_score(y, auto.labels_) >= adjusted_rand_score(y, simple.labels_) - 0.02
+    partition = auto.credal_partition_
+    place = order_of_clusters(auto, X)
+    neighbors = {(k, k + 1) for k in range(n_clusters - 1)}
+    sets = [s for s in auto.focal_sets_ if len(s) > 1]
+    assert {tuple(sorted(place[list(s)].tolist())) for s in sets} == neighbors
+    assert len(partition.ambiguous) > 0
+    middle = np.sort([X[auto.labels_ == k, 0].mean() for k in range(n_clusters)])
+    for i in partition.ambiguous:
+        low, high = sorted(place[np.flatnonzero(auto.focal_sets_.membership[partition.best_set[i]])])
+        assert middle[low] < X[i, 0] < middle[high]
+
+
+@pytest.mark.parametrize("method", [ECM, CCM, BPEC, CECM, RECM, MECM, ECMdd, WECMdd, EVCLUS, EGMM, BootClus])
+def test_pairs_are_those_of_neighbors(method):
+    """Every method with focal sets, of any number of clusters."""
+    X, y = row(5, 2, "equal")
+    options = {"n_bootstraps": 20, "mixture": "EII"} if method is BootClus else {}
+    model = method(5, random_state=0, **options).fit(X) if method is not BPEC else BPEC(5).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.8
+    place = order_of_clusters(model, X)
+    pairs = {tuple(sorted(place[list(s)].tolist())) for s in model.focal_sets_ if len(s) == 2}
+    assert pairs == {(k, k + 1) for k in range(4)}
+    assert max(model.focal_sets_.cardinality) == 2
+
+
+def with_outliers(seed, n_features):
+    """Three clusters, and ten objects far from them."""
+    rng = np.random.default_rng(seed)
+    centers = 8 * np.eye(3, n_features)
+    X = np.repeat(centers, 100, axis=0) + rng.normal(size=(300, n_features))
+    direction = rng.normal(size=(10, n_features))
+    far = 35 * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+    return X, np.vstack([X, centers.mean(axis=0) + far])
+
+
+@pytest.mark.parametrize("method", [ECM, EVCLUS])
+@pytest.mark.parametrize("n_features", [2, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_outliers_are_found_and_few(method, n_features, seed):
+    clean, planted = with_outliers(seed, n_features)
+    assert len(method(3, random_state=0).fit(clean).credal_partition_.outliers) <= 0.03 * 300
+    found = method(3, random_state=0).fit(planted).credal_partition_.outliers
+    assert np.isin(np.arange(300, 310), found).mean() >= 0.8
+
+
+@pytest.mark.parametrize("method", [ECM, CCM, CECM, RECM, ECMdd, EVCLUS])
+def test_units_and_order_do_not_matter(method):
+    X, _ = row(4, 2, "unequal")
+    one = method(4, random_state=0).fit(X)
+    kilo = method(4, random_state=0).fit(1024 * X)  # the same digits
+    np.testing.assert_array_equal(kilo.credal_partition_.masses, one.credal_partition_.masses)
+    shuffled = np.random.default_rng(1).permutation(len(X))
+    other = method(4, random_state=0).fit(X[shuffled])
+    np.testing.assert_allclose(other.credal_partition_.masses, one.credal_partition_.masses[shuffled], atol=1e-6)
+
+
+@pytest.mark.parametrize("method", [ECM, CCM, CECM, RECM, ECMdd, EVCLUS])
+def test_weights_are_repetitions(method):
+    X, _ = row(3, 2, "unequal")
+    weights = np.random.default_rng(0).integers(1, 4, len(X))
+    weighted = method(3, random_state=0).fit(X, sample_weight=weights)
+    repeated = method(3, random_state=0).fit(np.repeat(X, weights, axis=0))
+    masses = np.repeat(weighted.credal_partition_.masses, weights, axis=0)
+    np.testing.assert_allclose(repeated.credal_partition_.masses, masses, atol=1e-5)
+    assert repeated.focal_sets_ == weighted.focal_sets_
+
+
+@pytest.mark.parametrize("method", [ECM, CCM, CECM, RECM, MECM, ECMdd, WECMdd, EVCLUS, EGMM])
+def test_what_was_found_does_not_move(method):
+    """History and objective are those of the fit with single clusters."""
+    X, _ = row(4, 2, "equal")
+    model = method(4, random_state=0).fit(X)
+    assert model.history_[-1] == model.objective_
+    assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
+    if method is not EVCLUS:  # which also fits the empty set and the frame
+        alone = FocalSets.simple(4, empty=False, omega=False)
+        assert method(4, focal_sets=alone, random_state=0).fit(X).objective_ == model.objective_
