@@ -11,7 +11,18 @@ import pytest
 from sklearn.datasets import make_blobs
 
 import evidentia
-from evidentia import CredalPartition, _random, classify, cluster, datasets, dissimilarity, metric, mixture, partition
+from evidentia import (
+    CredalPartition,
+    _random,
+    classify,
+    cluster,
+    datasets,
+    dissimilarity,
+    metric,
+    mixture,
+    model_selection,
+    partition,
+)
 from evidentia.constraints import Constraints, suggest_pairs
 from evidentia.datasets.records import Preparation
 from evidentia.datasets.sources import RawData, prepare
@@ -104,6 +115,9 @@ CASES = {
     "datasets.make_circles": lambda state: datasets.make_circles(9, random_state=state)[0],
     "datasets.make_fourclass": lambda state: datasets.make_fourclass(9, random_state=state)[0],
     "datasets.make_gaussian_mixture": lambda state: datasets.make_gaussian_mixture(1, 9, random_state=state)[0],
+    "model_selection.number_of_clusters": lambda state: (
+        model_selection.number_of_clusters(X, random_state=state).support
+    ),
     "partition.combine_partitions": lambda state: (
         partition.combine_partitions([y, OTHER], n_partners=5, max_iter=5, random_state=state).masses
     ),

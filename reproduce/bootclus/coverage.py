@@ -66,7 +66,8 @@ def covered(mixture: int, model: str, seed: int, n_bootstraps: int) -> dict[str,
     """Coverage and length at both levels, from the same bootstrap samples, for one dataset."""
     sample = make_gaussian_mixture(mixture, 300, as_bunch=True, random_state=seed)
     covariances = None if model == "Auto" else model
-    method = BootClus(3, mixture=covariances, n_bootstraps=n_bootstraps, warm_start=True, random_state=seed, n_jobs=1)
+    settings: dict[str, Any] = {"focal_sets": "pairs", "n_bootstraps": n_bootstraps, "random_state": seed, "n_jobs": 1}
+    method = BootClus(3, mixture=covariances, warm_start=True, **settings)
     found: dict[str, Any] = {}
     for level in LEVELS:
         method.set_params(confidence=level).fit(sample.data)
@@ -194,7 +195,8 @@ def start_of_em(run: Run) -> None:
 def mixture_2(seed: int, n_bootstraps: int) -> dict[str, Any]:
     """One dataset in detail."""
     sample = make_gaussian_mixture(2, 300, as_bunch=True, random_state=seed)
-    model = BootClus(3, mixture="EEE", n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1).fit(sample.data)
+    settings: dict[str, Any] = {"focal_sets": "pairs", "n_bootstraps": n_bootstraps, "random_state": seed, "n_jobs": 1}
+    model = BootClus(3, mixture="EEE", **settings).fit(sample.data)
     intervals = model.intervals_
     true = intervals.probabilities(sample.posterior)
     doubtful = np.flatnonzero(intervals.upper - intervals.lower > 0.15)

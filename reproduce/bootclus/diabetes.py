@@ -43,7 +43,7 @@ TABLE_12 = {
 def bootstrap(seed: int, n_bootstraps: int) -> dict[str, Any]:
     """Number of clusters and covariance model by BIC, 90 % intervals, raw data."""
     X, y = data.table("Diabetes", standardise=False)
-    model = BootClus(None, n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1).fit(X)
+    model = BootClus(None, focal_sets="pairs", n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1).fit(X)
     hard = model.mixture_.predict(X)
     stands_for = class_of_each_cluster(hard, y)
     of_mixture: dict[str, list[int]] = {}

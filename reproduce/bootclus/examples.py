@@ -36,7 +36,8 @@ def relation(masses: list[list[float]]) -> dict[str, float]:
 
 def butterfly() -> dict[str, Any]:
     """Masses of objects 4 and 5 by ECM without outliers, the cluster they are in numbered second as in the paper."""
-    model = ECM(2, focal_sets="full", delta=100, random_state=0, n_jobs=1).fit(load_butterfly().data[:11])
+    model = ECM(2, focal_sets="full", beta=2.0, delta=100, random_state=0, n_jobs=1)
+    model.fit(load_butterfly().data[:11])
     masses = model.credal_partition_.normalize().mass([(0,), (1,), (0, 1)])[[3, 4]]
     return {"masses": masses[:, [0, 1, 2] if masses[0, 1] > masses[0, 0] else [1, 0, 2]].tolist()}
 
@@ -61,7 +62,9 @@ def three_gaussians(seed: int, n_bootstraps: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     X = MEANS[rng.integers(3, size=30)] + np.sqrt(VARIANCE) * rng.normal(size=(30, 2))
     truth = softmax(-((X[:, None] - MEANS) ** 2).sum(axis=2) / (2 * VARIANCE), axis=1)
-    model = BootClus(3, mixture="EII", n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1).fit(X)
+    model = BootClus(3, focal_sets="pairs", mixture="EII", n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1).fit(
+        X
+    )
     partition = model.credal_partition_
     torn = np.flatnonzero(partition.focal_sets.cardinality[partition.masses.argmax(axis=1)] == 2)
     return {

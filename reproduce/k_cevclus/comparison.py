@@ -59,12 +59,13 @@ def _by_gradient(name: str, X: np.ndarray, known: Constraints, seed: int, method
 
 def _cecm(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) -> Any:
     shared: dict[str, Any] = {
+        "focal_sets": "pairs",
         "metric": "adaptive",
         "delta": float(pairwise_distances(X).max()),
         "random_state": seed,
         "n_jobs": 1,
     }
-    free = ECM(SETTINGS[name].n_clusters, n_init=1, **shared).fit(X)
+    free = ECM(SETTINGS[name].n_clusters, beta=2.0, n_init=1, **shared).fit(X)
     start = free.credal_partition_
     model = CECM(SETTINGS[name].n_clusters, convention="paper", init=start, **shared)
     return model.fit(X, constraints=known)

@@ -37,7 +37,8 @@ def constrained(
             n_jobs=1,
         ).fit(X, constraints=pairs)
     elif method == "CEVCLUS":
-        model = EVCLUS(c, d0_quantile=0.9, xi=0.5, convention=convention, random_state=seed, n_jobs=1)
+        few = "pairs" if c <= 4 else "simple"
+        model = EVCLUS(c, focal_sets=few, d0_quantile=0.9, xi=0.5, convention=convention, random_state=seed, n_jobs=1)
         model.fit(features, constraints=pairs)
     else:
         family = FocalSets.pairs(c, omega=False) if c <= 3 else "selected"

@@ -21,7 +21,7 @@ CLUSTERS = {"Fourclass": 4, "S2": 15}
 def curve(family: str, alpha: float, delta: float) -> dict[str, Any]:
     """Nonspecificity of ECM on Fourclass for each number of clusters."""
     X, _ = load("Fourclass", standardise=False)
-    estimator = ECM(focal_sets=family, alpha=alpha, delta=delta, random_state=0, n_jobs=1)
+    estimator = ECM(focal_sets=family, alpha=alpha, beta=2.0, delta=delta, random_state=0, n_jobs=1)
     found = n_clusters_curve(estimator, X, CANDIDATES)
     return {"nonspecificity": found.nonspecificity.tolist(), "best": found.best}
 

@@ -19,7 +19,7 @@ def s2(q: int, seed: int) -> dict[str, Any]:
     """k-EVCLUS with the pairs of mutual q nearest clusters added in a second step (q = 0: single clusters only)."""
     X, y = load("S2")
     family: dict[str, Any] = {"focal_sets": "selected", "n_neighbor_clusters": q} if q else {"focal_sets": "simple"}
-    model = EVCLUS(15, sampling="random", n_partners=100, random_state=seed, n_jobs=1, **family)
+    model = EVCLUS(15, d0_quantile=2.5 / 15, sampling="random", n_partners=100, random_state=seed, n_jobs=1, **family)
     began = perf_counter()
     model.fit(X)
     seconds = perf_counter() - began

@@ -38,7 +38,7 @@ def butterfly(run: Run) -> None:
     X = load_butterfly().data
     models = {
         "EVCLUS": EVCLUS(2, focal_sets="full", d0=11.0, random_state=0, n_jobs=1).fit(X),
-        "ECM": ECM(2, focal_sets="full", delta=5.0, random_state=0, n_jobs=1).fit(X),
+        "ECM": ECM(2, focal_sets="full", beta=2.0, delta=5.0, random_state=0, n_jobs=1).fit(X),
     }
     table = run.table("object", "set", "ECM", quantity="mass (EVCLUS)", short=None)
     masses = {name: _numbered(model.credal_partition_.masses) for name, model in models.items()}

@@ -23,11 +23,14 @@ def partitions(X: np.ndarray) -> dict[str, CredalPartition]:
     """The methods of the slides; fuzzy c-means is ECM on single clusters alone, and likewise for medoids."""
     singles = FocalSets.simple(3, empty=False, omega=False)
     shared: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
-    evidential = {
-        "ECM": ECM(3, focal_sets=FocalSets.pairs(3, omega=False), **shared).fit(X).credal_partition_,
-        "EVCLUS simple": EVCLUS(3, focal_sets="simple", **shared).fit(X).credal_partition_,
-        "EVCLUS full": EVCLUS(3, focal_sets="full", **shared).fit(X).credal_partition_,
+    means = KMeans(3, n_init=10, random_state=0).fit(X)
+    delta = float(np.sqrt(10 * means.inertia_ / len(X)))  # squared, ten times the mean squared distance to a mean
+    models: dict[str, Any] = {
+        "ECM": ECM(3, focal_sets=FocalSets.pairs(3, omega=False), beta=2.0, delta=delta, **shared),
+        "EVCLUS simple": EVCLUS(3, focal_sets="simple", d0_quantile=0.8, **shared),
+        "EVCLUS full": EVCLUS(3, focal_sets="full", d0_quantile=0.8, **shared),
     }
+    evidential = {name: model.fit(X).credal_partition_ for name, model in models.items()}
     found = dict(evidential)
     for name, partition in evidential.items():
         found[f"{name}, hard"] = CredalPartition.from_hard(partition.labels)
@@ -35,9 +38,9 @@ def partitions(X: np.ndarray) -> dict[str, CredalPartition]:
         found[f"{name}, rough"] = CredalPartition.from_rough(
             partition.assignment("interval_dominance", keep_outliers=False)
         )
-    found["k-means"] = CredalPartition.from_hard(KMeans(3, n_init=10, random_state=0).fit(X).labels_)
+    found["k-means"] = CredalPartition.from_hard(means.labels_)
     found["complete linkage"] = CredalPartition.from_hard(AgglomerativeClustering(3, linkage="complete").fit(X).labels_)
-    found["fuzzy c-means"] = ECM(3, focal_sets=singles, **shared).fit(X).credal_partition_
+    found["fuzzy c-means"] = ECM(3, focal_sets=singles, beta=2.0, **shared).fit(X).credal_partition_
     found["fuzzy medoids"] = ECMdd(3, focal_sets=singles, **shared).fit(X).credal_partition_
     return found
 

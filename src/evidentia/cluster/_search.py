@@ -132,6 +132,10 @@ class Method(ABC, Generic[Start, Model]):
     def partition(self, run: Run[Model]) -> CredalPartition:
         """The partition of a run, from which the second family is selected."""
 
+    def partition_weights(self, weights: np.ndarray | None) -> np.ndarray | None:
+        """How much the objects of that partition count (None: all alike); ``weights`` are those of all objects."""
+        return weights
+
     @abstractmethod
     def result(self, run: Run[Model]) -> tuple[MassModel[Any], np.ndarray]:
         """What is left for new objects, and the masses of the objects of the fit."""
@@ -163,7 +167,7 @@ class Search:
         ones), it goes on from that of the first; then pairs of neighbors are read off, if they are wanted."""
         run = self._solved(method, families.first)
         if families.select is not None:
-            run = method.extended(run, families.select(method.partition(run), weights))
+            run = method.extended(run, families.select(method.partition(run), method.partition_weights(weights)))
         run = method.finished(run)
         return method.with_neighbors(run) if families.neighbors else run
 

@@ -72,12 +72,24 @@ class References:
         return np.array_equal(self.positions, np.arange(self.n_training))
 
     def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """For each of the new objects start..stop the first reference with the same attributes, -1 if there is none."""
+        """For each of the new objects start..stop the first reference with the same attributes, -1 if there is none.
+
+        Attributes of different precision are compared in the lower one.
+        """
         if self.source is None:
             raise TypeError("precomputed dissimilarities have no attributes to compare")
-        return self._twins.find(self.source.keys(values[start : len(values) if stop is None else stop]))
+        block = values[start : len(values) if stop is None else stop]
+        if isinstance(block, np.ndarray) and block.dtype != self.source.dtype:
+            block = block.astype(np.float32, copy=False)
+            return self._rounded_twins.find(self.source.keys(block))
+        return self._twins.find(self.source.keys(block))
 
     @cached_property
     def _twins(self) -> Twins:
         assert self.source is not None
         return Twins(self.source.keys(self.source.objects))
+
+    @cached_property
+    def _rounded_twins(self) -> Twins:
+        assert self.source is not None
+        return Twins(self.source.keys(self.source.objects.astype(np.float32, copy=False)))

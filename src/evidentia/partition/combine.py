@@ -19,6 +19,7 @@ __all__ = ["combine_partitions", "combine_relations"]
 
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
 _ALL_PAIRS_UP_TO = 500  # objects
+_MOST_SETS = 256  # of the result
 _PAIRS_PER_OBJECT = 200
 _LINKAGE_UP_TO = 2000  # objects for which a hierarchy of the combined relation is a start
 
@@ -86,6 +87,11 @@ def combine_partitions(
     """
     sources = [as_credal_partition(p) for p in partitions]
     family = _checked(sources, rule, n_clusters, focal_sets, normalization)
+    if len(family) > _MOST_SETS:
+        raise ValueError(
+            f"focal_sets must hold at most {_MOST_SETS} sets, got {len(family):,}: every sweep solves a quadratic "
+            "program of as many unknowns for each object; take 'simple' or 'pairs'"
+        )
     for value, name, valid in (
         (n_init, "n_init", integer(1)),
         (max_iter, "max_iter", integer(1)),

@@ -90,16 +90,18 @@ def test_estimates_of_many_pairs():
 
 
 @sampled
+@pytest.mark.parametrize("family", ["auto", "selected"])
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "gower"])
-def test_weights_are_repetitions(sampling, metric):
+def test_weights_are_repetitions(sampling, metric, family):
     """Without rows of weight zero where these, too, say how wide the columns of a table are."""
     kept = np.flatnonzero(WEIGHTS) if metric == "gower" else np.arange(len(X))
     data, weights = X[kept], WEIGHTS[kept]
     rows = np.random.default_rng(2).permutation(np.repeat(np.arange(len(data)), weights))
     data = table(data) if metric == "gower" else data
     repeated = data.iloc[rows] if metric == "gower" else data[rows]
-    weighted = evclus(3, sampling, metric=metric).fit(data, sample_weight=weights)
-    plain = evclus(3, sampling, metric=metric).fit(repeated)
+    weighted = evclus(3, sampling, metric=metric, focal_sets=family).fit(data, sample_weight=weights)
+    plain = evclus(3, sampling, metric=metric, focal_sets=family).fit(repeated)
+    assert weighted.focal_sets_ == plain.focal_sets_
     assert_same(weighted, plain, rows)
     np.testing.assert_allclose(plain.predict_mass(data).masses, weighted.predict_mass(data).masses, atol=1e-7)
     first = [np.flatnonzero(position == rows)[0] for position in weighted.landmark_indices_]

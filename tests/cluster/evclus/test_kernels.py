@@ -42,7 +42,7 @@ def naive_reach(d, w, amount):
 @pytest.mark.parametrize("itself", ["nobody", "some"])
 @pytest.mark.parametrize("weights", ["equal", "heavy", "mixed"])
 @pytest.mark.parametrize("kind", ["different", "ties"])
-@pytest.mark.parametrize("r", [1, 2, 7, 40])
+@pytest.mark.parametrize("r", [1, 2, 7, 40, 301])
 def test_reach_against_naive_loops(r, kind, weights, itself, dtype, tolerance):
     rng = np.random.default_rng(r)
     D, w = dissimilarities(30, r, kind, dtype, rng), reference_weights(r, weights, dtype, rng)
@@ -104,6 +104,17 @@ def test_affinity_against_naive_loops(r, c, kind, weights, itself, dtype, tolera
 
 
 @TYPES
+def test_distances_by_loops(dtype, tolerance):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(9, 5)).astype(dtype), rng.normal(size=(13, 5)).astype(dtype)
+    B[3] = A[2]
+    found = distances_between(A, B)
+    wanted = [[np.sqrt(((a.astype(float) - b) ** 2).sum()) for b in B] for a in A]
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=0)
+    assert found[2, 3] == 0
+
+
+@TYPES
 def test_affinity_vanishes_far_away(dtype, tolerance):
     D = np.array([[0.0, 1e3], [1e3, 1e3]], dtype=dtype)
     ones = np.ones(2, dtype=dtype)
@@ -118,14 +129,3 @@ def test_an_object_alone_in_its_cluster_is_a_member_of_it():
     for w in (ones, np.array([4.0, 4.0, 0.5])):
         found = affinity(D, ones, ones, w, np.array([0, 0, 1]), 2, np.arange(3), float(w.mean()), 0.1)
         assert found.argmax(axis=1).tolist() == [0, 0, 1]
-
-
-@TYPES
-def test_distances_by_loops(dtype, tolerance):
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(9, 5)).astype(dtype), rng.normal(size=(13, 5)).astype(dtype)
-    B[3] = A[2]
-    wanted = [[np.sqrt(((a.astype(float) - b) ** 2).sum()) for b in B] for a in A]
-    found = distances_between(A, B)
-    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=0)
-    assert found[2, 3] == 0

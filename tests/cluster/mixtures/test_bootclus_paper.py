@@ -26,6 +26,7 @@ def coverages(mixture, models, n_datasets, n_bootstraps, levels, first_seed=0):
             for level in levels:
                 e = BootClus(
                     3,
+                    focal_sets="pairs",
                     mixture=None if model == "Auto" else model,
                     n_bootstraps=n_bootstraps,
                     confidence=level,
@@ -77,7 +78,7 @@ def by_species(partition, y, classes):
 def test_iris(iris):
     """Section 4.2, tables 5 and 6: five versicolor are called virginica by the mixture; four of them are in doubt."""
     X, y = iris
-    model = BootClus(3, n_bootstraps=500, random_state=0).fit(X)
+    model = BootClus(3, focal_sets="pairs", n_bootstraps=500, random_state=0).fit(X)
     assert model.mixture_.model_ == "VEV"
     hard = model.mixture_.predict(X)
     assert adjusted_rand_score(y, hard) == pytest.approx(0.90, abs=0.005)
@@ -98,7 +99,7 @@ def test_iris(iris):
 def test_diabetes(shared_data):
     """Tables 9 and 10. Rows: chemical, normal, overt."""
     X, y = shared_data("diabetes")
-    model = BootClus(None, n_bootstraps=300, random_state=0).fit(X)
+    model = BootClus(None, focal_sets="pairs", n_bootstraps=300, random_state=0).fit(X)
     assert model.mixture_.model_ == "VVV"
     assert model.n_clusters_ == 3
     hard = model.mixture_.predict(X)
@@ -124,7 +125,7 @@ def test_gvhd(shared_data):
     Which cells the paper drew is not known: it has five pairs, draws of ours have three to six.
     """
     X = cells(shared_data, 11)
-    model = BootClus(7, mixture="VVV", n_bootstraps=30, random_state=0).fit(X)
+    model = BootClus(7, focal_sets="selected", mixture="VVV", n_bootstraps=30, random_state=0).fit(X)
     posterior = model.mixture_.predict_proba(X)
     similarity = np.array([[np.sum(posterior[:, k] * posterior[:, m]) for m in range(7)] for k in range(7)])
     nearest = [set(sorted(set(range(7)) - {k}, key=lambda m, k=k: -similarity[k, m])[:2]) for k in range(7)]
@@ -148,6 +149,6 @@ def test_ambiguous_objects_between_three_close_clusters():
     """Examples 3 and 4: most mass on a pair for some objects, on one cluster for most."""
     rng = np.random.default_rng(5)
     X = np.array([[0, 1], [1, 0], [1, 1]])[np.arange(30) % 3] + np.sqrt(0.1) * rng.normal(size=(30, 2))
-    model = BootClus(3, mixture="EII", n_bootstraps=300, random_state=0).fit(X)
+    model = BootClus(3, focal_sets="pairs", mixture="EII", n_bootstraps=300, random_state=0).fit(X)
     sizes = model.focal_sets_.cardinality[model.credal_partition_.masses.argmax(axis=1)]
     assert 1 <= np.sum(sizes == 2) <= 12

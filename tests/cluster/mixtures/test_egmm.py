@@ -171,7 +171,7 @@ def test_starting_partition_means_and_peaks():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+        ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1, got 0"),
         ({"reg_covar": -1}, "reg_covar must be a number of at least 0, got -1"),
         ({"focal_sets": FocalSets.simple(3)}, "family on 3 clusters, but n_clusters=2"),
         ({"focal_sets": FocalSets.from_sets(2, [(0,), (0, 1)])}, "every single cluster"),

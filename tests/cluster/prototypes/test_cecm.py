@@ -192,14 +192,14 @@ def test_without_constraints_it_is_ecm(family, n_fitted, metric):
     for known, xi in ((None, 0.5), (Constraints(), 0.5), (Constraints.from_labels(y, 30, random_state=0), 0.0)):
         cecm = CECM(3, focal_sets=family, metric=metric, xi=xi, random_state=0).fit(X, constraints=known)
         np.testing.assert_allclose(cecm.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-10)
-        share = 60 * n_fitted * X.var(axis=0).mean()
+        share = 60 * n_fitted * X.var(axis=0).mean() / 4
         assert cecm.objective_ == pytest.approx((1 - xi) * ecm.objective_ / share)
 
 
 def test_units_do_not_matter():
-    """Unless a convention of the publications is asked for, which is the same where the mean variance is one."""
+    """Unless a convention of the publications is asked for, which is the same where the mean variance is four."""
     X, y = blobs()
-    X /= np.sqrt(X.var(axis=0).mean())
+    X *= 2 / np.sqrt(X.var(axis=0).mean())
     known = Constraints.from_labels(y, 60, random_state=0)
     as_given = CECM(3, random_state=0).fit(X, constraints=known)
     for factor in (1e-3, 10.0, 1e6):

@@ -185,7 +185,7 @@ def test_far_objects_and_delta(method, blobs):
     [
         ({"n_clusters": 0}, "n_clusters must be 'auto' or an integer of at least 1, got 0"),
         ({"alpha": -1}, "alpha must be a number of at least 0, got -1"),
-        ({"beta": 1}, "beta must be a number above 1, got 1"),
+        ({"beta": 1}, "beta must be a number above 1 and at most 50, got 1"),
         ({"delta": 0}, "delta must be 'auto' or a number above 0, got 0"),
         ({"metric": 3}, "metric must be the name of a metric or a callable, got 3"),
         ({"n_candidates": 0}, "n_candidates must be 'auto' or None or an integer of at least 1, got 0"),

@@ -297,6 +297,9 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         """The objects that are fitted (landmarks stand for all of them)."""
         return CredalPartition.unchecked(run.model.masses, run.model.family)
 
+    def partition_weights(self, weights: np.ndarray | None) -> np.ndarray | None:
+        return self.pairs.counts
+
     # ---- everybody ------------------------------------------------------------------------------------------------
 
     def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel | DoubtModel, np.ndarray]:

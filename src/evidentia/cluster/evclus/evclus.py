@@ -29,6 +29,8 @@ from evidentia.partition import CredalPartition
 
 __all__ = ["EVCLUS"]
 
+_MOST_SETS = 256  # of which 40 objects take a minute
+
 
 class EVCLUS(ShepardMixin, EvidentialClusterer):
     """Evidential clustering of dissimilarities: the more two objects differ, the more their masses conflict.
@@ -302,7 +304,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         """With "auto" the frame is there too: at a large scale objects between clusters would draw these together."""
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)
-        return super()._families(n_clusters)
+        families = super()._families(n_clusters)
+        if len(families.first) > _MOST_SETS:
+            raise ValueError(
+                f"focal_sets must hold at most {_MOST_SETS} sets, got {len(families.first):,}: every sweep solves a "
+                "quadratic program of as many unknowns for each object; take 'simple', 'pairs' or 'selected'"
+            )
+        return families
 
     def _check_device(self) -> None:
         if self.device == "cpu":

@@ -23,6 +23,11 @@ from evidentia.partition import CredalPartition
 __all__ = ["ConstrainedSettings", "ConstrainedModel", "ConstrainedMethod", "LinkedPrototypes"]
 
 
+# Of the mean variance of the attributes. Of 1, 0.5, 0.25, 0.1 and 0.03 it finds the classes of iris, wine and six sets
+# of Gaussian blobs best on average with single clusters, and within 0.01 (adjusted Rand index) of the best with pairs.
+_SQUARED_UNIT = 0.25
+
+
 @dataclass(frozen=True)
 class ConstrainedSettings(PrototypeSettings):
     """Those of ECM, and how the constraints count: their weight, the published objective ("paper"), that of the
@@ -67,9 +72,7 @@ class ConstrainedModel:
         """(n, f) masses of the rows of X."""
         masses = self.prototypes.masses(X, apply)
         if len(self.linked):
-            assert self.linked.source is not None
-            known = replace(self.linked, source=self.linked.source.astype(X.dtype))  # equal up to the digits of X
-            twin = known.equals(X)
+            twin = self.linked.equals(X)  # up to the digits of X
             masses[twin >= 0] = self.linked_masses[twin[twin >= 0]]
         return masses
 
@@ -155,9 +158,10 @@ class ConstrainedMethod(PrototypeMethod):
 
     def _share(self, family: FocalSets) -> float:
         """Weight of the objective of ECM in the whole: squared distances, beside plausibilities that have no units."""
-        variance = self.mean_squared_deviation / self.data.shape[1] or 1.0
-        unit = variance if self.settings.convention == "scaled" else 1.0
-        return (1 - self.settings.xi) / (self.total_weight * len(family) * unit)
+        squared_unit = 1.0
+        if self.settings.convention == "scaled":
+            squared_unit = _SQUARED_UNIT * self.mean_squared_deviation / self.data.shape[1] or 1.0
+        return (1 - self.settings.xi) / (self.total_weight * len(family) * squared_unit)
 
     def _squared_costs(self, model: PrototypeModel) -> np.ndarray:
         """(q, f) costs of the squared masses of the linked objects."""

@@ -29,9 +29,9 @@ class CECM(EvidentialClusterer):
         (1 - xi) / (n f s^2) J_ECM(m, v)
         + xi / |C| ( sum_{must-links} pl_ij(different) + sum_{cannot-links} pl_ij(same) ),
 
-    with J_ECM the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, s^2 the mean variance of the
-    attributes, |C| the number of constraints, and pl_ij the plausibilities, after the masses of objects i and j, that
-    the two are in different clusters, or in the same one. With weights of objects, n is their sum. This is the
+    with J_ECM the objective of `ECM` (``beta`` = 2) for n objects and f focal sets, s^2 a quarter of the mean variance
+    of the attributes, |C| the number of constraints, and pl_ij the plausibilities, after the masses of objects i and
+    j, that the two are in different clusters, or in the same one. With weights of objects, n is their sum. This is the
     objective of the paper, but for s^2, without which the units of X decide how much constraints count. It rewards mass
     on the empty set for linked objects, as both plausibilities vanish there; the published programs, and this class
     unless it is told otherwise, count constraints in a way that does not: see ``convention``.
