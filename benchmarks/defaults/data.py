@@ -120,12 +120,14 @@ def _unbalanced(rng) -> Made:
 
 
 def _in_a_row(rng) -> Made:
-    """Three to six overlapping clusters of unequal sizes along a line, with one or two attributes."""
+    """Three to six overlapping clusters of unequal sizes along a line, with one or two attributes.
+
+    The line is a diagonal, so that standardising the attributes does not stretch the clusters across it.
+    """
     c, p = rng.integers(3, 7), rng.integers(1, 3)
     y = np.repeat(np.arange(c), rng.integers(60, 600, c))
     X = rng.uniform(0.6, 0.8, c)[y, None] * rng.normal(size=(len(y), p))
-    X[:, 0] += 2.8 * y
-    return X, y
+    return X + 2.8 * y[:, None] / np.sqrt(p), y
 
 
 def _noisy(rng) -> Made:
