@@ -53,8 +53,7 @@ class Affinity:
 
     def by_distances(self, D: np.ndarray, itself: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """(n, c) affinities of objects with these distances to the references, and (n,) distances within which
-        references of weight ``near`` lie. ``itself`` is as in `reach`, but an object that is alone in its cluster counts
-        itself."""
+        references of weight ``near`` lie. ``itself`` is as in `reach`, but who is alone in a cluster counts itself."""
         near, out = np.empty(len(D), D.dtype), np.empty((len(D), self.n_clusters), D.dtype)
         scales, weights = self.scales.astype(D.dtype), self.weights.astype(D.dtype)
         _affinity(D, scales, weights, self.labels, itself, self._unit, self.rate, *self._amounts, near, out)
