@@ -115,3 +115,31 @@ def test_what_was_found_does_not_move(method):
     if method is not EVCLUS:  # which also fits the empty set and the frame
         alone = FocalSets.simple(4, empty=False, omega=False)
         assert method(4, focal_sets=alone, random_state=0).fit(X).objective_ == model.objective_
+
+
+@pytest.mark.parametrize("method", [ECM, RECM, ECMdd, EVCLUS])
+def test_the_number_of_clusters_of_few_objects(method):
+    """One cluster, where nothing speaks for more; errors say what is missing."""
+    two = np.array([[0.0, 1.0], [3.0, 1.0]])
+    for data in (two, np.vstack([two, two]), np.arange(3.0)[:, None]):
+        model = method("auto", random_state=0).fit(data)
+        assert model.number_.best == model.n_clusters_ == 1
+        assert set(model.labels_) == {0}
+    if method is not EVCLUS:  # which needs two different objects
+        for data in (two[:1], np.ones((8, 2))):
+            assert method("auto", random_state=0).fit(data).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("method", [ECM, RECM, ECMdd, EVCLUS])
+def test_the_number_of_clusters_is_found_with_weights_and_matrices(method):
+    X, _ = row(3, 2, "equal")
+    X[:, 0] *= 2
+    model = method("auto", random_state=0).fit(X)
+    assert model.number_.best == model.n_clusters_ == 3
+    assert model.number_.reasons().startswith("3; silhouette 3;")
+    weights = (X[:, 0] < 12).astype(float)  # without the last cluster
+    assert method("auto", random_state=0).fit(X, sample_weight=weights).n_clusters_ == 2
+    if method is not ECM:
+        D = np.linalg.norm(X[:, None] - X[None], axis=2)
+        assert method("auto", metric="precomputed", random_state=0).fit(D).n_clusters_ == 3
+    assert not hasattr(method(3, random_state=0).fit(X), "number_")
