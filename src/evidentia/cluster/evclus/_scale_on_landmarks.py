@@ -17,12 +17,13 @@ from evidentia.partition import CredalPartition
 
 __all__ = ["ScaleOnLandmarks"]
 
-_FEWEST = 300
+_SHARE, _FEWEST = 1 / 3, 200  # of the landmarks
+_SWEEPS = 5  # after which labels hardly change
 
 
 @dataclass(frozen=True)
 class ScaleOnLandmarks:
-    """Lets scales compete on half of the landmarks, from one start at each of them.
+    """Lets scales compete on a third of the landmarks, a few sweeps from one start at each of them.
 
     Attributes
     ----------
@@ -33,8 +34,9 @@ class ScaleOnLandmarks:
     counts : (t,) array or None
         How much each of them counts.
     dimension : float
-    max_iter, tol : int, float
-        When a descent ends.
+    max_iter : int
+    tol : float
+        When a descent ends, after a few sweeps at the latest.
     """
 
     places: np.ndarray
@@ -48,10 +50,10 @@ class ScaleOnLandmarks:
     def of(cls, pairs: FittedPairs, max_iter: int, tol: float) -> ScaleOnLandmarks:
         D = pairs.dissimilarities
         assert isinstance(D, np.ndarray)
-        size = min(len(D), max(len(D) // 2, _FEWEST))
+        size = min(len(D), max(round(_SHARE * len(D)), _FEWEST))
         places = np.arange(size) * len(D) // size
         counts = None if pairs.counts is None else pairs.counts[places]
-        return cls(places, D[np.ix_(places, places)], counts, pairs.dimension, max_iter, tol)
+        return cls(places, D[np.ix_(places, places)], counts, pairs.dimension, min(max_iter, _SWEEPS), tol)
 
     def found(
         self,
