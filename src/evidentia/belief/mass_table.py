@@ -103,9 +103,9 @@ class MassTable:
         >>> from evidentia import MassFunctions
         >>> m = MassFunctions.from_dict([{"a": 1}, {"a": 0.5, "ab": 0.5}], frame="ab", index=["x", "y"])
         >>> m.to_frame()
-             {a}    Ω
-        x    1.0  0.0
-        y    0.5  0.5
+           {a}    Ω
+        x  1.0  0.0
+        y  0.5  0.5
         >>> m.to_frame(backend="polars").columns
         ['object', '{a}', 'Ω']
         """

@@ -103,10 +103,10 @@ class ContextualDiscounting(TransformerMixin, BaseEstimator):
         left = np.ones(masses.n_clusters) - self.rates_ @ rows
         error = ((doubted * left - wrong) ** 2).sum(axis=1)
         self.objective_ = float(weights @ error / weights.sum())
-        self.classes_ = np.array(masses.frame, dtype=np.asarray(list(masses.frame)).dtype)
+        self.classes_ = np.array(list(masses.frame))
         self.contexts_ = [tuple(masses.frame[k] for k in np.flatnonzero(row)) for row in rows]
         self.n_features_in_ = len(masses.focal_sets)
-        self._frame, self._rows = masses.frame, rows
+        self._frame = masses.frame
 
     def transform(self, masses: MassFunctions) -> MassFunctions:
         """The mass functions of the same source about any objects, discounted with the learnt rates."""
