@@ -2,11 +2,14 @@
 
 from evidentia.explain.doubt import doubt_of
 from evidentia.explain.kept import KeptCurve, kept_curve
+from evidentia.explain.quality_table import Quality, quality
 from evidentia.explain.resamples import Stability, stability
 from evidentia.explain.scores import SetScore, SetScores, set_scores
 from evidentia.explain.silhouette import CredalSilhouette, credal_silhouette
 
 __all__ = [
+    "quality",
+    "Quality",
     "credal_silhouette",
     "CredalSilhouette",
     "stability",

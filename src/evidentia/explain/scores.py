@@ -216,9 +216,10 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
     return SetScore(
         held=mean(held[answered]),
         size=mean(size[answered]),
-        # utilities of the discounted accuracy x = 1/s (Zaffalon, Corani and Maua, 2012)
-        u65=mean(1.6 * discounted - 0.6 * discounted**2),
-        u80=mean(2.2 * discounted - 1.2 * discounted**2),
+        # 1.6 x - 0.6 x^2 and 2.2 x - 1.2 x^2 of the discounted accuracy x = 1/s (Zaffalon, Corani and Maua, 2012), in a
+        # form that is 1 to the last digit for a single right answer
+        u65=mean(discounted + 0.6 * discounted * (1 - discounted)),
+        u80=mean(discounted + 1.2 * discounted * (1 - discounted)),
         discounted=mean(discounted),
         accuracy=mean(labels == truth),
         certain=mean(certain),
