@@ -65,6 +65,17 @@ def test_many_answers_and_single_precision():
     np.testing.assert_allclose(made.contour, 1 - (1 - masses @ family.membership) * 0.8, atol=1e-5)
 
 
+def test_what_explodes_is_refused_at_once():
+    many = MassFunctions(np.full((3, 27), 1 / 27), FocalSets.simple(25))
+    with pytest.raises(ValueError, match="more than 131,072 sets; take fewer than 25 contexts"):
+        many.discount(np.full(25, 0.1), contexts="answers")
+    rows = MassFunctions(np.full((30_000, 17), 1 / 17), FocalSets.simple(15))
+    with pytest.raises(ValueError, match="GB of memory; take fewer than 15 contexts"):
+        rows.discount(np.full(15, 0.1), contexts="answers")
+    few = many.discount({tuple(range(5)): 0.1, tuple(range(5, 25)): 0.2})
+    assert few.masses.shape[0] == 3
+
+
 @pytest.mark.parametrize(
     ("rate", "options", "words"),
     [

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from evidentia._scale import as_reals
-from evidentia.belief.combination import combine_masses
-from evidentia.belief.focal_sets import FocalSets
+from evidentia._sizes import check_memory
+from evidentia.belief.focal_sets import FocalSets, unique_sets
 
 __all__ = ["discounted", "checked_contexts", "contextually_discounted"]
+
+_MOST_SETS = 1 << 17  # after discounting
 
 
 def discounted(masses: np.ndarray, family: FocalSets, rate: Any) -> tuple[np.ndarray, FocalSets]:
@@ -64,19 +66,33 @@ def contextually_discounted(
 ) -> tuple[np.ndarray, FocalSets]:
     """Disjunctive combination with m_A(empty set) = 1 - rate(A), m_A(A) = rate(A) for each context A.
 
-    The form that Mercier, Quost and Denoeux (2008) give for it. The contexts, which are the same for all rows, are
-    combined with each other first.
+    The form that Mercier, Quost and Denoeux (2008) give for it. A context A leaves a share 1 - rate of the mass of
+    every set where it is and moves the rest to the union of the set with A; these steps are the same for all rows, so
+    they are multiplied with each other first, as sparse matrices.
     """
-    empty = np.zeros((1, family.n_clusters), dtype=bool)
-    simple = [
-        (np.array([[1 - rate, rate]], dtype=masses.dtype), FocalSets(np.vstack([empty, context])))
-        for context, rate in zip(contexts, rates, strict=True)
-        if rate > 0
-    ]
-    if not simple:
-        return np.array(masses), family
-    union = combine_masses(simple, "disjunctive") if len(simple) > 1 else simple[0]
-    return combine_masses([(masses, family), union], "disjunctive")
+    from scipy import sparse
+
+    rows = family.membership
+    moves = sparse.identity(len(rows), format="csr")
+    for context, rate in zip(contexts, rates, strict=True):
+        if rate > 0:
+            kept, target = unique_sets(np.vstack([rows, rows | context]))
+            shares = np.repeat([1 - rate, rate], len(rows))
+            step = sparse.coo_matrix((shares, (np.tile(np.arange(len(rows)), 2), target)), (len(rows), len(kept)))
+            moves, rows = moves @ step.tocsr(), kept
+            _check_sets(len(masses), len(rows), len(contexts))
+    reached = np.flatnonzero(np.asarray(moves.sum(axis=0)).ravel() > 0)
+    wider = FocalSets(rows[reached])
+    ordered = wider.sorted()
+    columns = reached[wider.find(ordered.membership)]
+    return np.ascontiguousarray((moves[:, columns].T.astype(masses.dtype) @ masses.T).T), ordered
+
+
+def _check_sets(n: int, f: int, n_contexts: int) -> None:
+    advice = f"take fewer than {n_contexts} contexts (sets of answers instead of single ones), or fewer rows at once"
+    if f > _MOST_SETS:
+        raise ValueError(f"contextual discounting would widen the family to more than {_MOST_SETS:,} sets; {advice}")
+    check_memory(2 * 8 * n * f, f"{n:,} mass functions on more than {f:,} sets", advice)
 
 
 def _check_rates(rates: np.ndarray) -> None:

@@ -92,11 +92,12 @@ class SetScores(SetScore):
 
     def to_text(self) -> str:
         """The table in words."""
-        table = self.to_frame()
+        columns: dict[str, SetScore] = {"partition": self, **self.baselines}
         width = max(map(len, _WORDS.values()))
-        lines = [" " * width + "".join(f"  {name:>13}" for name in table)]
+        lines = [" " * width + "".join(f"  {name:>13}" for name in columns)]
         for key, words in _WORDS.items():
-            cells = ("-" if np.isnan(v) else f"{v:.3f}" for v in table.loc[key])
+            values = [getattr(one, key) for one in columns.values()]
+            cells = ("-" if np.isnan(value) else f"{value:.3f}" for value in values)
             lines.append(f"{words:{width}}" + "".join(f"  {cell:>13}" for cell in cells))
         pairs = ", ".join(f"{printable(k)} stands for {printable(v)}" for k, v in self.class_of.items())
         return "\n".join([*lines, f"clusters: {pairs or 'none stands for a class'}"])

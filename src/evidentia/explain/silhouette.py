@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["credal_silhouette", "CredalSilhouette"]
 
 _EXACT_UP_TO = 10_000  # objects; beyond, a sample is judged against a sample
+_SAMPLE = 5_000
 _BLOCK_CELLS = 1 << 22  # dissimilarities computed at once
 _RULES = {
     "metric": METRIC_RULE,
@@ -43,7 +44,8 @@ class CredalSilhouette:
     values : (m,) array
         Silhouette of each object that was judged: the mean of its sets, by their masses.
     label_values : (m,) array
-        The silhouette of its label alone, as if there were no doubt.
+        The silhouette of its label alone, as if it had no doubt itself; other objects count for their clusters as
+        before.
     objects : (m,) array
         Positions of these objects in the partition: all of them, or a sample.
     partition : CredalPartition
@@ -81,7 +83,7 @@ class CredalSilhouette:
 
     @property
     def label_mean(self) -> float:
-        """Mean of the silhouettes of the labels of all objects, as if there were no doubt."""
+        """Mean of `label_values` over all objects, outliers as well."""
         return _mean(self.label_values)
 
     @property
@@ -192,7 +194,7 @@ def credal_silhouette(
         "precomputed" if X holds dissimilarities.
     sample_size : int, "auto" or None
         How many objects to judge, and against how many: drawn uniformly, and from each cluster alike. "auto": all up
-        to 10,000 objects, beyond that 10,000. None: all, in time that grows with the square of their number (memory
+        to 10,000 objects, beyond that 5,000. None: all, in time that grows with the square of their number (memory
         does not).
     random_state : int, RandomState, Generator or None
         For the sample.
@@ -226,7 +228,7 @@ def credal_silhouette(
     order = order_of_names(object_index(X), credal.index)
     position = np.arange(len(credal)) if order is None else order  # row of X of each object
     n = len(credal)
-    most = (None if n <= _EXACT_UP_TO else _EXACT_UP_TO) if sample_size == "auto" else sample_size
+    most = (None if n <= _EXACT_UP_TO else _SAMPLE) if sample_size == "auto" else sample_size
     if most is None or int(most) >= n:
         judged = others = np.arange(n)
         counts = np.ones(n)

@@ -171,7 +171,8 @@ class SilhouetteDisplay:
         if (found.sizes > 1).any():
             handles += [Patch(facecolor="0.35", label="certain"), Patch(facecolor="0.8", label="ambiguous")]
         if (found.sizes == 0).any():
-            handles.append(Patch(facecolor="none", label=f"({int((found.sizes == 0).sum()):,} outliers left out)"))
+            number = int((found.sizes == 0).sum())
+            handles.append(Patch(facecolor="none", label=f"({number:,} outlier{'s' * (number > 1)} left out)"))
         below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 4.5}  # under the label of the axis
         self.ax_.legend(handles=handles, fontsize="small", frameon=False, ncols=2, **below)
 
