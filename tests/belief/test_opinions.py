@@ -1,6 +1,7 @@
 """Subjective logic: opinions and Dirichlet distributions are mass functions, and back."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evidentia import FocalSets, MassFunctions
@@ -36,6 +37,13 @@ def test_the_uniform_prior_is_that_of_evidential_networks():
     np.testing.assert_allclose(m.mass([(k,) for k in range(5)]), evidence / total[:, None])
     np.testing.assert_allclose(m.mass((0, 1, 2, 3, 4)), 5 / total)
     np.testing.assert_allclose(m.to_opinions().to_dirichlet(), evidence + 1)
+
+
+def test_names_of_tables():
+    table = pd.DataFrame([[3.0, 1.0]], index=["x"], columns=["a", "b"])
+    for m in (MassFunctions.from_dirichlet(table), MassFunctions.from_opinions(table / 8)):
+        assert (list(m.index), m.frame) == (["x"], ("a", "b"))
+    assert MassFunctions.from_dirichlet(table, frame="cd").frame == ("c", "d")
 
 
 def test_single_precision_stays():

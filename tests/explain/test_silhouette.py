@@ -150,6 +150,8 @@ def test_mixed_tables():
         ({"X": np.where(np.arange(90)[:, None] == 5, np.nan, X)}, "NaN"),
         ({"metric": 3}, "metric must be the name of a metric or a callable, got 3"),
         ({"metric": "precomputed"}, "X must be a square matrix"),
+        ({"metric": "precomputed", "X": np.triu(np.ones((90, 90)), 1)}, "must be symmetric.*give the mean of the two"),
+        ({"partition": SOFT[:0], "X": X[:0]}, "partition must hold at least one object"),
         ({"sample_size": 1}, "sample_size must be 'auto' or None or an integer of at least 2, got 1"),
     ],
 )

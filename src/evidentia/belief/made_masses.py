@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia._scale import as_reals
+from evidentia._tables import column_names, object_index
 from evidentia.belief import inverse, opinions, transforms
 from evidentia.belief._arguments import SUM_TOLERANCE, checked_probabilities, positions
 from evidentia.belief.focal_sets import FocalSets
@@ -99,7 +100,7 @@ class MadeMasses(MassTable):
         uncertainty : array-like of shape (n,), optional
             What is missing to one by default.
         **keywords
-            ``index``, ``frame``: names of the rows and of the answers.
+            ``index``, ``frame``: names of the rows and of the answers; by default those of a table.
 
         References
         ----------
@@ -115,7 +116,7 @@ class MadeMasses(MassTable):
         >>> m.to_opinions(base_rate=[0.1, 0.1, 0.8]).probability.round(2)
         array([[0.54, 0.14, 0.32]])
         """
-        return cls(*opinions.masses_from_opinions(belief, uncertainty), **keywords)
+        return cls(*opinions.masses_from_opinions(belief, uncertainty), **(_names(belief) | keywords))
 
     @classmethod
     def from_dirichlet(cls, alpha: Any, *, prior: Any = 1.0, **keywords) -> Self:
@@ -132,7 +133,7 @@ class MadeMasses(MassTable):
             Parameters before any evidence. 1, the uniform distribution, is what evidential deep learning takes
             (Sensoy et al., 2018); Jøsang's is 2/c. Divided by its sum it is the base rate.
         **keywords
-            ``index``, ``frame``: names of the rows and of the answers.
+            ``index``, ``frame``: names of the rows and of the answers; by default those of a table.
 
         References
         ----------
@@ -148,7 +149,7 @@ class MadeMasses(MassTable):
         >>> m.to_frame().round(2).values.tolist()  # {a}, {b}, {c}, the whole frame
         [[0.7, 0.0, 0.0, 0.3], [0.0, 0.0, 0.0, 1.0]]
         """
-        return cls(*opinions.masses_from_dirichlet(alpha, prior), **keywords)
+        return cls(*opinions.masses_from_dirichlet(alpha, prior), **(_names(alpha) | keywords))
 
     def to_opinions(self, base_rate: Any = None) -> Opinions:
         """Multinomial opinions of subjective logic, for mass functions on single answers and the whole frame.
@@ -164,3 +165,8 @@ class MadeMasses(MassTable):
             With ``belief``, ``uncertainty``, ``base_rate``, ``probability`` and ``to_dirichlet()``.
         """
         return opinions.opinions_of(self, base_rate)
+
+
+def _names(values: Any) -> dict[str, Any]:
+    """Names of the rows and columns of a table, None where there are none."""
+    return {"index": object_index(values), "frame": column_names(values)}

@@ -8,7 +8,7 @@ from evidentia._tables import object_index, order_of_names
 from evidentia._types import ArrayLike
 from evidentia.partition import CredalPartition
 
-__all__ = ["checked_classes", "shared_objects", "one_to_one", "cluster_of_class", "class_of_cluster"]
+__all__ = ["checked_classes", "numbered", "shared_objects", "one_to_one", "cluster_of_class", "class_of_cluster"]
 
 
 def checked_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
@@ -20,6 +20,15 @@ def checked_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
         raise ValueError("y must hold a class for every object, but some are missing (NaN or None)")
     order = order_of_names(object_index(y), partition.index)
     return classes if order is None else classes[order]
+
+
+def numbered(classes: np.ndarray) -> tuple[list, np.ndarray]:
+    """The different classes in order, and the number of each object's."""
+    try:
+        names, codes = np.unique(classes, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(f"y must hold classes of one kind, names or numbers: {error}") from error
+    return names.tolist(), codes
 
 
 def shared_objects(a: np.ndarray, b: np.ndarray, n_a: int | None = None, n_b: int | None = None) -> np.ndarray:

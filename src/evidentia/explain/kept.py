@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia._types import ArrayLike
-from evidentia.explain.classes import checked_classes, cluster_of_class
+from evidentia.explain.classes import checked_classes, cluster_of_class, numbered
 from evidentia.explain.doubt import doubt_of
 from evidentia.partition import CredalPartition
 from evidentia.partition.credal_partition import as_credal_partition
@@ -139,7 +139,7 @@ def kept_curve(
     """
     credal = as_credal_partition(partition)
     classes = checked_classes(y, credal)
-    of_kept = _measure(quality, np.unique(classes, return_inverse=True)[1], credal.labels)
+    of_kept = _measure(quality, numbered(classes)[1], credal.labels)
     ranking = doubt_of(credal) if doubt is None else _checked_doubt(doubt, len(credal))
     surest_first = np.lexsort((np.random.default_rng(0).permutation(len(ranking)), ranking))
     kept = _checked_shares(shares)

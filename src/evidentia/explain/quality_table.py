@@ -10,6 +10,7 @@ import numpy as np
 
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
+from evidentia.belief import FocalSets
 from evidentia.explain.classes import checked_classes
 from evidentia.explain.kept import kept_curve
 from evidentia.explain.resamples import Stability
@@ -176,7 +177,8 @@ def quality(
         **({} if stability is None else _of_resamples(stability)),
         **_agreement(credal, classes),
     }
-    alone = CredalPartition.from_rough(np.eye(credal.n_clusters, dtype=bool)[credal.labels], index=credal.index)
+    certain = FocalSets.simple(credal.n_clusters, empty=False, omega=False)
+    alone = CredalPartition.unchecked(np.eye(credal.n_clusters)[credal.labels], certain, credal.index, credal.frame)
     hard = {**silhouettes(alone, sample_size), **_own(alone), **_agreement(alone, classes)}
 
     def dealt() -> dict[str, float]:

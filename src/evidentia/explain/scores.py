@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia._tables import printable
 from evidentia._types import ArrayLike
-from evidentia.explain.classes import checked_classes, class_of_cluster, shared_objects
+from evidentia.explain.classes import checked_classes, class_of_cluster, numbered, shared_objects
 from evidentia.partition import CredalPartition
 from evidentia.partition.credal_partition import as_credal_partition
 
@@ -170,7 +170,7 @@ def set_scores(
     if matching not in _MATCHINGS:
         raise ValueError(f"matching must be one of {', '.join(map(repr, _MATCHINGS))}, got {matching!r}")
     real = np.ones(len(given), dtype=bool) if noise is None else np.asarray(given != noise) & np.ones(len(given), bool)
-    names, codes = np.unique(given[real], return_inverse=True)
+    names, codes = numbered(given[real])
     if len(names) == 0:
         raise ValueError(f"y must hold at least one object of a class, but all are noise ({noise!r})")
     truth = np.full(len(given), -1)
@@ -198,7 +198,7 @@ def set_scores(
             "all classes": _score(every, truth, np.full(len(truth), most)),
             "largest class": _score(largest, truth, np.full(len(truth), most)),
         },
-        class_of={credal.frame[j]: names.tolist()[stands_for[j]] for j in range(c) if stands_for[j] >= 0},
+        class_of={credal.frame[j]: names[stands_for[j]] for j in range(c) if stands_for[j] >= 0},
     )
 
 

@@ -221,7 +221,10 @@ def credal_silhouette(
     credal = as_credal_partition(partition)
     reader = _Reader(metric, sample_size, random_state)
     rule.check_parameters(reader, _RULES)
-    source = DissimilarityInput(metric, centered=True).training(reader, X)
+    if len(credal) == 0:
+        raise ValueError("partition must hold at least one object")
+    remedy = "; give the mean of the two, (X + X.T) / 2"
+    source = DissimilarityInput(metric, centered=True, remedy=remedy).training(reader, X)
     assert not isinstance(source, SparseSource)  # which this reading refuses
     if len(source) != len(credal):
         raise ValueError(f"X must hold the {len(credal)} objects of the partition, got {len(source)}")
