@@ -190,4 +190,4 @@ class StabilityDisplay:
         ax.set_ylim(-0.04, 1.04)
         ax.set_xlabel("doubt")
         ax.set_ylabel("share of resamples in which it changed")
-        ax.legend(fontsize="small", frameon=False, loc="upper left")
+        ax.legend(fontsize="small", edgecolor="none", framealpha=0.85, loc="upper left")
