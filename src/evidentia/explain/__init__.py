@@ -1,6 +1,23 @@
-"""What a partition says, in words and numbers: how much its doubt is worth."""
+"""What a partition says, in words and numbers: how good it is, how stable, how much its doubt is worth."""
 
 from evidentia.explain.doubt import doubt_of
 from evidentia.explain.kept import KeptCurve, kept_curve
+from evidentia.explain.quality_table import Quality, quality
+from evidentia.explain.resamples import Stability, stability
+from evidentia.explain.scores import SetScore, SetScores, set_scores
+from evidentia.explain.silhouette import CredalSilhouette, credal_silhouette
 
-__all__ = ["doubt_of", "kept_curve", "KeptCurve"]
+__all__ = [
+    "quality",
+    "Quality",
+    "credal_silhouette",
+    "CredalSilhouette",
+    "stability",
+    "Stability",
+    "set_scores",
+    "SetScores",
+    "SetScore",
+    "doubt_of",
+    "kept_curve",
+    "KeptCurve",
+]

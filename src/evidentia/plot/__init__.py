@@ -16,6 +16,8 @@ from evidentia.plot.pair_probability import PairProbabilityDisplay
 from evidentia.plot.partition_map import PartitionMapDisplay
 from evidentia.plot.rejection import RejectionCurve, RejectionCurveDisplay
 from evidentia.plot.shepard import ShepardDisplay
+from evidentia.plot.silhouette import SilhouetteDisplay
+from evidentia.plot.stability import StabilityDisplay
 
 __all__ = [
     "CredalPartitionDisplay",
@@ -26,6 +28,8 @@ __all__ = [
     "NumberOfClustersDisplay",
     "NonspecificityDisplay",
     "KeptCurveDisplay",
+    "SilhouetteDisplay",
+    "StabilityDisplay",
     "PartitionMapDisplay",
     "RejectionCurveDisplay",
     "RejectionCurve",
