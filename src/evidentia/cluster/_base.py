@@ -92,6 +92,10 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         (check_scale if reset else check_size)(values, "X")
         return values
 
+    def _read_object(self, X: TableLike) -> Any:
+        """One new object, given by its attributes, as the model takes it; here as any other."""
+        return self._read(X, reset=False)
+
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         """Weights of the objects as they were given, checked; None if all count alike."""
         return object_weights(sample_weight, n_objects)

@@ -16,7 +16,7 @@ from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.prototypes._image import as_pixels, grid_shape, neighborhood, smoothed
-from evidentia.cluster.prototypes._lifted import SpatialMethod, SpatialModel
+from evidentia.cluster.prototypes._lifted import SpatialMethod, SpatialModel, lifted
 from evidentia.cluster.prototypes._method import PrototypeSettings
 from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.partition import CredalPartition
@@ -219,6 +219,10 @@ class SECM(EvidentialClusterer):
             )
         weights = neighborhood(shape, self.radius, self.weighting, self.spacing)
         return smoothed(pixels, shape, weights, self.smoothing)
+
+    def _read_object(self, X: ArrayLike) -> np.ndarray:
+        """A pixel given by its channels, amid others that are like it."""
+        return lifted(np.asarray(X, dtype=float).reshape(1, -1))
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         shape = np.shape(sample_weight)
