@@ -268,6 +268,13 @@ class DoubtModel:
         words = "logarithm of how alike it is with the members of the cluster"
         return ClusterEvidence.of_strengths(words, logs, energies, references, values)
 
+    def without(self, position: int) -> DoubtModel:
+        """The same, but that one object of the fit counts for nothing, unless it is alone in its cluster."""
+        weights, own = self.surroundings.weights.copy(), self.references.positions == position
+        weights[own] = np.maximum(weights[own] - weights.mean(), 0)
+        alone = not all(weights[self.labels == k].any() for k in self.labels[own])
+        return self if alone else replace(self, surroundings=replace(self.surroundings, weights=weights))
+
     def _write_from_device(self, values: np.ndarray, references: References, out: np.ndarray) -> None:
         from evidentia.cluster.evclus._doubt_torch import contours_on_device
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,12 @@ class EvclusModel:
         total = -counts @ (delta[:, None] - (1 - plausible)) ** 2
         words = "minus the mean squared misfit of conflicts, were it certain of the cluster"
         return ClusterEvidence.of_costs(words, delta, 2 * (counts[:, None] * plausible).T, total, compared, values)
+
+    def without(self, position: int) -> EvclusModel:
+        """The same, but that one object of the fit counts for nothing."""
+        counts = np.ones(len(self.references)) if self.counts is None else self.counts.copy()
+        counts[self.references.positions == position] = 0
+        return self if not counts.any() else replace(self, counts=counts)
 
     def stored(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
         """References that the dissimilarities of one object are known to, and these."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,6 +76,11 @@ class PairModel:
         determinants = np.linalg.slogdet(2 * np.pi * fits.covariances)[1]
         base = (np.log(np.maximum(fits.proportions, 1e-300)) - determinants / 2).mean(axis=0)
         return ClusterEvidence.of_attributes("mean logarithm of weight times density", parts, base)
+
+    def without(self, position: int) -> PairModel:
+        """The same, but that one object of the fit is not compared with."""
+        others = self.compared[self.references.positions[self.compared] != position]
+        return replace(self, compared=others) if len(others) else self
 
     def _project(self, X: np.ndarray, which: np.ndarray, out: np.ndarray, apply: Apply) -> None:
         assert self.references.source is not None

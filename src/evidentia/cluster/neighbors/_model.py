@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,15 @@ class NeighborModel:
         logs[np.arange(len(which)), labels] = self.support.log_weights(d[which])
         words = "logarithm of the weight of evidence of the neighbors in the cluster"
         return ClusterEvidence.of_strengths(words, logs, energies, self.references.some(positions[which]), values)
+
+    def without(self, position: int) -> NeighborModel:
+        """The same, but that one object of the fit is nobody's neighbour."""
+        others = np.flatnonzero(np.arange(len(self.labels)) != position)
+        if len(others) == 0 or self.references.source is None:
+            return self
+        references, most = self.references.some(others), min(self.n_neighbors, len(others))
+        left = {"labels": self.labels[others], "own_masses": self.own_masses[others], "n_neighbors": most}
+        return replace(self, references=references, **left)
 
     def _known(self, values: Any) -> np.ndarray:
         """The first object of the fit that cannot be told from each, -1 where there is none."""

@@ -220,9 +220,16 @@ class SECM(EvidentialClusterer):
         weights = neighborhood(shape, self.radius, self.weighting, self.spacing)
         return smoothed(pixels, shape, weights, self.smoothing)
 
-    def _read_object(self, X: ArrayLike) -> np.ndarray:
-        """A pixel given by its channels, amid others that are like it."""
-        return lifted(np.asarray(X, dtype=float).reshape(1, -1))
+    def _attributes_of(self, X: ArrayLike) -> np.ndarray:
+        """Means of the pixels and their neighbours."""
+        return self._read(X, reset=False)[:, :-1]
+
+    def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
+        """The spread of the neighbourhood is that of the pixel given, or none."""
+        values = lifted(self._checked_attributes(attributes, reset=False))
+        if like is not None:
+            values[:, -1] = like[0, -1]
+        return values
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         shape = np.shape(sample_weight)
