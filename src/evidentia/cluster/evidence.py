@@ -135,7 +135,7 @@ class ClusterEvidence:
         logs = self.log_strengths[:, clusters]
         strengths = np.exp(logs - logs.max(initial=-np.inf))
         shares = strengths / strengths.sum()
-        words = f"share in what counts for the clusters in question, by {self.quantity.removeprefix('logarithm of ')}"
+        words = "share of all that speaks for these clusters"
         return replace(self, quantity=words, parts=shares, total=shares.sum(axis=0), coefficients=few)
 
 

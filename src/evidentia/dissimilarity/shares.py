@@ -19,6 +19,7 @@ __all__ = ["attribute_shares"]
 
 _OF_SQUARES = ("euclidean", "l2", "sqeuclidean", "nan_euclidean")
 _OF_DIFFERENCES = ("manhattan", "cityblock", "l1", "braycurtis")
+_SUMS = (*_OF_SQUARES, *_OF_DIFFERENCES, "seuclidean", "mahalanobis", "canberra", "hamming", "matching")
 _PAIRS = 64  # compared at once by a metric that is no sum
 
 
@@ -38,18 +39,15 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
     else:
         assert isinstance(source, AttributeSource)
         x, Y = np.asarray(one, dtype=float)[0], np.asarray(others, dtype=float)
-        terms = _terms_of(source.metric, source.parameters)(x, Y) if _is_sum(source.metric) else _losses(source, x, Y)
+        metric = source.metric
+        known = isinstance(metric, str) and metric in _SUMS
+        terms = _terms_of(str(metric), source.parameters)(x, Y) if known else _losses(source, x, Y)
     terms = np.nan_to_num(terms, nan=0.0, posinf=0.0, neginf=0.0)
     total = terms.sum(axis=1, keepdims=True)
     differ = total[:, 0] > 0
     shares = np.full(terms.shape, 1 / max(terms.shape[1], 1))
     shares[differ] = terms[differ] / total[differ]
     return shares
-
-
-def _is_sum(metric: Any) -> bool:
-    known = (*_OF_SQUARES, *_OF_DIFFERENCES, "seuclidean", "mahalanobis", "canberra", "hamming", "matching")
-    return isinstance(metric, str) and metric in known
 
 
 def _terms_of(metric: str, parameters: dict[str, np.ndarray]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:

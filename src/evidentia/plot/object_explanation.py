@@ -15,6 +15,7 @@ from evidentia.plot._drawing.colors import cluster_colors
 __all__ = ["ObjectExplanationDisplay"]
 
 _LONGEST_NAME = 34  # characters of an attribute; of longer names the middle is left out
+_LONGEST_LINE = 72
 _LEAST_BASE = 1e-6  # of all pulls, below which there is nothing besides the attributes
 
 
@@ -172,7 +173,7 @@ class ObjectExplanationDisplay:
                 bar.set_height(0.8)
         self.ax_.axvline(0, color=INK, linewidth=0.8)
         self.ax_.set_yticks(places, names, parse_math=False)
-        self.ax_.invert_yaxis()
+        self.ax_.set_ylim(places[-1] + 0.6, -0.6)
         self._name_the_sides(widths, left, right)
         quiet_frame(self.ax_)
         self.ax_.spines["left"].set_visible(False)
@@ -233,4 +234,6 @@ def _short(name: str) -> str:
 
 
 def _difference_of(quantity: str, clusters: Sequence[Hashable]) -> str:
-    return quantity if clusters[0] == clusters[1] else f"{quantity}: difference of the two clusters"
+    from textwrap import fill
+
+    return fill(quantity if clusters[0] == clusters[1] else f"difference in: {quantity}", _LONGEST_LINE)

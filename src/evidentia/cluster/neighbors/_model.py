@@ -95,9 +95,13 @@ class NeighborModel:
         others = np.flatnonzero(np.arange(len(self.labels)) != position)
         if len(others) == 0 or self.references.source is None:
             return self
-        references, most = self.references.some(others), min(self.n_neighbors, len(others))
-        left = {"labels": self.labels[others], "own_masses": self.own_masses[others], "n_neighbors": most}
-        return replace(self, references=references, **left)
+        return replace(
+            self,
+            references=self.references.some(others),
+            labels=self.labels[others],
+            own_masses=self.own_masses[others],
+            n_neighbors=min(self.n_neighbors, len(others)),
+        )
 
     def _known(self, values: Any) -> np.ndarray:
         """The first object of the fit that cannot be told from each, -1 where there is none."""

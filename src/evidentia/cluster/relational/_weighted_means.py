@@ -170,7 +170,7 @@ class WeightedMeansModel:
         total = -self.means.squared_distances(D, itself)
         found = ClusterEvidence.of_costs(words, D[0], P, total, self.references, values)
         source = self.references.source
-        if source is None or not ((self.square and source.is_euclidean) or source.metric == "sqeuclidean"):
+        if source is None or not (source.is_euclidean if self.square else source.metric == "sqeuclidean"):
             return found
         gap = P @ np.asarray(source.objects, dtype=float) - values[0]
-        return replace(found, parts=-(gap**2).T)
+        return replace(found, parts=-(gap**2).T) if np.isfinite(gap).all() else found

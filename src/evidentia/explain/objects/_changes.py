@@ -107,43 +107,47 @@ def _along_lines(
         places = start + shares[:, None] * np.nan_to_num(ends[lines] - start, nan=0.0)
         return certain_of(list(np.ascontiguousarray(places.T)))
 
+    crossings = _crossings(certain_at, labels, list(dict.fromkeys(target.cluster for target in targets)))
+    named = {target.cluster: target.cluster_name for target in targets}
+    units = np.where(table.deviations > 0, table.deviations, 1)
+    changes = []
+    for line, cluster, share in crossings:
+        end, target = start + share * np.nan_to_num(ends[line] - start, nan=0.0), labels[line]
+        moved = np.flatnonzero(np.abs(end - start) > 0)  # what is not known does not move
+        size = float(np.linalg.norm(((end - start) / units)[moved]))
+        before, after = (tuple(float(v) for v in values[moved]) for values in (start, end))
+        names = tuple(table.names[d] for d in moved)
+        towards, part = (None, None) if target is None else (target.name, share)
+        changes.append(Change(named[cluster], names, before, after, size, towards, part))
+    return _rounded([change for change in changes if change.attributes], table, start, named, certain_of)
+
+
+def _crossings(
+    certain_at: Callable[[np.ndarray, np.ndarray], np.ndarray], labels: list[Target | None], clusters: list[int]
+) -> list[tuple[int, int, float]]:
+    """Where along each line the model begins to be certain of a cluster: the line, the cluster, the share of the way.
+
+    On the way to an object only its own cluster counts.
+    """
     shares = np.arange(1, _POINTS + 1) / _POINTS
-    everywhere = certain_at(np.repeat(np.arange(len(ends)), _POINTS), np.tile(shares, len(ends)))
-    known = everywhere.reshape(len(ends), _POINTS)
-    wanted = np.array([target.cluster for target in targets])
-    lines, goals, high = [], [], []
-    for line in range(len(ends)):
-        for goal in wanted if labels[line] is None else [labels[line].cluster]:
-            there = known[line] == goal
+    known = certain_at(np.repeat(np.arange(len(labels)), _POINTS), np.tile(shares, len(labels)))
+    known = known.reshape(len(labels), _POINTS)
+    found = []
+    for line, label in enumerate(labels):
+        for cluster in clusters if label is None else [label.cluster]:
+            there = known[line] == cluster
             if there.any():
-                lines.append(line)
-                goals.append(goal)
-                high.append(shares[there.argmax()])
-    if not lines:
+                found.append((line, cluster, shares[there.argmax()]))
+    if not found:
         return []
-    line, goal, upper = np.array(lines), np.array(goals), np.array(high)
-    step = 1 / _POINTS
+    which, goal = (np.array([one[k] for one in found]) for k in (0, 1))
+    upper, step = np.array([one[2] for one in found]), 1 / _POINTS
     for _ in range(_ROUNDS):
         step /= _FINER
         between = upper[:, None] - step * np.arange(_FINER)[::-1]
-        found = certain_at(np.repeat(line, _FINER), between.ravel()).reshape(-1, _FINER) == goal[:, None]
-        upper = between[np.arange(len(line)), found.argmax(axis=1)]
-    named = {target.cluster: target.cluster_name for target in targets}
-    changes = []
-    for at, k, share in zip(line, goal, upper, strict=True):
-        end = start + share * np.nan_to_num(ends[at] - start, nan=0.0)
-        moved = np.flatnonzero(end != start)
-        if len(moved) == 0:
-            continue
-        size = float(
-            np.linalg.norm((end - start)[moved] / np.where(table.deviations[moved] > 0, table.deviations[moved], 1))
-        )
-        target = labels[at]
-        before, after = (tuple(float(v) for v in values[moved]) for values in (start, end))
-        names = tuple(table.names[d] for d in moved)
-        towards, part = (None, None) if target is None else (target.name, float(share))
-        changes.append(Change(named[k], names, before, after, size, towards, part))
-    return _rounded(changes, table, start, named, certain_of)
+        there = certain_at(np.repeat(which, _FINER), between.ravel()).reshape(-1, _FINER) == goal[:, None]
+        upper = between[np.arange(len(which)), there.argmax(axis=1)]
+    return [(int(line), int(cluster), float(share)) for line, cluster, share in zip(which, goal, upper, strict=True)]
 
 
 def _line_ends(

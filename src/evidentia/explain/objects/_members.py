@@ -17,7 +17,8 @@ def members_of(partition: CredalPartition, cluster: int, itself: int) -> np.ndar
     """Positions of the objects that stand for a cluster: the certain ones but ``itself``; where there is none, those
     of which it is the most plausible one."""
     certain = partition.lower(partition.frame[cluster])
-    for some in (certain, np.flatnonzero(partition.labels == cluster)):
+    perhaps = np.flatnonzero((partition.labels == cluster) & (partition.contour[:, cluster] > 0))
+    for some in (certain, perhaps):
         others = some[some != itself]
         if len(others):
             return others
@@ -67,6 +68,7 @@ def evidence_from_dissimilarities(partition: CredalPartition, row: np.ndarray, i
     weights, total = np.zeros((n, c)), np.full(c, -np.inf)
     for k in range(c):
         members = members_of(partition, k, itself)
+        members = members[~np.isnan(row[members])]
         if len(members):
             weights[members, k] = 1 / len(members)
             total[k] = -float(row[members].mean())

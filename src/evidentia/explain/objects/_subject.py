@@ -78,7 +78,11 @@ class Subject:
 
     def cluster(self, name: Hashable) -> int:
         """Position of a cluster that is given by its name."""
-        rows, _ = self.partition.membership_rows((name,))
+        try:
+            rows, _ = self.partition.membership_rows((name,))
+        except ValueError as error:
+            known = ", ".join(map(str, self.partition.frame))
+            raise ValueError(f"clusters must be names of clusters ({known}), got {name!r}") from error
         return int(rows[0].argmax())
 
     # ---- evidence -------------------------------------------------------------------------------------------------
@@ -105,8 +109,8 @@ class Subject:
         for k in candidates[:2]:
             members = members_of(self.partition, k, self.position)
             if len(members):
-                places.append(self.table.numbers[members].mean(axis=0))
-        middle = np.mean(places, axis=0) if places else self.table.numbers.mean(axis=0)
+                places.append(_means(self.table.numbers[members]))
+        middle = np.mean(places, axis=0) if places else _means(self.table.numbers)
         point = np.array([cell[0] for cell in self.cells])
         return evidence_along_path(lambda rows: np.asarray(self.ask(list(rows.T)).contour, dtype=float), middle, point)
 
@@ -152,7 +156,8 @@ class Subject:
             known = np.maximum((~np.isnan(apart)).sum(axis=1), 1)
             return np.sqrt(np.nansum(apart, axis=1) * apart.shape[1] / known)
         metric = getattr(self.estimator, "metric", "euclidean")
-        source = AttributeSource(self.table.numbers, "euclidean" if metric == "gower" else metric)
+        own = isinstance(metric, str) and metric in ("gower", "adaptive")  # no metrics of two rows of numbers
+        source = AttributeSource(self.table.numbers, "euclidean" if own else metric)
         return source.between(point[None], self.table.numbers[positions], exact=True)[0]
 
     @cached_property
@@ -167,6 +172,12 @@ class Subject:
         apart = np.nan_to_num(differences(self.table, self.cells, positions), nan=0.0)
         total = apart.sum(axis=1, keepdims=True)
         return np.where(total > 0, apart / np.where(total > 0, total, 1), 1 / apart.shape[1])
+
+
+def _means(numbers: np.ndarray) -> np.ndarray:
+    """(p,) means of what is known, zero for attributes of which nothing is."""
+    known = ~np.isnan(numbers)
+    return np.where(known, numbers, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 def _certain_of(partition: CredalPartition) -> np.ndarray:

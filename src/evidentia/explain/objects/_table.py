@@ -37,7 +37,8 @@ class ObjectTable:
     """
 
     def __init__(self, X: TableLike, *, names: Sequence[Any] | None = None, categorical: bool = False):
-        self._kind, self._labels = (type(X), list(X.columns)) if hasattr(X, "columns") else (None, [])
+        self._kind: Any = type(X) if hasattr(X, "columns") else None
+        self._labels: list[Any] = [] if self._kind is None else list(X.columns)
         self.index: Index = object_index(X)
         if self._kind is None:
             array = X if isinstance(X, np.ndarray) else _array(X)

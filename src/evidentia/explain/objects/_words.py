@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["in_words", "cell_in_words", "cluster_in_words", "object_in_words"]
 
 _NAMED = 3  # attributes named on one side
+_LEAST_OF_LARGEST = 0.25  # of the strongest object, below which one is not named
 _LEAST_SHARE = 0.08  # of all pulls, below which an attribute is not named
 
 
@@ -71,6 +72,8 @@ def _why(e: ObjectExplanation) -> str:
     size = np.abs(pull).sum()
     if not size > 0:
         return f"Nothing about it tells {_clusters((first, second))} apart."
+    if e.by == "objects":
+        return _near_and_far(e)
     order = np.argsort(-np.abs(pull), kind="stable")
     named = [d for d in order if abs(pull[d]) >= _LEAST_SHARE * size] or [int(order[0])]
     sides = []
@@ -83,9 +86,21 @@ def _why(e: ObjectExplanation) -> str:
     return f"{_far(e)} {text}".strip() if len(e.best_set) == 0 else text
 
 
+def _near_and_far(e: ObjectExplanation) -> str:
+    """Who speaks for each of the two clusters in question, and who against it."""
+    sentences = []
+    least = _LEAST_OF_LARGEST * float(np.abs(e.parts[:, :2]).max())
+    for k, cluster in enumerate(e.clusters[:2]):
+        for sign, where, verdict in ((1, "near", "for"), (-1, "far from", "against")):
+            strength = np.where(np.array(e.attributes) == str(e.name), 0, sign * e.parts[:, k])  # others only
+            some = [j for j in np.argsort(-strength, kind="stable")[:_NAMED] if strength[j] > least]
+            if some:
+                who = listed([printable(e.attributes[j]) for j in some])
+                sentences.append(f"It is {where} {who}, which speaks {verdict} {cluster_in_words(cluster)}.")
+    return " ".join(sentences)
+
+
 def _attribute(e: ObjectExplanation, d: int) -> str:
-    if e.by == "objects":
-        return f"object {e.attributes[d]}"
     value = "" if e.values is None else f" ({cell_in_words(e.values[d])})"
     return f"{printable(e.attributes[d])}{value}"
 
@@ -115,7 +130,7 @@ def _examples(e: ObjectExplanation) -> str:
         nearest.setdefault(exemplar.cluster, exemplar.name)
     shown = [(k, nearest[k]) for k in e.clusters[:3] if k in nearest]
     if not shown:
-        return "No object is certain of these clusters."
+        return "No other object is certain of these clusters."
     parts = [f"of {cluster_in_words(k)} is {printable(name)}" for k, name in shown]
     return f"The nearest certain object {listed(parts)}."
 
@@ -132,7 +147,7 @@ def _what_if(e: ObjectExplanation) -> list[str]:
             for alone in (True, False)
         )
         if single is None and whole is None:
-            lines.append(f"No change within the data that was tried makes it certain of {cluster_in_words(cluster)}.")
+            lines.append(f"Nothing that was tried makes it certain of {cluster_in_words(cluster)}.")
             continue
         # one attribute is easier to say; all of them only if that is a much smaller move
         told = whole if single is None or (whole is not None and whole.size < single.size / 2) else single

@@ -114,10 +114,13 @@ def explain_object(
     exemplars = tuple(exemplar for k in candidates for exemplar in _exemplars(subject, k, n_exemplars))
     table, cells = subject.table, subject.cells
     found: list = []
-    if changes and subject.can_ask:
+    if changes and subject.can_ask and table is not None and cells is not None:
         targets, pulls = _targets(subject, exemplars, candidates), np.ptp(seen.parts, axis=1)
         found = smallest_changes(table, cells, targets, pulls, subject.certain)
-    described = table is not None and cells is not None and by == "attributes"
+    values, typical = None, None
+    if table is not None and cells is not None and by == "attributes":
+        values = tuple(_plain(cell[0]) for cell in cells)
+        typical = tuple(tuple(typical_cells(subject.partition, table, k, subject.itself)) for k in candidates)
     return ObjectExplanation(
         name=subject.name,
         masses=subject.masses,
@@ -127,10 +130,8 @@ def explain_object(
         parts=seen.parts,
         evidence=seen.total,
         quantity=seen.quantity,
-        values=tuple(_plain(cell[0]) for cell in cells) if described else None,
-        typical=tuple(tuple(typical_cells(subject.partition, table, k, subject.itself)) for k in candidates)
-        if described
-        else None,
+        values=values,
+        typical=typical,
         exemplars=exemplars,
         compared=_compared(subject, evidence, candidates),
         changes=tuple(found),
@@ -176,7 +177,7 @@ def _exemplars(subject: Subject, cluster: int, number: int) -> list[Exemplar]:
     """The nearest certain objects of a cluster."""
     name = subject.partition.frame[cluster]
     certain = subject.partition.lower(name)
-    certain = certain[certain != subject.position]
+    certain = certain[(certain != subject.position) & ~(subject.among_fit & (certain == subject.itself))]
     if len(certain) == 0:
         return []
     distance = subject.distances(certain)
@@ -188,6 +189,7 @@ def _exemplars(subject: Subject, cluster: int, number: int) -> list[Exemplar]:
 def _targets(subject: Subject, exemplars: Sequence[Exemplar], candidates: Sequence[int]) -> list[Target]:
     """Certain objects to move to, for every candidate that the object is not certain of yet: the nearest one, and the
     one that is nearest to the middle of the cluster."""
+    assert subject.table is not None
     frame, here = subject.partition.frame, subject.masses.lower
     targets = []
     for k in candidates:
