@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import Index, TableLike
@@ -66,6 +67,11 @@ class Subject:
     def name(self) -> Hashable | None:
         return None if self._is_new else self.name_of(self.position)
 
+    @property
+    def own_position(self) -> int:
+        """Of the object, or of one that is the same, among the others; -1 if there is none."""
+        return self.position if self.position >= 0 or not self.among_fit else self.itself
+
     def name_of(self, position: int) -> Hashable:
         return position if self.names is None else self.names[position]
 
@@ -94,12 +100,12 @@ class Subject:
             if found is not None:
                 return found
         if self.row is not None:
-            return evidence_from_dissimilarities(self.partition, self.row, self.position)
+            return evidence_from_dissimilarities(self.partition, self.row, self.own_position)
         assert self.table is not None
         assert self.cells is not None
         if hasattr(self.estimator, "predict_mass") and self.table.all_numbers:
             return None
-        return evidence_from_members(self.partition, self.table, self.cells, self.position)
+        return evidence_from_members(self.partition, self.table, self.cells, self.own_position)
 
     def evidence_along_path(self, candidates: Sequence[int]) -> ClusterEvidence:
         """From the middle between the two first candidates, each known by its members, to the object."""
@@ -107,7 +113,7 @@ class Subject:
         assert self.cells is not None
         places = []
         for k in candidates[:2]:
-            members = members_of(self.partition, k, self.position)
+            members = members_of(self.partition, k, self.own_position)
             if len(members):
                 places.append(_means(self.table.numbers[members]))
         middle = np.mean(places, axis=0) if places else _means(self.table.numbers)
@@ -156,7 +162,7 @@ class Subject:
             known = np.maximum((~np.isnan(apart)).sum(axis=1), 1)
             return np.sqrt(np.nansum(apart, axis=1) * apart.shape[1] / known)
         metric = getattr(self.estimator, "metric", "euclidean")
-        own = isinstance(metric, str) and metric in ("gower", "adaptive")  # no metrics of two rows of numbers
+        own = isinstance(metric, str) and metric in ("gower", "adaptive", "precomputed")  # no metrics of two rows
         source = AttributeSource(self.table.numbers, "euclidean" if own else metric)
         return source.between(point[None], self.table.numbers[positions], exact=True)[0]
 
@@ -197,8 +203,7 @@ def subject_of(
     if metric not in (None, "precomputed"):
         raise ValueError(f"metric must be None or 'precomputed', got {metric!r}")
     if _is_estimator(estimator):
-        metric_of = getattr(estimator, "metric", None)
-        if isinstance(metric_of, str) and metric_of == "precomputed":
+        if get_tags(estimator).input_tags.pairwise:
             return _among_dissimilarities(estimator, X, i, attributes, feature_names)
         if attributes is not None:
             raise ValueError("attributes must be None when X holds attributes; they are for dissimilarities")

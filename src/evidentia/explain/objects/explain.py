@@ -120,7 +120,7 @@ def explain_object(
     values, typical = None, None
     if table is not None and cells is not None and by == "attributes":
         values = tuple(_plain(cell[0]) for cell in cells)
-        typical = tuple(tuple(typical_cells(subject.partition, table, k, subject.itself)) for k in candidates)
+        typical = tuple(tuple(typical_cells(subject.partition, table, k, subject.own_position)) for k in candidates)
     return ObjectExplanation(
         name=subject.name,
         masses=subject.masses,
@@ -177,7 +177,7 @@ def _exemplars(subject: Subject, cluster: int, number: int) -> list[Exemplar]:
     """The nearest certain objects of a cluster."""
     name = subject.partition.frame[cluster]
     certain = subject.partition.lower(name)
-    certain = certain[(certain != subject.position) & ~(subject.among_fit & (certain == subject.itself))]
+    certain = certain[certain != subject.own_position]
     if len(certain) == 0:
         return []
     distance = subject.distances(certain)
@@ -196,7 +196,7 @@ def _targets(subject: Subject, exemplars: Sequence[Exemplar], candidates: Sequen
         if len(here(frame[k])):
             continue
         places = [exemplar.position for exemplar in exemplars if exemplar.cluster == frame[k]][:1]
-        members = members_of(subject.partition, k, subject.itself)
+        members = members_of(subject.partition, k, subject.own_position)
         if len(members):
             places.append(int(members[np.argmax(subject.partition.singleton_belief[members, k])]))
         targets += [Target(k, frame[k], subject.name_of(j), subject.table.row(j)) for j in dict.fromkeys(places)]
