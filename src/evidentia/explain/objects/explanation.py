@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evidentia.explain.objects._changes import Change
-from evidentia.explain.objects._words import in_words
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -135,6 +134,8 @@ class ObjectExplanation:
 
     def to_text(self) -> str:
         """A few plain sentences."""
+        from evidentia.explain.objects._words import in_words  # which reads what an explanation holds
+
         return in_words(self)
 
     def to_frame(self) -> pd.DataFrame:
