@@ -4,11 +4,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from evidentia import CredalPartition, FocalSets
@@ -413,6 +416,48 @@ def test_mixed_tables():
         assert model.predict_mass(row).lower(change.cluster).tolist() == [0]
 
 
+def test_columns_of_any_type(ecm):
+    numbers, kinds = pd.array([1, 2, None, 4] * 15, dtype="Int64"), pd.Categorical(["a", "b"] * 30)
+    table = pd.DataFrame({"number": numbers, "x": POINTS[:, 0], "kind": kinds})
+    why = explain_object(ecm.credal_partition_, table, 2)
+    assert why.contributions[0].tolist() == [0.0, 0.0]  # what is missing pulls to nothing
+    for k, cluster in enumerate(why.clusters):
+        members = [j for j in ecm.credal_partition_.lower(cluster) if j != 2]
+        assert why.parts[2, k] == pytest.approx(-np.mean([table["kind"][j] != "a" for j in members]))
+
+
+def test_some_dissimilarities_are_enough():
+    D = cdist(POINTS, POINTS)
+    model = EVCLUS(3, metric="precomputed", sampling="landmarks", n_landmarks=20, random_state=0).fit(D)
+    why = explain_object(model, D, D[7, model.landmark_indices_] + 0.01)
+    assert {one.position for one in why.compared} <= set(model.landmark_indices_)
+    assert {one.position for one in why.exemplars} <= set(model.landmark_indices_)
+    kept = np.triu(np.random.default_rng(0).random(D.shape) < 0.5, 1)
+    stored = sparse.csr_matrix(np.where(kept | kept.T, D, 0))
+    for method in (EVCLUS(3, metric="precomputed", random_state=0), EKNNClus(metric="precomputed", random_state=0)):
+        why = explain_object(method.fit(stored), stored, 7)
+        assert why.by == "objects"
+        assert set(map(int, why.attributes)) <= set(stored[7].indices)
+        np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+    partition = method.credal_partition_
+    known = explain_object(partition, stored, 7, metric="precomputed")
+    for k, cluster in enumerate(known.clusters):
+        members = [j for j in partition.lower(cluster) if j in stored[7].indices]
+        assert known.evidence[k] == pytest.approx(-D[7, members].mean())
+
+
+def test_pictures_and_a_network_of_torch():
+    torch = pytest.importorskip("torch")
+    images = np.random.default_rng(0).normal(size=(45, 1, 4, 4)).astype(np.float32)
+    images[:15] += 2
+    images[15:30, :, :2] -= 2
+    layers = torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.LazyLinear(8)
+    model = NNEVCLUS(3, network=torch.nn.Sequential(*layers), max_iter=5, random_state=0).fit(images)
+    why = explain_object(model, images, 3)
+    assert why.contributions.shape == (16, 2)
+    np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+
+
 def test_objects_that_were_not_clustered(ecm):
     others = POINTS[::-1] + 0.05
     why = explain_object(ecm, others, 4)
@@ -455,6 +500,12 @@ def test_what_would_make_it_certain_is_said(ecm):
     assert said in why.to_text()
     assert repr(why) == why.to_text()
     assert not explain_object(ecm, POINTS, i, changes=False).movable
+
+
+def test_attributes_of_the_same_name_stay_apart(ecm):
+    i = most_doubtful(ecm)
+    named, plain = (explain_object(ecm, POINTS, i, feature_names=names) for names in (["a", "a"], NAMES))
+    assert [change.after for change in named.changes] == [change.after for change in plain.changes]
 
 
 def test_names_of_clusters_are_used(ecm):
@@ -529,6 +580,8 @@ def test_other_things_that_are_refused(ecm):
         explain_object(ECM(3), POINTS, 0)
     with pytest.raises(TypeError, match="estimator must be a fitted clusterer"):
         explain_object(7, POINTS, 0)
+    with pytest.raises(ValueError, match="must not be a pipeline: explain its last step"):
+        explain_object(make_pipeline(StandardScaler(), ECM(3)).fit(POINTS), POINTS, 0)
     with pytest.raises(TypeError, match="i must be the position or name"):
         explain_object(ecm, POINTS, None)
     with pytest.raises(ValueError, match="X must hold the 60 objects"):

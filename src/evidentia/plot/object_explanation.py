@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from textwrap import fill
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from evidentia.plot._drawing.colors import cluster_colors
 __all__ = ["ObjectExplanationDisplay"]
 
 _LONGEST_NAME = 34  # characters of an attribute; of longer names the middle is left out
-_LONGEST_LINE = 72
+_LONGEST_TITLE, _LONGEST_LINE = 56, 64  # characters
 _LEAST_BASE = 1e-6  # of all pulls, below which there is nothing besides the attributes
 
 
@@ -181,7 +182,7 @@ class ObjectExplanationDisplay:
         self.ax_.get_yticklabels()[-1].set_fontweight("bold")
         self.ax_.set_xlabel(_difference_of(self.explanation.quantity, self.clusters), color=GREY, fontsize="small")
         heading = self.explanation.to_text().splitlines()[0].rstrip(".") if title is None else title
-        self.ax_.set_title(heading, fontsize="medium", loc="left", pad=24, parse_math=False, wrap=True)
+        self.ax_.set_title(fill(heading, _LONGEST_TITLE), fontsize="medium", loc="left", pad=24, parse_math=False)
         return self
 
     def _bars(self, most: int, sort: bool) -> tuple[list[str], np.ndarray, list[str]]:
@@ -206,7 +207,7 @@ class ObjectExplanationDisplay:
     def _name_the_sides(self, widths: np.ndarray, left: Any, right: Any) -> None:
         """The clusters above the bars that pull to them; both sides are as wide, so that lengths can be compared."""
         reach = 1.05 * float(np.abs(widths).max()) or 1.0
-        self.ax_.set_xlim(-reach, reach)
+        self.ax_.set_xlim(-reach, reach if self.clusters[0] != self.clusters[1] else max(0.02 * reach, widths.max()))
         first, second = (f"cluster {k}" if isinstance(k, int | np.integer) else printable(k) for k in self.clusters)
         style = {"transform": self.ax_.transAxes, "va": "bottom", "fontweight": "bold", "parse_math": False}
         if first == second:
@@ -234,6 +235,4 @@ def _short(name: str) -> str:
 
 
 def _difference_of(quantity: str, clusters: Sequence[Hashable]) -> str:
-    from textwrap import fill
-
     return fill(quantity if clusters[0] == clusters[1] else f"difference in: {quantity}", _LONGEST_LINE)

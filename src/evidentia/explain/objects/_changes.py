@@ -9,12 +9,12 @@ a certain object are taken over one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from evidentia.explain.objects._table import Cells, ObjectTable
+from evidentia.explain.objects._table import Cells, ObjectTable, is_missing
 
 __all__ = ["Change", "Target", "smallest_changes"]
 
@@ -118,8 +118,12 @@ def _along_lines(
         before, after = (tuple(float(v) for v in values[moved]) for values in (start, end))
         names = tuple(table.names[d] for d in moved)
         towards, part = (None, None) if target is None else (target.name, share)
-        changes.append(Change(named[cluster], names, before, after, size, towards, part))
-    return _rounded([change for change in changes if change.attributes], table, start, named, certain_of)
+        if len(moved):
+            change = Change(named[cluster], names, before, after, size, towards, part)
+            if target is None:
+                change = _rounded(change, cluster, int(moved[0]), table, start, certain_of)
+            changes.append(change)
+    return changes
 
 
 def _crossings(
@@ -169,29 +173,22 @@ def _line_ends(
 
 
 def _rounded(
-    changes: list[Change], table: ObjectTable, start: np.ndarray, named: dict[int, Hashable], certain_of: Certain
-) -> list[Change]:
-    """Single attributes that change get a value with few digits, a little farther, if the model is certain there."""
-    clusters = {name: k for k, name in named.items()}
-    out = []
-    for change in changes:
-        best = change
-        if change.towards is None:
-            d = table.names.index(change.attributes[0])
-            move = change.after[0] - start[d]
-            digits = -int(np.floor(np.log10(abs(move))))
-            values = [_away(change.after[0], np.sign(move), digits + more) for more in (0, 1, 2)]
-            values = [value for value in values if abs(value - start[d]) <= _FARTHER * abs(move)]
-            places = np.tile(start, (len(values), 1))
-            places[:, d] = values
-            certain = certain_of(list(np.ascontiguousarray(places.T)))
-            for value, cluster in zip(values, certain, strict=True):
-                if cluster == clusters[change.cluster] and value != start[d]:
-                    size = abs(value - start[d]) / table.deviations[d]
-                    best = Change(change.cluster, change.attributes, change.before, (value,), float(size))
-                    break
-        out.append(best)
-    return out
+    change: Change, cluster: int, d: int, table: ObjectTable, start: np.ndarray, certain_of: Certain
+) -> Change:
+    """A single attribute that changes gets a value with few digits, a little farther, if the model is certain there."""
+    move = change.after[0] - start[d]
+    digits = -int(np.floor(np.log10(abs(move))))
+    values = [_away(change.after[0], np.sign(move), digits + more) for more in (0, 1, 2)]
+    values = [value for value in values if abs(value - start[d]) <= _FARTHER * abs(move)]
+    if not values:
+        return change
+    places = np.tile(start, (len(values), 1))
+    places[:, d] = values
+    certain = certain_of(list(np.ascontiguousarray(places.T))) == cluster
+    if not certain.any():
+        return change
+    value = values[int(certain.argmax())]
+    return replace(change, after=(value,), size=float(abs(value - start[d]) / table.deviations[d]))
 
 
 def _away(value: float, sign: float, digits: int) -> float:
@@ -243,7 +240,7 @@ def _levels(table: ObjectTable, d: int) -> list[Any]:
         )
     counts: dict[Any, int] = {}
     for cell in column:
-        if cell is not None and cell == cell:
+        if not is_missing(cell):
             counts[cell] = counts.get(cell, 0) + 1
     return sorted(counts, key=lambda level: -counts[level])[:_MOST_LEVELS]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evidentia.cluster.evidence import ClusterEvidence
-from evidentia.explain.objects._table import Cells, ObjectTable
+from evidentia.explain.objects._table import Cells, ObjectTable, is_missing
 from evidentia.partition import CredalPartition
 
 __all__ = ["members_of", "typical_cells", "evidence_from_members", "evidence_from_dissimilarities", "differences"]
@@ -33,8 +33,8 @@ def differences(table: ObjectTable, cells: Cells, positions: np.ndarray) -> np.n
         if table.is_number[d]:
             if table.deviations[d] > 0:
                 out[:, d] = ((column[positions] - cell[0]) / table.deviations[d]) ** 2
-        elif not _is_missing(cell[0]):
-            known = [not _is_missing(other) for other in column[positions]]
+        elif not is_missing(cell[0]):
+            known = [not is_missing(other) for other in column[positions]]
             out[:, d] = np.where(known, np.asarray(column[positions] != cell[0], dtype=float), np.nan)
     return out
 
@@ -54,8 +54,8 @@ def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells:
                 known = column[~np.isnan(column)]
                 if len(known) and table.deviations[d] > 0 and not np.isnan(cell[0]):
                     parts[d, k] = -(((cell[0] - known.mean()) / table.deviations[d]) ** 2)
-            elif not _is_missing(cell[0]):
-                others = [other != cell[0] for other in column if not _is_missing(other)]
+            elif not is_missing(cell[0]):
+                others = [other != cell[0] for other in column if not is_missing(other)]
                 parts[d, k] = -float(np.mean(others)) if others else 0.0
         total[k] = parts[:, k].sum()
     found = ClusterEvidence.of_attributes("minus the squared standardized distance to the mean of its members", parts)
@@ -86,10 +86,6 @@ def typical_cells(partition: CredalPartition, table: ObjectTable, cluster: int, 
             known = cells[~np.isnan(cells)]
             out.append(float(known.mean()) if len(known) else None)
         else:
-            there = [cell for cell in cells if not _is_missing(cell)]
+            there = [cell for cell in cells if not is_missing(cell)]
             out.append(max(dict.fromkeys(there), key=there.count) if there else None)
     return out
-
-
-def _is_missing(cell: object) -> bool:
-    return cell is None or (isinstance(cell, float) and bool(np.isnan(cell)))

@@ -221,6 +221,11 @@ def _is_estimator(given: Any) -> bool:
                 f"estimator must be a fitted clusterer, a CredalPartition or labels, got {type(given).__name__}"
             )
         return False
+    if hasattr(given, "steps"):
+        raise ValueError(
+            "estimator must not be a pipeline: explain its last step with what the others make of X, "
+            "explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
+        )
     if not any(hasattr(given, name) for name in ("credal_partition_", "labels_", "classes_")):
         name = type(given).__name__
         raise NotFittedError(f"This {name} instance is not fitted yet, or gives no partition. Call fit first.")

@@ -11,7 +11,7 @@ import numpy as np
 from evidentia._tables import object_index
 from evidentia._types import Index, TableLike
 
-__all__ = ["ObjectTable", "Cells", "rows_of"]
+__all__ = ["ObjectTable", "Cells", "is_missing", "rows_of"]
 
 Cells = list[np.ndarray]
 """The cells of some objects, a column for each attribute: numbers (NaN where missing) or objects."""
@@ -116,7 +116,7 @@ class ObjectTable:
     def _read_cell(self, d: int, cell: Any) -> np.ndarray:
         out = np.empty(1, dtype=float if self.is_number[d] else object)
         try:
-            out[0] = np.nan if self.is_number[d] and cell is None else cell
+            out[0] = np.nan if self.is_number[d] and is_missing(cell) else cell
         except (TypeError, ValueError) as error:
             raise ValueError(f"{self.names[d]} of the object must be a number, got {cell!r}") from error
         if self.is_number[d] and np.isinf(out[0]):
@@ -177,9 +177,15 @@ def _cells(column: np.ndarray) -> np.ndarray:
     """Numbers where all cells are, objects else; missing cells are NaN or None."""
     if column.dtype.kind in "iuf":
         return column.astype(float)
-    if column.dtype.kind == "O" and all(cell is None or _is_number(cell) for cell in column):
-        return np.array([np.nan if cell is None else cell for cell in column], dtype=float)
+    if column.dtype.kind == "O" and all(is_missing(cell) or _is_number(cell) for cell in column):
+        return np.array([np.nan if is_missing(cell) else cell for cell in column], dtype=float)
     return _objects(column)
+
+
+def is_missing(cell: Any) -> bool:
+    """None, NaN, and what pandas has for them."""
+    nothing = cell is None or type(cell).__name__ in ("NAType", "NaTType")
+    return nothing or (isinstance(cell, float | np.floating) and bool(np.isnan(cell)))
 
 
 def _is_number(cell: Any) -> bool:

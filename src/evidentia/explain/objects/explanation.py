@@ -67,6 +67,22 @@ class ObjectExplanation:
         What would make the object certain, the smallest change first.
     movable : bool
         Whether changes were looked for.
+
+    Examples
+    --------
+    >>> from evidentia import CredalPartition, FocalSets
+    >>> from evidentia.explain import explain_object
+    >>> X = [[1.0, 5.0], [1.2, 5.6], [4.0, 5.4], [4.2, 5.8], [2.3, 5.5]]
+    >>> left, right, torn = [0, 1, 0, 0], [0, 0, 1, 0], [0, 0.2, 0.1, 0.7]
+    >>> partition = CredalPartition([left, left, right, right, torn], FocalSets.full(2))
+    >>> why = explain_object(partition, X, 4, feature_names=["length", "width"])
+    >>> print(why.to_text())
+    Object 4 is torn between clusters 0 and 1 (mass 0.70 on the two together).
+    It is pulled to cluster 0 by length (2.3), to cluster 1 by width (5.5).
+    The nearest certain object of cluster 0 is 1 and of cluster 1 is 2.
+    >>> why.contributions.round(2)
+    array([[ 0.49, -0.49],
+           [-0.21,  0.21]])
     """
 
     name: Hashable | None
