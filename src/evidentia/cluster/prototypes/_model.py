@@ -66,14 +66,6 @@ class PrototypeModel:
         barycentres, metrics, *_ = self.kernel_arguments(X.dtype)
         return _kernels.squared_distances(X, barycentres, metrics)
 
-    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """What speaks for each cluster: the nearer its prototype, in each attribute, the more."""
-        gap = X[0] - self.centers
-        metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
-        return ClusterEvidence.of_attributes(
-            "minus the squared distance to the center", -quadratic_parts(gap, metrics).T
-        )
-
     def statistics(self, X: np.ndarray, weights: np.ndarray, apply: Apply) -> Statistics:
         """One pass over the data: the objective, and the sums that the updates need."""
         arguments = self.kernel_arguments(X.dtype)
@@ -124,6 +116,14 @@ class PrototypeModel:
         values = np.maximum(values, floor)
         scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
         return np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
+
+    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the nearer its prototype, in each attribute, the more."""
+        gap = X[0] - self.centers
+        metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
+        return ClusterEvidence.of_attributes(
+            "minus the squared distance to the center", -quadratic_parts(gap, metrics).T
+        )
 
 
 @dataclass(frozen=True)
