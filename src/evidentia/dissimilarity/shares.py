@@ -26,7 +26,7 @@ _PAIRS = 64  # compared at once by a metric that is no sum
 def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.ndarray:
     """(r, p) shares of the attributes in the dissimilarities of one object to r others.
 
-    Attributes that are missing have none; where two objects do not differ, all have the same.
+    Attributes that one of the two lacks have none; where two objects do not differ in any other, these have the same.
 
     Parameters
     ----------
@@ -42,12 +42,11 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
         metric = source.metric
         known = isinstance(metric, str) and metric in _SUMS
         terms = _terms_of(str(metric), source.parameters)(x, Y) if known else _losses(source, x, Y)
-    terms = np.nan_to_num(terms, nan=0.0, posinf=0.0, neginf=0.0)
+    known = np.isfinite(terms)
+    terms = np.where(known, terms, 0)
     total = terms.sum(axis=1, keepdims=True)
-    differ = total[:, 0] > 0
-    shares = np.full(terms.shape, 1 / max(terms.shape[1], 1))
-    shares[differ] = terms[differ] / total[differ]
-    return shares
+    equal = known / np.maximum(known.sum(axis=1, keepdims=True), 1)
+    return np.where(total > 0, terms / np.where(total > 0, total, 1), equal)
 
 
 def _terms_of(metric: str, parameters: dict[str, np.ndarray]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -82,10 +81,10 @@ def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray
 
 
 def _gower_terms(one: Any, others: Any) -> np.ndarray:
-    """Terms of Gower's mean, numeric columns first: none contributes more than its weight, missing ones nothing."""
+    """Terms of Gower's mean, numeric columns first: none contributes more than its weight; NaN for missing ones."""
     numbers = np.minimum(np.abs(others.numeric - one.numeric[0]), 1) * others.numeric_weights
     # negative codes are missing cells (-1) or categories that were never seen (-2), which differ from everything
     missing = (others.codes == -1) | (one.codes[0] == -1)
     differ = (others.codes != one.codes[0]) | (others.codes < 0)
-    categories = np.where(missing, 0, differ * others.code_weights)
+    categories = np.where(missing, np.nan, differ * others.code_weights)
     return np.hstack([numbers, categories])

@@ -175,9 +175,11 @@ class Subject:
         """(r, p) shares of the attributes in the squared standardized differences to some of the others."""
         assert self.table is not None
         assert self.cells is not None
-        apart = np.nan_to_num(differences(self.table, self.cells, positions), nan=0.0)
-        total = apart.sum(axis=1, keepdims=True)
-        return np.where(total > 0, apart / np.where(total > 0, total, 1), 1 / apart.shape[1])
+        apart = differences(self.table, self.cells, positions)
+        known = ~np.isnan(apart)
+        total = np.where(known, apart, 0).sum(axis=1, keepdims=True)
+        equal = known / np.maximum(known.sum(axis=1, keepdims=True), 1)
+        return np.where(total > 0, np.where(known, apart, 0) / np.where(total > 0, total, 1), equal)
 
 
 def _means(numbers: np.ndarray) -> np.ndarray:
