@@ -12,6 +12,7 @@ from evidentia.plot.kept import KeptCurveDisplay
 from evidentia.plot.mass_contour import MassContourDisplay
 from evidentia.plot.nonspecificity import NonspecificityDisplay
 from evidentia.plot.number_of_clusters import NumberOfClustersDisplay
+from evidentia.plot.object_explanation import ObjectExplanationDisplay
 from evidentia.plot.pair_probability import PairProbabilityDisplay
 from evidentia.plot.partition_map import PartitionMapDisplay
 from evidentia.plot.rejection import RejectionCurve, RejectionCurveDisplay
@@ -30,6 +31,7 @@ __all__ = [
     "KeptCurveDisplay",
     "SilhouetteDisplay",
     "StabilityDisplay",
+    "ObjectExplanationDisplay",
     "PartitionMapDisplay",
     "RejectionCurveDisplay",
     "RejectionCurve",
