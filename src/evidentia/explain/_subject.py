@@ -1,0 +1,78 @@
+"""What is explained: a partition and the attributes of its objects, matched row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evidentia._tables import object_index, order_of_names
+from evidentia.dissimilarity.columns import Column, read_columns
+from evidentia.partition import CredalPartition
+from evidentia.partition.credal_partition import as_credal_partition
+
+__all__ = ["matched_partition", "partition_of", "read_attributes"]
+
+
+def partition_of(partition: Any) -> CredalPartition:
+    """The partition itself, that of a fitted estimator, or one made of labels."""
+    if hasattr(partition, "fit") and not isinstance(partition, type):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(partition)
+        found = getattr(partition, "credal_partition_", None)
+        if found is None:
+            found = getattr(partition, "labels_", None)
+        if found is None:
+            raise TypeError(
+                f"partition must be a CredalPartition, an estimator that has one, or labels, got "
+                f"{type(partition).__name__} without credal_partition_ or labels_"
+            )
+        partition = found
+    elif (
+        not isinstance(partition, CredalPartition) and not hasattr(partition, "focal_sets") and np.ndim(partition) != 1
+    ):
+        raise ValueError(
+            "partition must be a CredalPartition, an estimator that has one, or a sequence of labels, got "
+            f"{type(partition).__name__} of shape {np.shape(partition)}; masses need their sets: "
+            "CredalPartition(masses, focal_sets)"
+        )
+    return as_credal_partition(partition)
+
+
+def matched_partition(partition: Any, X: Any, n_rows: int) -> CredalPartition:
+    """The partition with its objects in the order of the rows of X, by their names where both have some."""
+    credal = partition_of(partition)
+    if len(credal) != n_rows:
+        raise ValueError(
+            f"X must have a row for each of the {len(credal)} objects of the partition, got {n_rows} rows; the "
+            "partition of other objects is estimator.predict_mass(X)"
+        )
+    order = order_of_names(credal.index, object_index(X))
+    return credal if order is None else credal[order]
+
+
+def read_attributes(X: Any, *, dates: bool = False) -> list[Column]:
+    """The columns of a table of any kind; those of an array are called attribute 1, attribute 2, ..."""
+    import narwhals as nw
+    from scipy.sparse import issparse
+
+    if issparse(X):
+        raise TypeError("X must be a dense table, got a sparse matrix; use X.toarray() or fewer columns")
+    if hasattr(X, "collect"):
+        X = X.collect()  # lazily evaluated
+    if isinstance(nw.from_native(X, pass_through=True, allow_series=True), nw.Series):
+        X = nw.from_native(X, series_only=True).to_frame().to_native()
+    named = hasattr(X, "columns")
+    if named and len(set(X.columns)) < len(X.columns):
+        twice = sorted({str(name) for name in X.columns if list(X.columns).count(name) > 1})
+        raise ValueError(f"X must have different names of columns, got {', '.join(twice)} more than once")
+    if not named:
+        shape = np.shape(X)
+        if len(shape) != 2:
+            raise ValueError(f"X must have two dimensions, objects and attributes, got shape {shape}")
+    columns = list(read_columns(X, dates=dates).values())
+    if not columns or len(columns[0]) == 0:
+        raise ValueError(f"X must have at least one row and one column, got shape {tuple(np.shape(X))}")
+    names = [str(column.name) if named else f"attribute {j}" for j, column in enumerate(columns, start=1)]
+    return [Column(name, column.series, column.described) for name, column in zip(names, columns, strict=True)]
