@@ -130,7 +130,8 @@ def _array_as_frame(table: Any) -> Any:
 
 
 def _refuse_other_types(column: Column, dates: bool) -> None:
-    """Dates (as a rule), durations, lists and complex numbers have no meaning here; a column of nothing has any type."""
+    """Dates (unless asked for), durations, lists and complex numbers have no meaning here; an empty column has any
+    type."""
     import narwhals as nw
 
     kind = column.series.dtype

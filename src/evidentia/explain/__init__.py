@@ -3,5 +3,6 @@
 from evidentia.explain.cautious_tree import CautiousTree
 from evidentia.explain.doubt import doubt_of
 from evidentia.explain.kept import KeptCurve, kept_curve
+from evidentia.explain.profiles import Profile, profile
 
-__all__ = ["doubt_of", "kept_curve", "KeptCurve", "CautiousTree"]
+__all__ = ["doubt_of", "kept_curve", "KeptCurve", "profile", "Profile", "CautiousTree"]

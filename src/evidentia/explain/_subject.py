@@ -20,6 +20,8 @@ def partition_of(partition: Any) -> CredalPartition:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(partition)
+        while hasattr(partition, "steps"):  # a pipeline: its last step has clustered
+            partition = partition.steps[-1][1]
         found = getattr(partition, "credal_partition_", None)
         if found is None:
             found = getattr(partition, "labels_", None)

@@ -13,12 +13,12 @@ from evidentia import _parameters as rule
 from evidentia._tables import object_index, object_weights
 from evidentia._types import ArrayLike, TableLike
 from evidentia.belief import FocalSets
-from evidentia.explain._mistakes import mistakes, overlaps
 from evidentia.explain._subject import matched_partition, read_attributes
-from evidentia.explain._tree_columns import column_values, split_columns
-from evidentia.explain._tree_growth import Node, goes_left, grow
-from evidentia.explain._tree_nodes import TreeNode, rule_words, tree_text
-from evidentia.explain._tree_pruning import costs_by_leaves, prune
+from evidentia.explain._tree.columns import column_values, split_columns
+from evidentia.explain._tree.growth import Node, goes_left, grow
+from evidentia.explain._tree.mistakes import mistakes, overlaps
+from evidentia.explain._tree.nodes import TreeNode, rule_words, tree_text
+from evidentia.explain._tree.pruning import costs_by_leaves, prune
 from evidentia.explain._words import answer_words
 from evidentia.partition import CredalPartition
 
@@ -279,10 +279,10 @@ class CautiousTree(BaseEstimator):
     def _leaf_of(self, values: np.ndarray) -> np.ndarray:
         leaf = np.zeros(len(values), dtype=np.intp)
         for node in self.nodes_:  # parents come first
-            if node.is_leaf:
+            if node.column is None:
                 continue
             rows = np.flatnonzero(leaf == node.number)
-            column = values[rows, self._columns.index(node.column)]
+            column = values[:, self._columns.index(node.column)][rows]
             left = goes_left(column, node.threshold, node.missing_left)
             leaf[rows] = np.where(left, *node.children)
         return leaf

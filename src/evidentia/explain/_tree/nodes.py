@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia._tables import printable
-from evidentia.explain._tree_columns import SplitColumn
+from evidentia.explain._tree.columns import SplitColumn
 from evidentia.explain._words import answer_words, numbered
 
 __all__ = ["TreeNode", "rule_words", "tree_text"]

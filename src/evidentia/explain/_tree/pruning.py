@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia.explain._tree_growth import Node
+from evidentia.explain._tree.growth import Node
 
 __all__ = ["costs_by_leaves", "prune"]
 

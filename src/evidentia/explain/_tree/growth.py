@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evidentia.explain._tree_columns import round_between
+from evidentia.explain._tree.columns import round_between
 
 __all__ = ["Bins", "Node", "goes_left", "grow"]
 
