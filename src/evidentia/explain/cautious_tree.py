@@ -19,7 +19,6 @@ from evidentia.explain._tree.growth import Node, goes_left, grow
 from evidentia.explain._tree.mistakes import mistakes, overlaps
 from evidentia.explain._tree.nodes import TreeNode, rule_words, tree_text
 from evidentia.explain._tree.pruning import costs_by_leaves, prune
-from evidentia.explain._words import answer_words
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -330,7 +329,7 @@ class CautiousTree(BaseEstimator):
         rows = [
             {
                 "rule": rule_words(self.nodes_, leaf.number),
-                "answer": answer_words(leaf.answer, self.frame_),
+                "answer": leaf.answer_in(self.frame_),
                 "objects": leaf.n_objects,
                 "share": leaf.share,
                 "fidelity": leaf.fidelity,

@@ -59,6 +59,10 @@ class TreeNode:
     def is_leaf(self) -> bool:
         return not self.children
 
+    def answer_in(self, frame: Sequence[Hashable]) -> str:
+        """Its answer in words, with the names of the clusters."""
+        return answer_words(self.answer, frame)
+
     def condition(self, left: bool) -> str:
         """In words, which objects go to a side of it."""
         if self.column is None:
@@ -74,7 +78,7 @@ def tree_text(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
     def write(node: TreeNode) -> None:
         indent = "    " * node.depth
         if node.is_leaf:
-            answer = answer_words(node.answer, frame)
+            answer = node.answer_in(frame)
             lines.append(f"{indent}{answer}: {numbered(node.n_objects)}, fidelity {node.fidelity:.2f}")
             return
         for child, left in zip(node.children, (True, False), strict=True):
