@@ -46,7 +46,10 @@ class Column:
         import narwhals as nw
 
         if self.is_date:
-            moments = np.asarray(self.series.cast(nw.Datetime("us")).to_numpy()).astype("datetime64[us]")
+            series = self.series
+            if getattr(series.dtype, "time_zone", None) is not None:
+                series = series.dt.replace_time_zone(None)  # as the clock there shows it
+            moments = np.asarray(series.cast(nw.Datetime("us")).to_numpy()).astype("datetime64[us]")
             return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 86_400e6)
         if not self.is_numeric:
             return np.full(len(self), np.nan)

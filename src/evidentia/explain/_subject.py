@@ -56,25 +56,34 @@ def matched_partition(partition: Any, X: Any, n_rows: int) -> CredalPartition:
 
 def read_attributes(X: Any, *, dates: bool = False) -> list[Column]:
     """The columns of a table of any kind; those of an array are called attribute 1, attribute 2, ..."""
-    import narwhals as nw
     from scipy.sparse import issparse
 
     if issparse(X):
-        raise TypeError("X must be a dense table, got a sparse matrix; use X.toarray() or fewer columns")
+        raise TypeError("X must be a dense table, got a sparse matrix; use X.toarray(), or fewer columns")
     if hasattr(X, "collect"):
         X = X.collect()  # lazily evaluated
-    if isinstance(nw.from_native(X, pass_through=True, allow_series=True), nw.Series):
-        X = nw.from_native(X, series_only=True).to_frame().to_native()
+    if hasattr(X, "to_frame") and not hasattr(X, "columns"):
+        X = X.to_frame()  # a series
     named = hasattr(X, "columns")
-    if named and len(set(X.columns)) < len(X.columns):
-        twice = sorted({str(name) for name in X.columns if list(X.columns).count(name) > 1})
-        raise ValueError(f"X must have different names of columns, got {', '.join(twice)} more than once")
-    if not named:
+    if named:
+        names = [str(name) for name in X.columns]
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise ValueError(
+                f"X must have different names of columns, got {', '.join(map(repr, twice))} more than once"
+            )
+    else:
+        X = X if isinstance(X, list | tuple) else np.asarray(X)
         shape = np.shape(X)
         if len(shape) != 2:
-            raise ValueError(f"X must have two dimensions, objects and attributes, got shape {shape}")
-    columns = list(read_columns(X, dates=dates).values())
-    if not columns or len(columns[0]) == 0:
-        raise ValueError(f"X must have at least one row and one column, got shape {tuple(np.shape(X))}")
-    names = [str(column.name) if named else f"attribute {j}" for j, column in enumerate(columns, start=1)]
+            raise ValueError(
+                f"X must have two dimensions, objects and attributes, got shape {shape}. Reshape your data: "
+                "X.reshape(-1, 1) is one attribute"
+            )
+        if np.iscomplexobj(X):
+            raise ValueError("Complex data not supported: X must hold real numbers, text or categories")
+        names = [f"attribute {j}" for j in range(1, shape[1] + 1)]
+    for number, what in zip(np.shape(X), ("sample(s)", "feature(s)"), strict=True):
+        if number == 0:
+            raise ValueError(f"X has 0 {what} (shape={tuple(np.shape(X))}) while a minimum of 1 is required.")
+    columns = read_columns(X, dates=dates).values()
     return [Column(name, column.series, column.described) for name, column in zip(names, columns, strict=True)]

@@ -128,21 +128,23 @@ class CautiousTree(BaseEstimator):
 
     # ---- fitting --------------------------------------------------------------------------------------------------
 
-    def fit(self, X: TableLike, partition: Any, sample_weight: ArrayLike = None) -> Self:
+    def fit(self, X: TableLike, y: Any, sample_weight: ArrayLike = None) -> Self:
         """Find the rules.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Any attributes of the objects, those that were clustered or others.
-        partition : CredalPartition, estimator that has one, MassFunctions, or labels
-            Objects with names are matched with the rows of X by their names.
+        y : CredalPartition, estimator that has one, MassFunctions, or labels
+            The partition to explain. Objects with names are matched with the rows of X by their names.
         sample_weight : array-like of shape (n_samples,), optional
         """
         rule.check_parameters(self, self._rules)
         table = read_attributes(X)
         n = len(table[0])
-        credal = matched_partition(partition, X, n)
+        if y is None:
+            raise ValueError("CautiousTree requires y to be passed, but the target y is None: it must be a partition")
+        credal = matched_partition(y, X, n)
         weights = object_weights(sample_weight, n)
         validate_data(self, X, skip_check_array=True)
         self.n_features_in_ = len(table)
@@ -257,17 +259,18 @@ class CautiousTree(BaseEstimator):
         leaf = self.apply(X)
         return self._labels()[leaf]
 
-    def score(self, X: TableLike, partition: Any) -> float:
-        """Fidelity, as `fidelity_`, for other objects and their partition."""
+    def score(self, X: TableLike, y: Any, sample_weight: ArrayLike = None) -> float:
+        """Fidelity, as `fidelity_`, for other objects and their partition ``y``."""
         answer = self.predict_set(X)
-        credal = matched_partition(partition, X, len(answer))
+        credal = matched_partition(y, X, len(answer))
         if credal.frame != self.frame_:
-            raise ValueError(f"partition must have the clusters {self.frame_}, got {credal.frame}")
-        return float(overlaps(answer, credal.assignment()).mean())
+            raise ValueError(f"y must have the clusters {self.frame_}, got {credal.frame}")
+        weights = object_weights(sample_weight, len(answer))
+        return float(np.average(overlaps(answer, credal.assignment()), weights=weights))
 
     def _values(self, X: TableLike) -> np.ndarray:
-        validate_data(self, X, reset=False, skip_check_array=True)
         table = read_attributes(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
         if len(table) != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} columns, as in fit, got {len(table)}")
         for column in self._columns:

@@ -265,7 +265,8 @@ def _statistics(
             tests[attribute] = overall_test(attribute, codes, ranked)
         if attribute.is_number:
             found["p"] = mann_whitney(ranked, codes, n_groups)
-            spread = float(ranked.values.std()) if len(ranked) else 0.0
+            size = float(np.abs(ranked.values).max(initial=0)) or 1.0
+            spread = size * float((ranked.values / size).std()) if len(ranked) else 0.0
             if spread > 0:
                 distance += np.nan_to_num((values - found["mean"][codes]) / spread) ** 2
         else:
@@ -314,6 +315,8 @@ def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> l
             return [name in set(map(str, known)) for name in names]
         same = getattr(partition, "n_features_in_", None) == len(names)
         return [True if same else None] * len(names)
+    if not isinstance(clustered, str) and np.ndim(clustered) != 1:
+        raise ValueError(f"clustered must be True, False or names of columns of X, got {clustered!r}")
     chosen = [clustered] if isinstance(clustered, str) else [str(name) for name in clustered]
     if unknown := [name for name in chosen if name not in names]:
         raise ValueError(f"clustered must hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}")

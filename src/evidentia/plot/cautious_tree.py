@@ -9,8 +9,8 @@ import numpy as np
 
 from evidentia.explain import CautiousTree
 from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on
-from evidentia.plot._drawing.colors import cluster_colors, mixed_colors
-from evidentia.plot._drawing.names import shortened
+from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.names import short_names, shortened
 
 __all__ = ["CautiousTreeDisplay"]
 
@@ -98,14 +98,14 @@ class CautiousTreeDisplay:
         -------
         CautiousTreeDisplay
         """
-        words = [shortened(leaf.answer_in(self.tree.frame_), 34) for leaf in self.tree.leaves_]
+        words = _answers(self.tree)
         right = max(x for x, _ in self.places.values())
         width = right + _CHIP + _BAR + 0.5 + max(0.085 * max(map(len, words)), 1.9)
         height = _ROW * len(words)
         self.ax_ = axes_to_draw_on(ax, (width + 0.3, height + 0.5 + 0.3 * (title is not None)))
         self.figure_ = self.ax_.figure
         self.colors_ = cluster_colors(self.tree.n_clusters_, colors)
-        self.texts_ = []
+        self.texts_: list[Any] = []
         for node in self.tree.nodes_:
             if not node.is_leaf:
                 self._draw_branches(node)
@@ -155,28 +155,42 @@ class CautiousTreeDisplay:
                     (x + k * part, y - half), part, 2 * half, facecolor=self.colors_[cluster], linewidth=0, zorder=3
                 )
             )
-        rim = {"facecolor": "none" if answer else "white", "edgecolor": INK, "linewidth": 0.8, "zorder": 4}
+        rim: dict[str, Any] = {
+            "facecolor": "none" if answer else "white",
+            "edgecolor": INK,
+            "linewidth": 0.8,
+            "zorder": 4,
+        }
         self.ax_.add_patch(Rectangle((x, y - half), _CHIP, 2 * half, **rim))
         if not answer:
             self.ax_.plot(x + _CHIP / 2, y, marker="x", color="black", markersize=7, zorder=5)
 
     def _draw_bar(self, x: float, y: float, shares: np.ndarray) -> None:
-        """What the objects of a leaf answer themselves, certain ones first; outliers white."""
+        """What the objects of a leaf answer themselves: plain where certain, striped in two colors between a pair,
+        grey between more, white for outliers."""
         from matplotlib.patches import Rectangle
 
-        sets = self.tree.focal_sets_.membership
-        fills = mixed_colors(sets, self.colors_)
-        fills[~sets.any(axis=1)] = 1.0
+        sets = list(self.tree.focal_sets_)
         for j in np.flatnonzero(shares > 0):
-            hatch = {"hatch": "/////", "edgecolor": "white"} if sets[j].sum() > 1 else {}
             width = float(_BAR * shares[j])
-            self.ax_.add_patch(
-                Rectangle((x, y - 0.055), width, 0.11, facecolor=fills[j], linewidth=0, zorder=3, **hatch)
-            )
+            fill: dict[str, Any] = {"facecolor": "white" if not sets[j] else "0.6", "linewidth": 0}
+            if len(sets[j]) in (1, 2):
+                fill["facecolor"] = self.colors_[sets[j][0]]
+            if len(sets[j]) == 2:
+                fill |= {"hatch": "///", "edgecolor": self.colors_[sets[j][1]]}
+            self.ax_.add_patch(Rectangle((x, y - 0.055), width, 0.11, zorder=3, **fill))
             x += width
         self.ax_.add_patch(
             Rectangle((x - _BAR, y - 0.055), _BAR, 0.11, facecolor="none", edgecolor=GREY, linewidth=0.5, zorder=4)
         )
+
+
+def _answers(tree: CautiousTree) -> list[str]:
+    """The answers of the leaves in words; names that are different stay so when they are shortened."""
+    words = [leaf.answer_in(tree.frame_) for leaf in tree.leaves_]
+    different = list(dict.fromkeys(words))
+    short = dict(zip(different, short_names(different, 40), strict=True))
+    return [short[text] for text in words]
 
 
 def _places(tree: CautiousTree) -> dict[int, tuple[float, float]]:

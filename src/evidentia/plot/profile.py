@@ -11,7 +11,7 @@ from evidentia.explain import Profile, profile
 from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, panels_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors, mixed_colors
 from evidentia.plot._drawing.markers import split_markers
-from evidentia.plot._drawing.names import shortened
+from evidentia.plot._drawing.names import short_names
 
 __all__ = ["ProfileDisplay"]
 
@@ -141,9 +141,15 @@ class ProfileDisplay:
         size = [len(group) if group.n_possible is None else np.inf for group in groups]
         return np.sort(np.argsort(-np.array(size), kind="stable")[:most])
 
-    def _label(self, q: int, most: int) -> str:
-        feature = self.profile.features[q]
-        return shortened(feature.label, most) + " *" * bool(feature.attribute.clustered)
+    def _feature_labels(self, most: int) -> list[str]:
+        features = [self.profile.features[q] for q in self.features_]
+        names = short_names([feature.label for feature in features], most)
+        return [f"{name} *" if f.attribute.clustered else name for name, f in zip(names, features, strict=True)]
+
+    def _group_labels(self) -> list[str]:
+        groups = [self.profile.groups[g] for g in self.groups_]
+        names = short_names([group.name for group in groups], 26)
+        return [f"{name} ({len(group):,})" for name, group in zip(names, groups, strict=True)]
 
     # ---- map ------------------------------------------------------------------------------------------------------
 
@@ -152,17 +158,18 @@ class ProfileDisplay:
 
         one = axes if axes is None or hasattr(axes, "imshow") else np.ravel(np.asarray(axes, dtype=object))[0]
         n_rows, n_columns = len(self.features_), len(self.groups_)
-        longest = max(len(self._label(q, 40)) for q in self.features_)
+        labels = self._feature_labels(40)
+        longest = max(map(len, labels))
         ax = axes_to_draw_on(one, (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9))
         self.axes_, self.figure_ = [ax], ax.figure
         values = self.profile.statistics["delta"][np.ix_(self.groups_, self.features_)].T
         shades = LinearSegmentedColormap.from_list("lower to higher", ["#0072B2", "#F7F7F7", "#D55E00"])
         shades.set_bad("white")
         self.image_ = ax.imshow(np.ma.masked_invalid(values), cmap=shades, vmin=-1, vmax=1, aspect="auto")
-        ax.set_xticks(range(n_columns), [self._group_label(g) for g in self.groups_], rotation=40, ha="left")
-        ax.set_yticks(range(n_rows), [self._label(q, 40) for q in self.features_])
-        for label in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
-            label.set_parse_math(False)
+        ax.set_xticks(range(n_columns), self._group_labels(), rotation=40, ha="left", rotation_mode="anchor")
+        ax.set_yticks(range(n_rows), labels)
+        for text in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
+            text.set_parse_math(False)
         ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize="small")
         ax.tick_params(axis="x", pad=10)
         ax.spines[:].set_visible(False)
@@ -174,17 +181,13 @@ class ProfileDisplay:
         if values.size <= _MOST_NUMBERS:
             self._write_numbers(ax, values)
         bar = self.figure_.colorbar(self.image_, ax=ax, fraction=0.04, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
-        bar.set_label("lower than the rest        higher", fontsize="small")
+        bar.ax.set_yticklabels(["−1 lower", "−0.5", "0", "+0.5", "+1 higher"])
         bar.ax.tick_params(labelsize="small", color=GREY)
         bar.outline.set_visible(False)
         if any(self.profile.features[q].attribute.clustered for q in self.features_):
             ax.set_xlabel("* clustered", fontsize="small", color=GREY, loc="left")
         if title is not None:
             ax.set_title(title, loc="left")
-
-    def _group_label(self, g: int) -> str:
-        group = self.profile.groups[g]
-        return f"{shortened(group.name, 24)} ({len(group):,})"
 
     def _mark_columns(self, ax: Any, n_rows: int) -> None:
         """A mark of each group above its column, in the colors of its clusters."""
@@ -204,12 +207,12 @@ class ProfileDisplay:
         number, rows = len(self.features_), len(self.groups_)
         panels = panels_to_draw_on(axes, number, min(number, 4), (2.7, 0.24 * rows + 0.95))
         self.axes_, self.figure_ = panels, panels[0].figure
-        for place, (ax, q) in enumerate(zip(panels, self.features_, strict=True)):
-            self._draw_panel(ax, int(q))
-            names = [self._group_label(g) for g in self.groups_] if axes is not None or place % 4 == 0 else []
-            ax.set_yticks(range(rows), names or [""] * rows)
-            for label in ax.get_yticklabels():
-                label.set_parse_math(False)
+        names, labels = self._group_labels(), self._feature_labels(34)
+        for place, (ax, q, label) in enumerate(zip(panels, self.features_, labels, strict=True)):
+            self._draw_panel(ax, int(q), label)
+            ax.set_yticks(range(rows), names if axes is not None or place % 4 == 0 else [""] * rows)
+            for text in ax.get_yticklabels():
+                text.set_parse_math(False)
             ax.tick_params(axis="y", length=0)
         if title is not None:
             if axes is None:
@@ -217,7 +220,7 @@ class ProfileDisplay:
             else:
                 panels[0].set_title(title)
 
-    def _draw_panel(self, ax: Any, q: int) -> None:
+    def _draw_panel(self, ax: Any, q: int, name: str) -> None:
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
         feature = self.profile.features[q]
@@ -232,7 +235,7 @@ class ProfileDisplay:
                 ax.plot([low[y], high[y]], [y, y], color=fills[y], linewidth=2.4, alpha=0.55, solid_capstyle="round")
                 self._draw_marker(ax, middle[y], y, g, 38, ax.transData)
         ax.set_ylim(len(self.groups_) - 0.4, -0.6)
-        ax.set_title(self._label(q, 34), fontsize="small", parse_math=False)
+        ax.set_title(name, fontsize="small", parse_math=False)
         ax.xaxis.set_major_locator(MaxNLocator(4))
         if feature.attribute.kind == "date":
             ax.xaxis.set_major_formatter(lambda days, _: feature.attribute.text(days)[:7])

@@ -103,6 +103,9 @@ def add_typical(partition: CredalPartition, groups: list[Group], distance: np.nd
     for group in groups:
         if not len(group):
             continue
-        mass = np.round(np.asarray(partition.mass(group.clusters), dtype=float)[group.rows], 9)
+        answer = np.zeros((1, partition.n_clusters), dtype=bool)
+        answer[0, list(group.clusters)] = True
+        where = int(partition.focal_sets.find(answer)[0])
+        mass = np.round(partition.masses[group.rows, where], 9) if where >= 0 else np.zeros(len(group))
         best = group.rows[np.lexsort((group.rows, distance[group.rows], -mass))[:number]]
         group.typical = [int(i) if names is None else names[i] for i in best]
