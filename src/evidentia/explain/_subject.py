@@ -31,14 +31,15 @@ def partition_of(partition: Any) -> CredalPartition:
                 f"{type(partition).__name__} without credal_partition_ or labels_"
             )
         partition = found
-    elif (
-        not isinstance(partition, CredalPartition) and not hasattr(partition, "focal_sets") and np.ndim(partition) != 1
-    ):
-        raise ValueError(
-            "partition must be a CredalPartition, an estimator that has one, or a sequence of labels, got "
-            f"{type(partition).__name__} of shape {np.shape(partition)}; masses need their sets: "
-            "CredalPartition(masses, focal_sets)"
-        )
+    elif not hasattr(partition, "focal_sets"):
+        labels = np.asarray(partition)
+        if labels.ndim != 1:
+            raise ValueError(
+                "partition must be a CredalPartition, an estimator that has one, or a sequence of labels, got "
+                f"{type(partition).__name__} of shape {labels.shape}; masses need their sets: "
+                "CredalPartition(masses, focal_sets)"
+            )
+        partition = labels
     return as_credal_partition(partition)
 
 

@@ -28,7 +28,8 @@ __all__ = ["CautiousTree"]
 
 _SPARE = 8  # leaves that are grown beyond four times those kept, for pruning to choose from
 _NEGLIGIBLE = 1e-3  # share of the spread of the masses that growing may ignore
-_TIE = 1e-9  # of the mistakes of a node: answers nearer than this are equally good
+_TIE = 1e-9  # mistakes of an object: answers nearer than this are equally good
+_LEAST_CAUTION = 1e-3  # so that a set is told from its parts, and from larger ones, whatever the caution
 
 
 class CautiousTree(BaseEstimator):
@@ -51,7 +52,8 @@ class CautiousTree(BaseEstimator):
         are the answer (largest mass) of enough objects for a leaf.
     caution : float in [0, 1], default=0.5
         How readily a leaf answers a set rather than one cluster: 0 for one cluster unless its objects are ambiguous
-        themselves; 1 for everything that is possible.
+        themselves; 1 for everything that is possible. (0.001 and 0.999 in the formula, which would not tell a pair from
+        one of its clusters.)
     max_depth : int or None, default=None
         Most conditions of a rule.
     min_samples_leaf : int, or float in (0, 0.5], default=0.01
@@ -175,14 +177,12 @@ class CautiousTree(BaseEstimator):
         family = self.focal_sets_
         candidates = family.union(FocalSets.pairs(family.n_clusters, empty=False)) if family.n_clusters > 1 else family
         candidates = candidates.sorted()  # ties go to smaller sets
-        loss, neutral = (mistakes(candidates.membership, family.membership, c) for c in (float(self.caution), 0.5))
+        caution = float(np.clip(self.caution, _LEAST_CAUTION, 1 - _LEAST_CAUTION))
+        loss = mistakes(candidates.membership, family.membership, caution)
         sets, answers, cost = list(candidates), {}, {}
         for node in _depth_first(root):
-            sums = weighted[node.rows].sum(axis=0)
-            expected = loss @ sums
-            best = np.flatnonzero(expected <= expected.min() + _TIE * sums.sum())
-            # where the caution is 0 or 1 and does not tell, the nearer set
-            chosen = int(best[np.argmin(np.round((neutral @ sums)[best], 9))])
+            expected = loss @ weighted[node.rows].sum(axis=0)
+            chosen = int(np.flatnonzero(expected <= expected.min() + _TIE * len(node.rows))[0])
             answers[id(node)], cost[id(node)] = sets[chosen], float(expected[chosen])
         table = costs_by_leaves(root, cost, most)
         self.mistakes_by_leaves_ = table[id(root)] / weighted.sum()
