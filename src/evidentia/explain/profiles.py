@@ -228,7 +228,7 @@ def profile(
     >>> flowers.to_frame().index.tolist()
     ['cluster 0', 'cluster 1', 'cluster 2', 'between 0 and 2', 'outliers']
     >>> flowers.tells_apart(0, 1)["rule"].iloc[0]
-    'cluster 1 if petal length (cm) <= 2.5, otherwise cluster 0'
+    'cluster 1 if petal length (cm) <= 3, otherwise cluster 0'
     """
     _check(rule=rule, weights=weights, correction=correction, n_typical=n_typical, max_categories=max_categories)
     columns = read_attributes(X, dates=True)

@@ -56,9 +56,7 @@ class ProfileDisplay:
 
     def __init__(self, *, profile: Profile):
         if not isinstance(profile, Profile):
-            raise TypeError(
-                f"profile must be a Profile, made by evidentia.explain.profile, got {type(profile).__name__}"
-            )
+            raise TypeError(f"profile must come from evidentia.explain.profile, got {type(profile).__name__}")
         self.profile = profile
 
     @classmethod
@@ -164,7 +162,7 @@ class ProfileDisplay:
         self.axes_, self.figure_ = [ax], ax.figure
         values = self.profile.statistics["delta"][np.ix_(self.groups_, self.features_)].T
         shades = LinearSegmentedColormap.from_list("lower to higher", ["#0072B2", "#F7F7F7", "#D55E00"])
-        shades.set_bad("white")
+        shades = shades.with_extremes(bad="white")
         self.image_ = ax.imshow(np.ma.masked_invalid(values), cmap=shades, vmin=-1, vmax=1, aspect="auto")
         ax.set_xticks(range(n_columns), self._group_labels(), rotation=40, ha="left", rotation_mode="anchor")
         ax.set_yticks(range(n_rows), labels)
@@ -177,7 +175,8 @@ class ProfileDisplay:
         ax.set_yticks(np.arange(n_rows + 1) - 0.5, minor=True)
         ax.grid(which="minor", color="white", linewidth=1.5)
         ax.tick_params(which="minor", length=0)
-        self._mark_columns(ax, n_rows)
+        above = np.column_stack([np.arange(n_columns), np.ones(n_columns)])
+        self._draw_marks(ax, above, 42, ax.get_xaxis_transform(), lift=6)
         if values.size <= _MOST_NUMBERS:
             self._write_numbers(ax, values)
         bar = self.figure_.colorbar(self.image_, ax=ax, fraction=0.04, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1])
@@ -188,11 +187,6 @@ class ProfileDisplay:
             ax.set_xlabel("* clustered", fontsize="small", color=GREY, loc="left")
         if title is not None:
             ax.set_title(title, loc="left")
-
-    def _mark_columns(self, ax: Any, n_rows: int) -> None:
-        """A mark of each group above its column, in the colors of its clusters."""
-        for place, g in enumerate(self.groups_):
-            self._draw_marker(ax, place, 1.0, g, 42, ax.get_xaxis_transform(), lift=6)
 
     def _write_numbers(self, ax: Any, values: np.ndarray) -> None:
         for (row, column), value in np.ndenumerate(values):
@@ -230,10 +224,9 @@ class ProfileDisplay:
         quiet_frame(ax)
         ax.grid(axis="x", color="#E9E9E9", linewidth=0.7)
         ax.set_axisbelow(True)
-        for y, g in enumerate(self.groups_):
-            if np.isfinite(middle[y]):
-                ax.plot([low[y], high[y]], [y, y], color=fills[y], linewidth=2.4, alpha=0.55, solid_capstyle="round")
-                self._draw_marker(ax, middle[y], y, g, 38, ax.transData)
+        for y in np.flatnonzero(np.isfinite(middle)):
+            ax.plot([low[y], high[y]], [y, y], color=fills[y], linewidth=2.4, alpha=0.55, solid_capstyle="round")
+        self._draw_marks(ax, np.column_stack([middle, np.arange(len(middle))]), 38, ax.transData)
         ax.set_ylim(len(self.groups_) - 0.4, -0.6)
         ax.set_title(name, fontsize="small", parse_math=False)
         ax.xaxis.set_major_locator(MaxNLocator(4))
@@ -241,6 +234,7 @@ class ProfileDisplay:
             ax.xaxis.set_major_formatter(lambda days, _: feature.attribute.text(days)[:7])
         elif not feature.attribute.is_number:
             ax.set_xlim(-0.04, 1.04)
+            ax.set_xticks([0, 0.5, 1])
             ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         else:
             ax.ticklabel_format(axis="x", useOffset=False, scilimits=(-4, 6))
@@ -256,20 +250,24 @@ class ProfileDisplay:
         fills[~sets.any(axis=1)] = 0.35
         return fills
 
-    def _draw_marker(self, ax: Any, x: float, y: float, g: int, size: float, transform: Any, lift: float = 0) -> None:
-        """A disc in the color of the cluster, with sectors for several, a cross for outliers; raised by some points."""
+    def _draw_marks(self, ax: Any, places: np.ndarray, size: float, transform: Any, lift: float = 0) -> None:
+        """A disc at each place (unless it is NaN) in the color of the cluster, with sectors for several, a cross for
+        outliers; raised by some points."""
         from matplotlib.transforms import ScaledTranslation
 
-        place = transform + ScaledTranslation(0, lift / 72, ax.figure.dpi_scale_trans)
-        clusters = list(self.profile.groups[g].clusters)
-        style: dict[str, Any] = {"transform": place, "clip_on": False, "zorder": 3}
-        if not clusters:
-            ax.scatter([x], [y], s=size * 0.8, marker="x", color="black", linewidths=1.3, **style)
-        elif len(clusters) == 1:
-            ax.scatter([x], [y], s=size, color=[self.colors_[clusters[0]]], edgecolors="white", linewidths=0.5, **style)
-        elif len(clusters) > _MOST_SECTORS:
-            ax.scatter([x], [y], s=size, color="0.5", edgecolors=INK, linewidths=0.7, **style)
-        else:
-            options = {"linewidths": [0.7], "zorder": 3, "offset_transform": place, "clip_on": False}
-            marks = split_markers(np.array([[x, y]]), self.colors_[clusters], np.pi, size, **options)
+        at = transform + ScaledTranslation(0, lift / 72, ax.figure.dpi_scale_trans)
+        style: dict[str, Any] = {"transform": at, "clip_on": False, "zorder": 3}
+        clusters = [list(self.profile.groups[g].clusters) for g in self.groups_]
+        number = np.where(np.isfinite(places).all(axis=1), [len(k) for k in clusters], -1)
+        if (number == 0).any():
+            ax.scatter(*places[number == 0].T, s=0.8 * size, marker="x", color="black", linewidths=1.3, **style)
+        if (number > _MOST_SECTORS).any():
+            many = places[number > _MOST_SECTORS]
+            ax.scatter(*many.T, s=size, color="0.5", edgecolors=INK, linewidths=0.7, **style)
+        if (number == 1).any():
+            colors = [self.colors_[clusters[row][0]] for row in np.flatnonzero(number == 1)]
+            ax.scatter(*places[number == 1].T, s=size, color=colors, edgecolors="white", linewidths=0.5, **style)
+        for row in np.flatnonzero((number > 1) & (number <= _MOST_SECTORS)):
+            options = {"linewidths": [0.7], "zorder": 3, "offset_transform": at, "clip_on": False}
+            marks = split_markers(places[row][None], self.colors_[clusters[row]], np.pi, size, **options)
             ax.add_collection(marks, autolim=False)

@@ -21,6 +21,8 @@ def short_names(names: Sequence[str], most: int) -> list[str]:
     short = [shortened(name, most) for name in names]
     for text in {text for text in short if short.count(text) > 1}:
         alike = [k for k, other in enumerate(short) if other == text]
+        if len({names[k] for k in alike}) == 1:
+            continue
         letters = zip(*(names[k] for k in alike), strict=False)
         start = next((at for at, these in enumerate(letters) if len(set(these)) > 1), 0)
         head = names[alike[0]][: min(start, most // 3)].rstrip()
