@@ -29,6 +29,7 @@ __all__ = ["CautiousTree"]
 _SPARE = 8  # leaves that are grown beyond four times those kept, for pruning to choose from
 _NEGLIGIBLE = 1e-3  # share of the spread of the masses that growing may ignore
 _TIE = 1e-9  # mistakes of an object: answers nearer than this are equally good
+_MOST_PAIRED = 100  # clusters, all pairs of which may be answers
 _LEAST_CAUTION = 1e-3  # so that a set is told from its parts, and from larger ones, whatever the caution
 
 
@@ -41,7 +42,8 @@ class CautiousTree(BaseEstimator):
 
         caution |B \\ A| / |B|  +  (1 - caution) |A \\ B| / |A|,
 
-    and a leaf answers the set of smallest mean mistake under the masses of its objects. The tree is grown best first,
+    and a leaf answers the set (a focal set, a pair of clusters or all of them) of smallest mean mistake under the masses
+    of its objects. The tree is grown best first,
     by splits that make the masses in a leaf alike (in the metric of Jousselme), to more leaves than wanted, and cut
     back to the subtree of at most ``max_leaves`` leaves that makes the fewest mistakes, by dynamic programming.
 
@@ -175,8 +177,9 @@ class CautiousTree(BaseEstimator):
     def _prune(self, root: Node, weighted: np.ndarray, most: int) -> dict[int, tuple[int, ...]]:
         """Cut the tree back; the set of smallest mistakes of each node, by its id."""
         family = self.focal_sets_
-        candidates = family.union(FocalSets.pairs(family.n_clusters, empty=False)) if family.n_clusters > 1 else family
-        candidates = candidates.sorted()  # ties go to smaller sets
+        candidates = family.sorted()  # ties go to smaller sets
+        if 1 < family.n_clusters <= _MOST_PAIRED:
+            candidates = family.union(FocalSets.pairs(family.n_clusters, empty=False)).sorted()
         caution = float(np.clip(self.caution, _LEAST_CAUTION, 1 - _LEAST_CAUTION))
         loss = mistakes(candidates.membership, family.membership, caution)
         sets, answers, cost = list(candidates), {}, {}

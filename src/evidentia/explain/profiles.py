@@ -55,6 +55,21 @@ class Profile:
         A row for each column of X: its kind, whether it was clustered, missing cells, and whether it differs between
         the groups at all (test, effect, p, p_adjusted).
     partition : CredalPartition
+
+    Examples
+    --------
+    >>> from evidentia.explain import profile
+    >>> people = profile(["city", "city", "land", "land"], [[30.0], [40.0], [50.0], [60.0]], clustered=False)
+    >>> people
+    4 objects, 2 clusters, 1 attribute
+    <BLANKLINE>
+    city: 2 objects; typical: 0, 1
+        attribute 1: 35 ± 7.1, rest 55 ± 7.1; lower in 100% of pairs (p = 0.333)
+    <BLANKLINE>
+    land: 2 objects; typical: 2, 3
+        attribute 1: 55 ± 7.1, rest 35 ± 7.1; higher in 100% of pairs (p = 0.333)
+    >>> people.to_frame("median")["attribute 1"].tolist()
+    [35.0, 55.0]
     """
 
     partition: CredalPartition
@@ -228,7 +243,7 @@ def profile(
     >>> flowers.to_frame().index.tolist()
     ['cluster 0', 'cluster 1', 'cluster 2', 'between 0 and 2', 'outliers']
     >>> flowers.tells_apart(0, 1)["rule"].iloc[0]
-    'cluster 1 if petal length (cm) <= 3, otherwise cluster 0'
+    'cluster 1 if petal length (cm) <= 2.5, otherwise cluster 0'
     """
     _check(rule=rule, weights=weights, correction=correction, n_typical=n_typical, max_categories=max_categories)
     columns = read_attributes(X, dates=True)

@@ -161,8 +161,8 @@ class ProfileDisplay:
         ax = axes_to_draw_on(one, (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9))
         self.axes_, self.figure_ = [ax], ax.figure
         values = self.profile.statistics["delta"][np.ix_(self.groups_, self.features_)].T
-        shades = LinearSegmentedColormap.from_list("lower to higher", ["#0072B2", "#F7F7F7", "#D55E00"])
-        shades = shades.with_extremes(bad="white")
+        ends = ["#0072B2", "#F7F7F7", "#D55E00"]
+        shades = LinearSegmentedColormap.from_list("lower to higher", ends).with_extremes(bad="white")
         self.image_ = ax.imshow(np.ma.masked_invalid(values), cmap=shades, vmin=-1, vmax=1, aspect="auto")
         ax.set_xticks(range(n_columns), self._group_labels(), rotation=40, ha="left", rotation_mode="anchor")
         ax.set_yticks(range(n_rows), labels)
