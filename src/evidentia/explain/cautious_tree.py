@@ -42,10 +42,10 @@ class CautiousTree(BaseEstimator):
 
         caution |B \\ A| / |B|  +  (1 - caution) |A \\ B| / |A|,
 
-    and a leaf answers the set (a focal set, a pair of clusters or all of them) of smallest mean mistake under the masses
-    of its objects. The tree is grown best first,
-    by splits that make the masses in a leaf alike (in the metric of Jousselme), to more leaves than wanted, and cut
-    back to the subtree of at most ``max_leaves`` leaves that makes the fewest mistakes, by dynamic programming.
+    and a leaf answers the set (a focal set, a pair of clusters or all of them) of smallest mean mistake under the
+    masses of its objects. The tree is grown best first, by splits that make the masses in a leaf alike (in the metric
+    of Jousselme), to more leaves than wanted, and cut back to the subtree of at most ``max_leaves`` leaves that makes
+    the fewest mistakes, by dynamic programming.
 
     Parameters
     ----------
