@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from evidentia.dissimilarity._columns import Column, read_columns
 from evidentia.dissimilarity._gower_kernels import MISSING, UNSEEN, fill_block, fill_pairs
+from evidentia.dissimilarity.columns import Column, read_columns
 
 __all__ = ["GowerEncoder", "GowerData", "gower_block", "gower_pairs", "gower_matrix"]
 

@@ -1,9 +1,11 @@
-"""What a partition says, in words and numbers: why an object is where it is, how good and how stable it all is."""
+"""What a partition says, in words and numbers: why an object is where it is, what its clusters are, how good it is."""
 
+from evidentia.explain.cautious_tree import CautiousTree
 from evidentia.explain.doubt import doubt_of
 from evidentia.explain.kept import KeptCurve, kept_curve
 from evidentia.explain.objects.explain import explain_object
 from evidentia.explain.objects.explanation import ObjectExplanation
+from evidentia.explain.profiles import Profile, profile
 from evidentia.explain.quality_table import Quality, quality
 from evidentia.explain.resamples import Stability, stability
 from evidentia.explain.scores import SetScore, SetScores, set_scores
@@ -12,6 +14,9 @@ from evidentia.explain.silhouette import CredalSilhouette, credal_silhouette
 __all__ = [
     "explain_object",
     "ObjectExplanation",
+    "profile",
+    "Profile",
+    "CautiousTree",
     "quality",
     "Quality",
     "credal_silhouette",

@@ -5,6 +5,7 @@ draws; what it drew is kept in public attributes, so that the same data can be d
 """
 
 from evidentia.plot.calibration import CalibrationDisplay
+from evidentia.plot.cautious_tree import CautiousTreeDisplay
 from evidentia.plot.convergence import ConvergenceDisplay
 from evidentia.plot.credal_partition import CredalPartitionDisplay
 from evidentia.plot.delta_bel import DeltaBelDisplay
@@ -15,6 +16,7 @@ from evidentia.plot.number_of_clusters import NumberOfClustersDisplay
 from evidentia.plot.object_explanation import ObjectExplanationDisplay
 from evidentia.plot.pair_probability import PairProbabilityDisplay
 from evidentia.plot.partition_map import PartitionMapDisplay
+from evidentia.plot.profile import ProfileDisplay
 from evidentia.plot.rejection import RejectionCurve, RejectionCurveDisplay
 from evidentia.plot.shepard import ShepardDisplay
 from evidentia.plot.silhouette import SilhouetteDisplay
@@ -32,6 +34,8 @@ __all__ = [
     "SilhouetteDisplay",
     "StabilityDisplay",
     "ObjectExplanationDisplay",
+    "ProfileDisplay",
+    "CautiousTreeDisplay",
     "PartitionMapDisplay",
     "RejectionCurveDisplay",
     "RejectionCurve",

@@ -28,12 +28,29 @@ class Column:
         return self.series.dtype.is_numeric()
 
     @cached_property
+    def is_date(self) -> bool:
+        return self.series.dtype.is_temporal()
+
+    @cached_property
+    def is_boolean(self) -> bool:
+        import narwhals as nw
+
+        return isinstance(self.series.dtype, nw.Boolean)
+
+    @cached_property
     def is_empty(self) -> bool:
         return bool(self.series.is_null().all())
 
     def numbers(self) -> np.ndarray:
+        """The cells as numbers, dates as days since 1970; NaN for missing ones and for anything else."""
         import narwhals as nw
 
+        if self.is_date:
+            series = self.series
+            if getattr(series.dtype, "time_zone", None) is not None:
+                series = series.dt.replace_time_zone(None)  # as the clock there shows it
+            moments = np.asarray(series.cast(nw.Datetime("us")).to_numpy()).astype("datetime64[us]")
+            return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 86_400e6)
         if not self.is_numeric:
             return np.full(len(self), np.nan)
         values = np.asarray(self.series.cast(nw.Float64()).to_numpy(), dtype=float)
@@ -89,8 +106,8 @@ def _sort_key(cell: Any) -> tuple[str, float, str]:
     return type(cell).__name__, 0.0, str(cell)
 
 
-def read_columns(table: Any) -> dict[Hashable, Column]:
-    """Columns by name, or by position for arrays."""
+def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
+    """Columns by name, or by position for arrays; columns of dates are refused unless they are asked for."""
     import narwhals as nw
 
     frame = nw.from_native(table, eager_only=True, pass_through=True)
@@ -99,7 +116,7 @@ def read_columns(table: Any) -> dict[Hashable, Column]:
     columns = {}
     for series in frame.iter_columns():
         column = Column(series.name, series, f"the type {series.dtype}")
-        _refuse_other_types(column)
+        _refuse_other_types(column, dates)
         columns[series.name] = column
     return columns
 
@@ -115,11 +132,14 @@ def _array_as_frame(table: Any) -> Any:
     return frame.infer_objects() if array.dtype == object else frame
 
 
-def _refuse_other_types(column: Column) -> None:
-    """Dates, durations, lists and complex numbers have no meaning here; a column of nothing has any type."""
+def _refuse_other_types(column: Column, dates: bool) -> None:
+    """Dates (unless asked for), durations, lists and complex numbers have no meaning here; an empty column has any
+    type."""
     import narwhals as nw
 
     kind = column.series.dtype
+    if dates and isinstance(kind, nw.Date | nw.Datetime):
+        return
     known = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object)
     if not (kind.is_numeric() or isinstance(kind, known) or column.is_empty):
         raise TypeError(

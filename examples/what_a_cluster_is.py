@@ -1,0 +1,30 @@
+"""What is a cluster? Wines by their chemistry, and by a column that nobody clustered.
+
+python examples/what_a_cluster_is.py
+"""
+
+import numpy as np
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from evidentia.cluster import EVCLUS
+from evidentia.datasets import load_wine
+from evidentia.explain import profile
+
+wine = load_wine(as_frame=True)
+model = make_pipeline(StandardScaler(), EVCLUS(3, random_state=0)).fit(wine.data)
+
+# Any columns of the same rows: the clustered ones in their own units, and what was never clustered.
+table = wine.data.assign(grape=np.array(["Barolo", "Grignolino", "Barbera"])[np.asarray(wine.target)])
+wines = profile(model, table)
+print(wines.to_text(n_features=3))
+
+# p-values of clustered columns are too small (the clusters were made so that they differ); the grape was not clustered.
+print("\n", wines.attributes.loc[["alcohol", "grape"], ["clustered", "test", "effect", "p_adjusted"]], sep="")
+
+# Two clusters side by side: which measurement tells them apart, and where is the line?
+print("\n", wines.tells_apart(0, 1)[["separation", "rule"]].head(4).to_string(), sep="")
+
+wines.plot("heat", title="three kinds of wine").figure_.savefig("wines.png", dpi=120, bbox_inches="tight")
+wines.plot("dots").figure_.savefig("wines_in_units.png", dpi=120, bbox_inches="tight")
+print("\nwrote wines.png and wines_in_units.png")

@@ -1,0 +1,1 @@
+"""What a `Profile` is made of: attributes, groups, comparisons, words."""

@@ -1,0 +1,1 @@
+"""How a `CautiousTree` is grown, cut back and put into words. Nothing here knows the estimator."""

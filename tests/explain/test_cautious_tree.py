@@ -1,0 +1,445 @@
+"""The tree of rules: splits and pruning against naive twins, answers that make the fewest mistakes, any table."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from evidentia import CredalPartition, FocalSets, MassFunctions
+from evidentia.cluster import ECM, EVCLUS
+from evidentia.datasets import load_iris
+from evidentia.explain import CautiousTree
+from evidentia.explain._tree.columns import round_between
+from evidentia.explain._tree.growth import Bins, Node, grow
+from evidentia.explain._tree.mistakes import mistakes, overlaps
+from evidentia.explain._tree.pruning import costs_by_leaves, prune
+from evidentia.io import read_partition, write_partition
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X = load_iris(as_frame=True).data
+    return X, EVCLUS(3, n_init=2, random_state=0).fit(X).credal_partition_
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Two clusters that a color tells apart, and a third that a number does; some cells missing."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    table = pd.DataFrame(
+        {
+            "color": np.where(y == 0, "red", np.where(rng.random(300) < 0.5, "green", "blue")),
+            "size": np.where(y == 2, 5.0, 1.0) + rng.normal(0, 0.3, 300),
+            "flag": rng.random(300) < 0.5,
+        }
+    )
+    table.loc[::25, "size"] = np.nan
+    table.loc[3::50, "color"] = None
+    return table, y
+
+
+def random_partition(n, c, rng, family=None):
+    family = FocalSets.full(c) if family is None else family
+    return CredalPartition(rng.dirichlet(np.full(len(family), 0.3), n), family)
+
+
+def nodes_of(root):
+    return [root] + [node for child in root.children for node in nodes_of(child)]
+
+
+# ---- mistakes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("caution", [0, 0.3, 0.5, 1])
+def test_mistakes_are_what_the_formula_says(caution):
+    sets = [set(s) for k in range(4) for s in itertools.combinations(range(3), k)]
+    rows = np.array([[k in s for k in range(3)] for s in sets])
+    table = mistakes(rows, rows, caution)
+    for i, a in enumerate(sets):
+        for j, b in enumerate(sets):
+            if not a or not b:
+                expected = float(a != b)
+            else:
+                expected = caution * len(b - a) / len(b) + (1 - caution) * len(a - b) / len(a)
+            assert table[i, j] == pytest.approx(expected)
+            if caution == 0.5:
+                assert overlaps(rows[[i]], rows[[j]])[0] == pytest.approx(1 - expected)
+
+
+# ---- growth ---------------------------------------------------------------------------------------------------------
+
+
+def impurity(z, w):
+    mean = np.average(z, axis=0, weights=w)
+    return float((w * ((z - mean) ** 2).sum(axis=1)).sum())
+
+
+def best_split_by_loops(values, z, w, least):
+    best = (0.0, None)
+    for j in range(values.shape[1]):
+        column = values[:, j]
+        missing = np.isnan(column)
+        for low in np.unique(column[~missing])[:-1]:
+            for to_left in (True, False) if missing.any() else (True,):
+                left = np.where(missing, to_left, column <= low)
+                if min(left.sum(), (~left).sum()) < least:
+                    continue
+                gain = impurity(z, w) - impurity(z[left], w[left]) - impurity(z[~left], w[~left])
+                if gain > best[0] * (1 + 1e-9):
+                    best = (gain, left)
+    return best
+
+
+@pytest.mark.parametrize("share_missing", [0, 0.2])
+def test_the_first_split_is_the_best_one(share_missing):
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        values = np.round(rng.normal(size=(40, 3)), 1)
+        values[rng.random(values.shape) < share_missing] = np.nan
+        z, w = rng.normal(size=(40, 2)), rng.random(40) + 0.1
+        root = grow(values, z, w, n_leaves=2, least=4, depth=9)
+        gain, left = best_split_by_loops(values, z, w, 4)
+        assert root.gain == pytest.approx(gain)
+        np.testing.assert_array_equal(np.sort(root.children[0].rows), np.flatnonzero(left))
+
+
+def test_leaves_are_split_best_first_and_respect_the_limits():
+    rng = np.random.default_rng(2)
+    values, z, w = rng.normal(size=(200, 3)), rng.normal(size=(200, 2)), np.ones(200)
+    root = grow(values, z, w, n_leaves=9, least=7, depth=4)
+    leaves = [node for node in nodes_of(root) if not node.children]
+    assert len(leaves) == 9
+    assert min(len(leaf.rows) for leaf in leaves) >= 7
+    assert max(leaf.depth for leaf in leaves) <= 4
+    np.testing.assert_array_equal(np.sort(np.concatenate([leaf.rows for leaf in leaves])), np.arange(200))
+    for node in nodes_of(root):
+        if node.children:
+            parts = [node.children[0].rows, node.children[1].rows]
+            lowered = impurity(z[node.rows], w[node.rows]) - sum(impurity(z[r], w[r]) for r in parts)
+            assert node.gain == pytest.approx(lowered)
+
+
+def test_many_values_are_split_at_quantiles():
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(20_000, 1))
+    bins = Bins(values, 5)
+    assert 400 < len(bins.thresholds[0]) <= 512
+    inside = np.diff(np.sort(np.searchsorted(np.sort(values[:, 0]), bins.thresholds[0])))
+    assert inside.max() < 100
+    z = np.where(values > 0.7, 1.0, 0.0)
+    root = grow(values, z, np.ones(len(values)), n_leaves=2, least=1, depth=1)
+    assert abs(root.threshold - 0.7) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "middle"), [(1.9, 3.0, 2.5), (0, 1, 0.5), (1e12, 1e12 + 1, 1e12 + 0.5), (-3.3, -1.2, -2)]
+)
+def test_thresholds_are_round(low, high, middle):
+    assert round_between(low, high) == pytest.approx(middle, abs=0.11)
+    assert low <= round_between(low, high) < high
+
+
+def test_thresholds_lie_between_any_two_floats():
+    rng = np.random.default_rng(4)
+    for low in rng.normal(size=200) * 10.0 ** rng.integers(-200, 200, 200):
+        for high in (np.nextafter(low, np.inf), low + abs(low) * 1e-9, low + abs(low), low * 1e3 if low > 0 else 0.0):
+            if high > low:
+                assert low <= round_between(float(low), float(high)) < high
+
+
+# ---- pruning --------------------------------------------------------------------------------------------------------
+
+
+def subtrees(node):
+    """All ways to cut a tree back, as lists of leaves."""
+    yield [node]
+    if node.children:
+        for left in subtrees(node.children[0]):
+            for right in subtrees(node.children[1]):
+                yield left + right
+
+
+def test_pruning_finds_the_best_subtree_of_every_size():
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        values, z = rng.normal(size=(60, 2)), rng.normal(size=(60, 1))
+        root = grow(values, z, np.ones(60), n_leaves=7, least=2, depth=9)
+        cost = {id(node): float(rng.random() * len(node.rows)) for node in nodes_of(root)}
+        table = costs_by_leaves(root, cost, 7)
+        every = list(subtrees(root))
+        for leaves in range(1, 8):
+            best = min(sum(cost[id(leaf)] for leaf in cut) for cut in every if len(cut) <= leaves)
+            assert table[id(root)][leaves - 1] == pytest.approx(best)
+        prune(root, table, 4)
+        kept = [node for node in nodes_of(root) if not node.children]
+        assert len(kept) <= 4
+        assert sum(cost[id(leaf)] for leaf in kept) == pytest.approx(table[id(root)][3])
+
+
+def test_a_leaf_that_does_not_help_is_not_kept():
+    root = Node(np.arange(4), column=0, children=(Node(np.arange(2)), Node(np.arange(2, 4))))
+    cost = {id(root): 1.0, id(root.children[0]): 0.5, id(root.children[1]): 0.5}
+    prune(root, costs_by_leaves(root, cost, 2), 2)
+    assert root.children == ()
+
+
+# ---- the estimator --------------------------------------------------------------------------------------------------
+
+
+def test_iris_in_five_rules(iris):
+    X, partition = iris
+    tree = CautiousTree().fit(X, partition)
+    assert tree.fidelity_ >= 0.95
+    assert tree.scores_["same_set"] >= 0.9
+    assert tree.scores_["same_label"] >= 0.95
+    assert tree.scores_["compatible"] >= 0.98
+    assert tree.scores_["distance"] <= 0.1
+    assert tree.get_n_leaves() == len(np.unique(partition.best_set)) == 5
+    assert any(len(leaf.answer) == 2 for leaf in tree.leaves_)
+
+
+def test_what_is_told_of_the_tree_is_true(iris):
+    X, partition = iris
+    tree = CautiousTree(caution=0.4).fit(X, partition)
+    leaf, own = tree.apply(X), partition.assignment()
+    answers, masses = tree.predict_set(X), tree.predict_mass(X)
+    total = 0.0
+    for node in tree.leaves_:
+        rows = np.flatnonzero(leaf == node.number)
+        assert node.n_objects == len(rows) > 0
+        assert node.share == pytest.approx(len(rows) / 150)
+        np.testing.assert_allclose(node.mass, partition.masses[rows].mean(axis=0))
+        np.testing.assert_allclose(masses.masses[rows], np.tile(node.mass, (len(rows), 1)))
+        assert node.fidelity == pytest.approx(overlaps(answers[rows], own[rows]).mean())
+        counts = np.bincount(partition.best_set[rows], minlength=len(partition.focal_sets))
+        np.testing.assert_allclose(node.set_shares, counts / len(rows))
+        # no other set makes fewer mistakes
+        sets = FocalSets.full(3).membership
+        expected = mistakes(sets, partition.focal_sets.membership, 0.4) @ partition.masses[rows].sum(axis=0)
+        ours = np.zeros(3, dtype=bool)
+        ours[list(node.answer)] = True
+        chosen = np.flatnonzero((sets == ours).all(axis=1))[0]
+        candidates = partition.focal_sets.union(FocalSets.pairs(3)).find(sets) >= 0
+        assert expected[chosen] <= expected[candidates].min() + 1e-6
+        total += expected[chosen]
+    assert total / 150 == pytest.approx(tree.mistakes_by_leaves_[-1])
+    assert tree.fidelity_ == pytest.approx(overlaps(answers, own).mean()) == tree.score(X, partition)
+    assert tree.scores_["same_set"] == pytest.approx((answers == own).all(axis=1).mean())
+    assert tree.scores_["same_label"] == pytest.approx((tree.predict(X) == partition.labels).mean())
+    assert tree.scores_["distance"] == pytest.approx(masses.distance(partition).mean())
+    assert (np.diff(tree.mistakes_by_leaves_) <= 0).all()
+
+
+def test_caution_makes_larger_answers(iris):
+    X, partition = iris
+    sizes = [
+        CautiousTree(3, caution=caution).fit(X, partition).predict_set(X).sum(axis=1).mean()
+        for caution in (0, 0.5, 0.8, 1)
+    ]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == 1 < sizes[-1]
+
+
+def test_without_caution_only_ambiguous_objects_get_a_set():
+    family = FocalSets.full(2)
+    torn = np.zeros((60, 4))
+    torn[np.arange(60), np.repeat([1, 2, 3], 20)] = 1  # in the first, in the second, in one of both
+    X = np.arange(60.0)[:, None]
+    tree = CautiousTree(caution=0).fit(X, CredalPartition(torn, family))
+    assert [leaf.answer for leaf in tree.leaves_] == [(0,), (1,), (0, 1)]
+    half = CautiousTree(1, caution=0).fit(X[:39], CredalPartition(torn[:39], family))
+    assert [leaf.answer for leaf in half.leaves_] == [(0,)]
+
+
+def test_outliers_have_a_leaf_of_their_own():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(0, 1, (50, 2)), rng.normal(9, 1, (50, 2)), rng.normal(50, 1, (10, 2))]
+    partition = CredalPartition.from_hard(np.repeat([0, 1, -1], [50, 50, 10]))
+    tree = CautiousTree().fit(X, partition)
+    assert tree.fidelity_ == 1
+    assert tree.predict_set(X)[-10:].sum() == 0
+    assert "no cluster (outlier): 10 objects" in tree.export_text()
+
+
+def test_few_leaves_make_more_mistakes(iris):
+    X, partition = iris
+    trees = [CautiousTree(k).fit(X, partition) for k in range(1, 6)]
+    assert [tree.get_n_leaves() for tree in trees] == [1, 2, 3, 4, 5]
+    assert trees[0].get_depth() == 0
+    mistakes_made = [tree.mistakes_by_leaves_[-1] for tree in trees]
+    assert mistakes_made == sorted(mistakes_made, reverse=True)
+    assert CautiousTree(5, max_depth=2).fit(X, partition).get_depth() == 2
+
+
+def test_categories_booleans_and_missing_cells(mixed):
+    table, y = mixed
+    tree = CautiousTree().fit(table, y)
+    assert tree.fidelity_ > 0.95
+    assert "color is red" in tree.export_text()
+    assert "or missing" in tree.export_text()
+    as_polars = pl.from_pandas(table)
+    np.testing.assert_array_equal(tree.predict(as_polars), tree.predict(table))
+    new = table.head(3).assign(color="never seen")
+    assert (tree.predict(new) >= 0).all()
+    assert CautiousTree().fit(as_polars, y).export_text() == tree.export_text()
+
+
+def test_missing_cells_unseen_in_fit_go_with_the_majority(iris):
+    X, partition = iris
+    tree = CautiousTree(3).fit(X, partition)
+    leaf = tree.nodes_[0]
+    while not leaf.is_leaf:
+        leaf = max((tree.nodes_[child] for child in leaf.children), key=lambda node: node.n_objects)
+    assert (tree.apply(X * np.nan) == leaf.number).all()
+
+
+def test_names_in_words(iris):
+    X, partition = iris
+    named = CredalPartition(partition, frame=["round", "small", "large"])
+    text = CautiousTree(5).fit(X, named).export_text()
+    assert "petal length (cm) <= 2.5\n    small: 50 objects" in text
+    assert "round or large" in text
+    assert "attribute 3 <= 2.5" in CautiousTree(5).fit(X.to_numpy(), named).export_text()
+    table = CautiousTree(5).fit(X, named).to_frame()
+    assert table["objects"].sum() == 150
+    assert table["rule"].str.contains(" < petal length (cm) <= ", regex=False).any()
+
+
+def test_rules_of_the_table_hold_for_the_objects_of_their_leaves(iris):
+    X, partition = iris
+    tree = CautiousTree(8).fit(X.rename(columns=lambda name: name[:-5].replace(" ", "_")), partition)
+    renamed = X.rename(columns=lambda name: name[:-5].replace(" ", "_"))
+    leaf = tree.apply(renamed)
+    for number, rule in tree.to_frame()["rule"].items():
+        assert set(renamed.query(rule).index) == set(np.flatnonzero(leaf == number))
+
+
+def test_what_a_partition_may_be(iris, tmp_path):
+    X, partition = iris
+    expected = CautiousTree(4).fit(X, partition).export_text()
+    model = EVCLUS(3, n_init=2, random_state=0).fit(X)
+    assert CautiousTree(4).fit(X, model).export_text() == expected
+    assert CautiousTree(4).fit(X, MassFunctions(partition)).export_text() == expected
+    write_partition(partition, tmp_path / "flowers.npz")
+    assert CautiousTree(4).fit(X, read_partition(tmp_path / "flowers.npz")).export_text() == expected
+    pipeline = make_pipeline(StandardScaler(), ECM(3, random_state=0)).fit(X)
+    assert CautiousTree().fit(X, pipeline).fidelity_ > 0.9
+    assert CautiousTree().fit(X, partition.labels).fidelity_ > 0.9
+    assert make_pipeline(StandardScaler(), CautiousTree(4)).fit(X, partition).predict(X).shape == (150,)
+
+
+def test_objects_are_matched_by_their_names(iris):
+    X, partition = iris
+    names = [f"flower {i}" for i in range(150)]
+    named = CredalPartition(partition, index=names)
+    shuffled = X.set_axis(names).sample(frac=1, random_state=0)
+    tree = CautiousTree().fit(shuffled, named)
+    assert tree.export_text() == CautiousTree().fit(X, partition).export_text()
+    assert list(tree.predict_mass(shuffled).index) == list(shuffled.index)
+
+
+def test_weights_are_repetitions(iris):
+    X, partition = iris
+    weights = np.random.default_rng(0).integers(0, 3, 150)
+    rows = np.repeat(np.arange(150), weights)
+    options = {"max_leaves": 4, "min_samples_leaf": 1}
+    once = CautiousTree(**options).fit(X, partition, sample_weight=weights)
+    again = CautiousTree(**options).fit(X.iloc[rows].reset_index(drop=True), partition[rows])
+    assert once.fidelity_ == pytest.approx(again.fidelity_)
+    np.testing.assert_array_equal(once.predict_set(X), again.predict_set(X))
+
+
+def test_small_differences_far_from_zero_are_split():
+    X = 1e12 + np.arange(20.0)[:, None] / 8
+    tree = CautiousTree().fit(X, np.repeat([0, 1], 10))
+    assert tree.fidelity_ == 1
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 15])
+def test_any_number_of_clusters(n_clusters):
+    rng = np.random.default_rng(0)
+    family = FocalSets.simple(n_clusters, omega=n_clusters > 1)
+    partition = random_partition(80, n_clusters, rng, family)
+    tree = CautiousTree().fit(rng.normal(size=(80, 3)), partition)
+    masses = tree.predict_mass(rng.normal(size=(10, 3)))
+    np.testing.assert_allclose(masses.masses.sum(axis=1), 1)
+    assert 0 <= tree.fidelity_ <= 1
+
+
+@pytest.mark.parametrize(
+    "X", [np.zeros((20, 2)), np.full((20, 1), np.nan), pd.DataFrame({"id": [f"n{i}" for i in range(20)]})]
+)
+def test_attributes_that_tell_nothing_make_one_leaf(X):
+    tree = CautiousTree(min_samples_leaf=2).fit(X, np.tile([0, 1], 10))
+    assert tree.get_n_leaves() == 1
+    assert tree.to_frame()["rule"].tolist() == ["always"]
+    assert [leaf.answer for leaf in tree.leaves_] == [(0, 1)]
+
+
+def test_one_object_and_only_outliers():
+    assert CautiousTree().fit([[1.0]], [7]).export_text().endswith("cluster 7: 1 object, fidelity 1.00")
+    nowhere = CredalPartition(np.eye(4)[np.zeros(5, dtype=int)], FocalSets.full(2))
+    tree = CautiousTree().fit(np.arange(5.0)[:, None], nowhere)
+    assert (tree.fidelity_, tree.leaves_[0].answer) == (1, ())
+
+
+def test_the_contract_of_scikit_learn():
+    results = check_estimator(CautiousTree(), on_fail=None)
+    assert not [result["check_name"] for result in results if result["status"] == "failed"]
+
+
+def test_copies(iris):
+    X, partition = iris
+    tree = CautiousTree(4, caution=0.3).fit(X, partition)
+    assert clone(tree).get_params() == tree.get_params()
+    assert pickle.loads(pickle.dumps(tree)).export_text() == tree.export_text()
+    with pytest.raises(NotFittedError):
+        clone(tree).export_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_leaves": 0}, "max_leaves must be 'auto' or an integer of at least 1, got 0"),
+        ({"caution": 1.5}, "caution must be a number of at least 0 and at most 1, got 1.5"),
+        ({"max_depth": 0}, "max_depth must be None or an integer of at least 1, got 0"),
+        ({"min_samples_leaf": 0.7}, "min_samples_leaf must be .* at most 0.5, got 0.7"),
+    ],
+)
+def test_bad_parameters_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        CautiousTree(**options).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "words"),
+    [
+        ([[0.0], [1.0]], [0, 1, 1], "X must have a row for each of the 3 objects of the partition, got 2 rows"),
+        ([0.0, 1.0], [0, 1], "X must have two dimensions"),
+        ([[0.0], [np.inf]], [0, 1], "column 'attribute 1' must not hold infinite numbers, got inf in row 1"),
+        ([[0.0], [1.0]], [[0, 1], [1, 0]], "masses need their sets"),
+        ([[0.0], [1.0]], None, "requires y to be passed"),
+        (pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]), [0, 1], "different names of columns, got 'a'"),
+    ],
+)
+def test_bad_tables_are_refused(X, y, words):
+    with pytest.raises(ValueError, match=words):
+        CautiousTree().fit(X, y)
+
+
+def test_text_where_numbers_were_is_refused(mixed):
+    table, y = mixed
+    tree = CautiousTree().fit(table, y)
+    with pytest.raises(ValueError, match="column 'size' must hold numbers, as in fit"):
+        tree.predict(table.assign(size="large"))
+    with pytest.raises(TypeError, match="column 'day' must hold numbers, Booleans, text or categories"):
+        CautiousTree().fit(table.assign(day=pd.Timestamp("2020-01-01")), y)

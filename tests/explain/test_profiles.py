@@ -1,0 +1,457 @@
+"""What clusters are: means, effect sizes and tests against SciPy and plain loops, on any table."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import stats
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.cluster import ECM, EVCLUS
+from evidentia.datasets import load_iris
+from evidentia.explain import Profile, profile
+from evidentia.explain._profile.apart import tell_apart
+from evidentia.explain._profile.groups import group_weights, groups_of
+from evidentia.io import read_partition, write_partition
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X = load_iris(as_frame=True).data
+    return X, EVCLUS(3, n_init=2, random_state=0).fit(X).credal_partition_
+
+
+@pytest.fixture(scope="module")
+def mixed(iris):
+    """Iris with columns of every kind, and cells missing."""
+    X, partition = iris
+    rng = np.random.default_rng(0)
+    table = X.copy()
+    table["species"] = np.array(["setosa", "versicolor", "virginica"])[load_iris().target]
+    table["tall"] = X.iloc[:, 0] > 5.8
+    table["picked"] = pd.Timestamp("2020-03-01") + pd.to_timedelta(np.arange(150.0), unit="D")
+    table["coin"] = rng.choice(["heads", "tails"], 150)
+    table.loc[::10, "sepal width (cm)"] = np.nan
+    table.loc[5::20, "species"] = None
+    table.loc[7::30, "picked"] = pd.NaT
+    return table, partition
+
+
+def random_partition(n, c, seed=0, sharpness=0.1):
+    family = FocalSets.full(c)
+    return CredalPartition(np.random.default_rng(seed).dirichlet(np.full(len(family), sharpness), n), family)
+
+
+def column(found, statistic, label):
+    place = [feature.label for feature in found.features].index(label)
+    return found.statistics[statistic][:, place]
+
+
+# ---- groups ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["max_mass", "interval_dominance"])
+def test_every_object_is_in_the_group_of_its_answer(rule):
+    partition = random_partition(200, 4)
+    answers = partition.assignment(rule, keep_outliers=False)
+    groups = groups_of(partition, rule)
+    assert [group.clusters for group in groups[:4]] == [(0,), (1,), (2,), (3,)]
+    np.testing.assert_array_equal(np.sort(np.concatenate([group.rows for group in groups])), np.arange(200))
+    for group in groups:
+        expected = np.zeros(4, dtype=bool)
+        expected[list(group.clusters)] = True
+        assert (answers[group.rows] == expected).all()
+        if group.is_cluster:
+            assert group.n_possible == answers[:, group.clusters[0]].sum()
+    sizes = [len(group) for group in groups if len(group.clusters) > 1]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_names_of_groups(iris):
+    X, partition = iris
+    named = CredalPartition(partition, frame=["round", "small", "large"])
+    assert profile(named, X).to_frame().index.tolist() == [
+        *("round", "small", "large"),
+        *("between round and large", "outliers"),
+    ]
+    many = CredalPartition.from_rough(np.eye(12, dtype=bool)[np.arange(20) % 12] | (np.arange(20) > 15)[:, None])
+    names = profile(many, np.arange(20.0)[:, None]).to_frame().index
+    assert names[-1] == "between all 12 clusters"
+    assert names.is_unique
+
+
+def test_typical_objects_have_the_largest_mass(iris):
+    X, partition = iris
+    names = [f"flower {i}" for i in range(150)]
+    found = profile(CredalPartition(partition, index=names), X.set_axis(names), n_typical=4)
+    for group in found.groups:
+        mass = partition.mass(group.clusters)
+        typical = [names.index(name) for name in group.typical]
+        assert len(typical) == min(4, len(group))
+        assert mass[typical].min() >= np.sort(mass[group.rows])[-len(typical)] - 1e-6
+    sure = profile(np.repeat([0, 1], 5), np.array([0, 1, 2, 3, 9, 9, 5, 6, 7, 8.0])[:, None], n_typical=1)
+    assert [group.typical for group in sure.groups] == [[3], [8]]  # nearest to the mean
+
+
+def test_weights_of_groups():
+    partition = random_partition(60, 3)
+    groups = groups_of(partition, "max_mass")
+    certain, possible, pignistic = (
+        group_weights(partition, groups, weights, "max_mass").toarray()
+        for weights in ("certain", "possible", "pignistic")
+    )
+    np.testing.assert_array_equal(certain.sum(axis=0), np.ones(60))
+    np.testing.assert_array_equal(possible[:3].T, partition.assignment())
+    np.testing.assert_allclose(pignistic[:3].T, partition.pignistic(normalized=False))
+    np.testing.assert_array_equal(possible[3:], certain[3:])
+
+
+# ---- statistics -----------------------------------------------------------------------------------------------------
+
+
+def naive(x, w):
+    """Mean, standard deviation and rest, standardized difference and Cliff's delta, by loops over objects."""
+    known = ~np.isnan(x)
+    x, w = x[known], w[known]
+    rest = 1 - w
+    mean, other = (w @ x) / w.sum(), (rest @ x) / rest.sum()
+    variance = w @ (x - mean) ** 2 / (w.sum() - 1)
+    rest_variance = rest @ (x - other) ** 2 / (rest.sum() - 1)
+    pooled = (variance * (w.sum() - 1) + rest_variance * (rest.sum() - 1)) / (len(x) - 2)
+    wins = sum(w[i] * rest[j] * np.sign(x[i] - x[j]) for i in range(len(x)) for j in range(len(x)))
+    return {
+        "mean": mean,
+        "std": np.sqrt(variance),
+        "rest": other,
+        "rest_std": np.sqrt(rest_variance),
+        "difference": (mean - other) / np.sqrt(pooled),
+        "delta": wins / (w.sum() * rest.sum()),
+        "present": w.sum(),
+    }
+
+
+@pytest.mark.parametrize("weights", ["certain", "possible", "pignistic"])
+def test_statistics_of_numbers_by_loops(weights):
+    rng = np.random.default_rng(1)
+    partition = random_partition(60, 2, sharpness=1)
+    X = np.column_stack([1e6 + np.round(rng.normal(size=60), 1), rng.normal(size=60)])
+    X[::7, 1] = np.nan
+    found = profile(partition, X, weights=weights)
+    shares = group_weights(partition, found.groups, weights, "max_mass").toarray()
+    for g in range(len(found.groups)):
+        if shares[g].sum() < 2:
+            continue
+        for q in range(2):
+            for name, value in naive(X[:, q], shares[g]).items():
+                assert found.statistics[name][g, q] == pytest.approx(value, rel=1e-6), name
+
+
+def test_quartiles_are_those_of_numpy():
+    rng = np.random.default_rng(2)
+    partition, X = random_partition(80, 3), np.round(rng.normal(size=(80, 1)), 1)
+    found = profile(partition, X)
+    for g, group in enumerate(found.groups):
+        if len(group):
+            expected = np.quantile(X[group.rows, 0], [0.25, 0.5, 0.75], method="hazen")
+            np.testing.assert_allclose(
+                [found.statistics[n][g, 0] for n in ("q25", "median", "q75")], expected, atol=1e-12
+            )
+
+
+def test_shares_of_categories_and_missing_cells(mixed):
+    table, partition = mixed
+    found = profile(partition, table)
+    for g, group in enumerate(found.groups):
+        cells = table["species"].iloc[group.rows]
+        rest = table["species"].drop(index=group.rows)
+        assert column(found, "missing", "species = setosa")[g] == cells.isna().sum()
+        if cells.notna().any():
+            share = (cells.dropna() == "setosa").mean()
+            assert column(found, "mean", "species = setosa")[g] == pytest.approx(share)
+            assert column(found, "delta", "species = setosa")[g] == pytest.approx(
+                share - (rest.dropna() == "setosa").mean()
+            )
+        tall = table["tall"].iloc[group.rows]
+        assert column(found, "mean", "tall")[g] == pytest.approx(tall.mean())
+    assert found.attributes.loc["species", "missing"] == table["species"].isna().sum()
+    labels = [feature.label for feature in found.features]
+    assert labels.count("tall") == 1
+    assert [label for label in labels if label.startswith("species")] == [
+        *("species = setosa", "species = versicolor", "species = virginica"),
+    ]
+
+
+def test_dates_are_shown_as_dates(mixed):
+    table, partition = mixed
+    found = profile(partition, table[["picked"]])
+    means = found.to_frame()["picked"]
+    for g, group in enumerate(found.groups):
+        assert abs(means.iloc[g] - table["picked"].iloc[group.rows].mean()) < pd.Timedelta("1s")
+    assert "picked: 2020-03-2" in found.to_text()
+    aware = table[["picked"]].apply(lambda c: c.dt.tz_localize("Asia/Tokyo"))
+    np.testing.assert_allclose(profile(partition, aware).statistics["mean"], found.statistics["mean"])
+
+
+def test_rare_categories_are_put_together(iris):
+    _, partition = iris
+    table = pd.DataFrame({"id": [f"n{i}" for i in range(150)], "word": ["a"] * 100 + ["b"] * 45 + list("cdefg")})
+    found = profile(partition, table, max_categories=4)
+    labels = [feature.label for feature in found.features]
+    assert labels[4:] == ["word = a", "word = b", "word = c", "word = other (4)"]
+    assert labels[3] == "id = other (147)"
+    total = sum(column(found, "mean", label) for label in labels[4:])
+    np.testing.assert_allclose(total, 1)
+
+
+# ---- tests ----------------------------------------------------------------------------------------------------------
+
+
+def test_p_values_are_those_of_scipy(mixed):
+    table, partition = mixed
+    found = profile(partition, table)
+    for g, group in enumerate(found.groups):
+        inside = np.isin(np.arange(150), group.rows)
+        for name in ("petal length (cm)", "sepal width (cm)"):
+            a, b = (table.loc[rows, name].dropna() for rows in (inside, ~inside))
+            expected = stats.mannwhitneyu(a, b, method="asymptotic").pvalue
+            assert column(found, "p", name)[g] == pytest.approx(expected)
+        known = table["coin"].notna().to_numpy()
+        counts = pd.crosstab(inside[known], table["coin"][known] == "heads").to_numpy()
+        expected = stats.chi2_contingency(counts, correction=False)
+        p = expected.pvalue if expected.expected_freq.min() >= 5 else stats.fisher_exact(counts).pvalue
+        assert column(found, "p", "coin = heads")[g] == pytest.approx(p)
+
+
+def test_exact_for_few_objects_without_ties():
+    X = np.random.default_rng(3).normal(size=(12, 1))
+    labels = np.repeat([0, 1], [4, 8])
+    expected = stats.mannwhitneyu(X[:4, 0], X[4:, 0], method="exact").pvalue
+    np.testing.assert_allclose(profile(labels, X).statistics["p"][:, 0], expected)
+
+
+def test_overall_tests_are_those_of_scipy(mixed):
+    table, partition = mixed
+    found = profile(partition, table)
+    samples = [table["sepal width (cm)"].iloc[group.rows].dropna() for group in found.groups]
+    expected = stats.kruskal(*[sample for sample in samples if len(sample)])
+    assert found.attributes.loc["sepal width (cm)", "p"] == pytest.approx(expected.pvalue)
+    codes = np.concatenate([np.full(len(group), g) for g, group in enumerate(found.groups)])
+    rows = np.concatenate([group.rows for group in found.groups])
+    counts = pd.crosstab(codes, table["species"].iloc[rows].to_numpy())
+    assert found.attributes.loc["species", "p"] == pytest.approx(
+        stats.chi2_contingency(counts, correction=False).pvalue
+    )
+    assert found.attributes.loc["species", "effect"] == pytest.approx(
+        stats.contingency.association(counts.to_numpy(), method="cramer")
+    )
+
+
+@pytest.mark.parametrize("correction", ["bh", "by"])
+def test_p_values_are_corrected_for_their_number(iris, correction):
+    X, partition = iris
+    found = profile(partition, X, correction=correction)
+    expected = stats.false_discovery_control(found.statistics["p"].ravel(), method=correction)
+    np.testing.assert_allclose(found.statistics["p_adjusted"].ravel(), expected)
+    assert (found.attributes["p_adjusted"] >= found.attributes["p"]).all()
+
+
+def test_a_column_of_noise_is_rarely_significant():
+    """Not clustered: p-values mean what they say; clustered: they are far too small."""
+    rng = np.random.default_rng(4)
+    found = []
+    for _ in range(40):
+        X = rng.normal(size=(60, 1))
+        labels = (X[:, 0] > np.median(X)).astype(int)
+        found.append(profile(labels, np.column_stack([X, rng.normal(size=60)])).statistics["p"][0])
+    clustered, noise = np.array(found).T
+    assert clustered.max() < 1e-6
+    assert (noise < 0.05).mean() < 0.2
+
+
+# ---- what tells two apart -------------------------------------------------------------------------------------------
+
+
+def test_the_best_threshold_by_loops():
+    rng = np.random.default_rng(5)
+    X = np.round(rng.normal(size=(40, 1)) + np.repeat([0, 1], [15, 25])[:, None], 1)
+    labels = np.repeat(["low", "high"], [15, 25])
+    row = profile(labels, X).tells_apart("low", "high").iloc[0]
+    a, b = X[:15, 0], X[15:, 0]
+    best = max(abs((a <= t).mean() - (b <= t).mean()) for t in X[:, 0])
+    assert row["separation"] == pytest.approx(best)
+    assert abs((a <= row["threshold"]).mean() - (b <= row["threshold"]).mean()) == pytest.approx(best)
+    assert row["separation"] == pytest.approx(stats.ks_2samp(a, b).statistic)
+    assert row["delta"] == pytest.approx(np.sign(a[:, None] - b).mean())
+    assert row["p"] == pytest.approx(stats.mannwhitneyu(a, b, method="asymptotic").pvalue)
+    assert row["rule"].startswith("low if attribute 1 <= ")
+
+
+def test_attributes_are_ranked_and_put_into_words(mixed):
+    table, partition = mixed
+    found = profile(partition, table).tells_apart(0, 1)
+    assert found["separation"].dropna().is_monotonic_decreasing
+    assert found.loc["petal length (cm)", "rule"] == "cluster 1 if petal length (cm) <= 3, otherwise cluster 0"
+    assert found.loc["species", "rule"].startswith("cluster 0 if species is versicolor")
+    assert found.index[-1] == "coin"
+    mirrored = profile(partition, table).tells_apart(1, 0)
+    np.testing.assert_allclose(mirrored.loc[found.index, "separation"], found["separation"])
+    np.testing.assert_allclose(mirrored.loc[found.index, "delta"], -found["delta"])
+
+
+def test_groups_between_clusters_can_be_told_apart(iris):
+    X, partition = iris
+    found = profile(partition, X)
+    assert found.tells_apart("between 0 and 2", "cluster 1")["separation"].iloc[0] == 1
+    with pytest.raises(ValueError, match="second must be the name of a cluster or group"):
+        found.tells_apart(0, "cluster 9")
+    with pytest.raises(ValueError, match="must be different groups, got 'cluster 0' twice"):
+        found.tells_apart(0, "cluster 0")
+
+
+def test_an_empty_cluster_is_no_error():
+    masses = np.eye(4)[[1, 1, 3, 0]]  # first, first, between, outlier
+    found = profile(CredalPartition(masses, FocalSets.full(2)), [[0.0], [1.0], [2.0], [9.0]])
+    assert found.to_frame()["objects"].tolist() == [2, 0, 1, 1]
+    assert found.to_frame()["possible"].tolist()[:2] == [3, 1]
+    assert "cluster 1: no certain object, 1 more possible" in found.to_text()
+    with pytest.raises(ValueError, match="'cluster 1' has no certain objects"):
+        found.tells_apart(0, 1)
+    assert len(tell_apart([found.features[0].attribute], found.groups[0], found.groups[2], "bh")) == 1
+
+
+# ---- which columns were clustered -----------------------------------------------------------------------------------
+
+
+def test_clustered_columns_are_known_from_the_estimator(iris):
+    X, partition = iris
+    table = X.assign(other=1.0)
+    model = ECM(3, random_state=0).fit(X)
+    assert profile(model, table).attributes["clustered"].tolist() == [True] * 4 + [False]
+    assert profile(model.credal_partition_, table).attributes["clustered"].tolist() == [None] * 5
+    assert profile(partition, table, clustered=["other"]).attributes["clustered"].tolist() == [False] * 4 + [True]
+    assert profile(partition, table, clustered=False).attributes["clustered"].tolist() == [False] * 5
+    pipeline = make_pipeline(StandardScaler(), ECM(3, random_state=0)).fit(X)
+    assert profile(pipeline, table).attributes["clustered"].tolist() == [True] * 4 + [False]
+
+
+def test_double_dipping_is_said(iris):
+    X, partition = iris
+    assert "double dipping" in profile(partition, X, clustered=True).to_text()
+    assert "is not known" in profile(partition, X).to_text()
+    assert "p-values of" not in profile(partition, X, clustered=False).to_text()
+    assert "double dipping" in profile(partition, X, clustered=True).to_html()
+
+
+# ---- tables, words, files -------------------------------------------------------------------------------------------
+
+
+def test_tables(mixed):
+    table, partition = mixed
+    found = profile(partition, table)
+    assert len(found) == len(found.to_frame()) == 5
+    wide = found.to_frame("delta")
+    assert list(wide.columns[:3]) == ["objects", "possible", "typical"]
+    assert list(wide.columns[3:]) == [feature.label for feature in found.features]
+    assert len(found.comparisons) == 5 * len(found.features)
+    row = found.comparisons.query("group == 'cluster 1' and category == 'setosa'")
+    assert row["mean"].item() == pytest.approx(wide.loc["cluster 1", "species = setosa"] + row["rest"].item())
+    with pytest.raises(ValueError, match="statistic must be one of mean, std"):
+        found.to_frame("mode")
+
+
+def test_words_tell_what_is_particular(iris):
+    X, partition = iris
+    text = profile(partition, X).to_text()
+    assert "cluster 1: 50 objects; typical: " in text
+    assert "petal length (cm): 1.462 ± 0.17, rest 4.906 ± 0.83; lower in 100% of pairs (p < 0.001)" in text
+    assert "a part of its range" in text  # the cluster in the middle
+    assert repr(profile(partition, X)) == text
+    assert len(profile(partition, X).to_text(1).splitlines()) < len(text.splitlines())
+    with pytest.raises(ValueError, match="n_features must be an integer of at least 0"):
+        profile(partition, X).to_text(-1)
+
+
+def test_html_escapes_names(iris):
+    X, partition = iris
+    evil = CredalPartition(partition, frame=["<script>", "b", "c"], index=[f"<i>{i}" for i in range(150)])
+    page = profile(evil, X.rename(columns={"petal length (cm)": "<b>&"}).set_axis(evil.index)).to_html()
+    assert "<script>" not in page
+    assert "<i>" not in page
+    assert "<b>" not in page
+    assert "&lt;script&gt;" in page
+    assert page.count("<tr>") == 6
+    assert profile(evil, X.set_axis(evil.index))._repr_html_().startswith("<div")
+
+
+def test_the_partition_of_a_file_and_rows_in_another_order(iris, tmp_path):
+    X, partition = iris
+    names = [f"flower {i}" for i in range(150)]
+    write_partition(CredalPartition(partition, index=names), tmp_path / "flowers.csv")
+    shuffled = X.set_axis(names).sample(frac=1, random_state=0)
+    found, expected = profile(read_partition(tmp_path / "flowers.csv"), shuffled), profile(partition, X)
+    for name, values in expected.statistics.items():
+        np.testing.assert_allclose(found.statistics[name], values, atol=1e-9)
+    assert [names.index(name) for name in found.groups[0].typical] == expected.groups[0].typical
+    with pytest.raises(ValueError, match="the names of the objects differ"):
+        profile(CredalPartition(partition, index=names), X.set_axis([f"x{i}" for i in range(150)]))
+
+
+def test_any_kind_of_table(mixed):
+    table, partition = mixed
+    expected = profile(partition, table)
+    found = profile(partition, pl.from_pandas(table))
+    for name, values in expected.statistics.items():
+        np.testing.assert_allclose(found.statistics[name], values, atol=1e-9)
+    lists = profile(partition, table.iloc[:, :4].to_numpy().tolist())
+    np.testing.assert_allclose(lists.statistics["delta"], expected.statistics["delta"][:, :4])
+    assert lists.features[0].label == "attribute 1"
+    series = profile(partition, table["petal length (cm)"])
+    assert [feature.label for feature in series.features] == ["petal length (cm)"]
+
+
+@pytest.mark.parametrize(
+    ("X", "partition"),
+    [
+        (np.zeros((6, 2)), [0, 1, 0, 1, 0, 1]),
+        (np.full((6, 1), np.nan), [0, 1, 0, 1, 0, 1]),
+        (np.arange(6.0)[:, None], [3] * 6),
+        ([[5.0]], [1]),
+        (np.arange(6.0)[:, None], CredalPartition(np.eye(4)[np.zeros(6, dtype=int)], FocalSets.full(2))),
+        (np.arange(6.0)[:, None] * 1e300, [0, 1, 0, 1, 0, 1]),
+        (pd.DataFrame({"a": [None] * 6, "b": [True, None] * 3}), [0, 1, 0, 1, 0, 0]),
+    ],
+    ids=["constant", "nothing", "one cluster", "one object", "only outliers", "huge", "empty cells"],
+)
+def test_hardly_any_information_is_no_error(X, partition):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = profile(partition, X)
+        assert isinstance(found, Profile)
+        assert found.to_text()
+        assert found.to_html()
+        assert len(found.to_frame()) >= 1
+        assert not np.isinf(found.statistics["mean"]).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"weights": "all"}, "weights must be 'certain' or 'possible' or 'pignistic', got 'all'"),
+        ({"rule": "x"}, "rule must be 'max_mass' or 'interval_dominance', got 'x'"),
+        ({"clustered": ["z"]}, "clustered must hold names of columns of X \\(attribute 1\\), got 'z'"),
+        ({"clustered": 3}, "clustered must be True, False or names of columns of X, got 3"),
+        ({"n_typical": -1}, "n_typical must be an integer of at least 0, got -1"),
+        ({"max_categories": 1}, "max_categories must be an integer of at least 2, got 1"),
+        ({"correction": "holm"}, "correction must be 'bh' or 'by', got 'holm'"),
+        ({"X": [[0.0]]}, "X must have a row for each of the 2 objects of the partition, got 1 rows"),
+        ({"X": [[0.0], [np.inf]]}, "column 'attribute 1' must not hold infinite numbers"),
+        ({"X": np.zeros((0, 2))}, "X has 0 sample\\(s\\)"),
+    ],
+)
+def test_bad_input_is_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        profile([0, 1], **{"X": [[0.0], [1.0]], **options})

@@ -1,0 +1,207 @@
+"""Pictures of profiles and trees: what is drawn agrees with what was computed, whatever the names and numbers."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
+
+from evidentia import CredalPartition
+from evidentia.cluster import ECM
+from evidentia.datasets import load_iris
+from evidentia.explain import CautiousTree, profile
+from evidentia.plot import CautiousTreeDisplay, ProfileDisplay
+from evidentia.plot._drawing.colors import PALETTE
+from evidentia.plot._drawing.names import short_names, shortened
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X = load_iris(as_frame=True).data
+    return X, ECM(3, n_init=2, random_state=0).fit(X).credal_partition_
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Fifteen clusters with long names and many attributes, of which some objects are between two or in none."""
+    rng = np.random.default_rng(0)
+    upper = np.eye(15, dtype=bool)[np.arange(300) % 15]
+    upper[:30, 3] = True
+    upper[30:33] = False
+    names = [f"people of the {k}th quarter who never come (50 %, $x$)" for k in range(15)]
+    table = pd.DataFrame(
+        rng.normal(size=(300, 40)), columns=[f"a long name of attribute number {j}" for j in range(40)]
+    )
+    return table, CredalPartition.from_rough(upper, frame=names)
+
+
+def drawn(figure):
+    """Draw all of it, as saving would."""
+    figure.canvas.draw()
+    return figure
+
+
+# ---- profile --------------------------------------------------------------------------------------------------------
+
+
+def test_the_map_shows_the_effect_sizes(iris):
+    X, partition = iris
+    found = profile(partition, X)
+    display = found.plot("heat")
+    np.testing.assert_allclose(display.image_.get_array(), found.statistics["delta"].T)
+    labels = [text.get_text() for text in display.axes_[0].get_xticklabels()]
+    assert labels == [f"{group.name} ({len(group)})" for group in found.groups]
+    numbers = [text.get_text() for text in display.axes_[0].texts]
+    assert len(numbers) == found.statistics["delta"].size
+    assert numbers[1] == f"{found.statistics['delta'][1, 0]:+.1f}".replace("-", "−")
+    drawn(display.figure_)
+
+
+def test_clustered_columns_have_a_star(iris):
+    X, partition = iris
+    display = ProfileDisplay.from_partition(partition, X.assign(other=1.0), clustered=list(X.columns))
+    labels = [text.get_text() for text in display.axes_[0].get_yticklabels()]
+    assert [label.endswith(" *") for label in labels] == [True] * 4 + [False]
+    assert display.axes_[0].get_xlabel() == "* clustered"
+
+
+def test_dots_are_medians(iris):
+    X, partition = iris
+    table = X.assign(coin=np.tile(["heads", "tails"], 75), day=pd.date_range("2020", periods=150))
+    found = profile(partition, table)
+    display = found.plot("dots")
+    assert len(display.axes_) == len(found.features) == 7
+    lines = [line for line in display.axes_[2].lines if len(line.get_xdata()) == 2]
+    for g, line in enumerate(lines):
+        low, high = line.get_xdata()
+        assert (low, high) == pytest.approx((found.statistics["q25"][g, 2], found.statistics["q75"][g, 2]))
+    drawn(display.figure_)
+    dates = [text.get_text() for text in display.axes_[-1].get_xticklabels()]
+    assert all(text.startswith("20") for text in dates)
+
+
+@pytest.mark.parametrize("kind", ["heat", "dots"])
+def test_many_clusters_attributes_and_long_names(crowd, kind):
+    table, partition = crowd
+    options = {} if kind == "heat" else {"n_features": 5}
+    display = ProfileDisplay.from_partition(partition, table, kind=kind, title="many", **options)
+    assert len(display.groups_) == 20
+    assert len(display.features_) == (30 if kind == "heat" else 5)
+    assert (display.groups_ < 15).sum() == 15  # clusters come first
+    labels = [text.get_text() for text in display.axes_[0].get_yticklabels() or display.axes_[0].get_xticklabels()]
+    assert len(set(labels)) == len(labels)
+    drawn(display.figure_)
+
+
+@pytest.mark.parametrize("kind", ["heat", "dots"])
+def test_profiles_of_almost_nothing(kind):
+    for partition, X in ((([0]), [[1.0]]), ([0, 1, 0], np.full((3, 2), np.nan)), ([0, 1, -1], np.zeros((3, 1)))):
+        drawn(ProfileDisplay.from_partition(partition, X, kind=kind).figure_)
+
+
+def test_profiles_are_drawn_on_given_axes(iris):
+    X, partition = iris
+    figure, ax = plt.subplots()
+    assert profile(partition, X).plot("heat", axes=ax).axes_ == [ax]
+    figure, axes = plt.subplots(2, 2)
+    display = profile(partition, X).plot("dots", axes=axes)
+    assert display.figure_ is figure
+    with pytest.raises(ValueError, match="axes must hold 4 Matplotlib axes, got 1"):
+        profile(partition, X).plot("dots", axes=ax)
+
+
+def test_bad_pictures_are_refused(iris):
+    X, partition = iris
+    found = profile(partition, X)
+    with pytest.raises(ValueError, match="kind must be 'heat' or 'dots', got 'pie'"):
+        found.plot("pie")
+    with pytest.raises(ValueError, match="n_groups must be an integer of at least 1, got 0"):
+        found.plot(n_groups=0)
+    with pytest.raises(TypeError, match="profile must come from evidentia.explain.profile, got int"):
+        ProfileDisplay(profile=3)
+
+
+# ---- tree -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_condition_and_answer_is_written(iris):
+    X, partition = iris
+    tree = CautiousTree().fit(X, partition)
+    display = tree.plot()
+    texts = [text.get_text() for text in display.texts_]
+    inner = [node for node in tree.nodes_ if not node.is_leaf]
+    for node in inner:
+        assert node.condition(True) in texts
+        assert node.condition(False) in texts
+    assert texts[2 * len(inner) :] == tree.to_frame()["answer"].tolist()
+    drawn(display.figure_)
+
+
+def test_leaves_have_the_colors_of_their_answers():
+    X = np.arange(60.0)[:, None]
+    upper = np.zeros((60, 2), dtype=bool)
+    upper[:20, 0] = upper[20:40] = upper[40:55, 1] = True
+    display = CautiousTree().fit(X, CredalPartition.from_rough(upper)).plot()
+    marks = [p for p in display.ax_.patches if isinstance(p, Rectangle) and p.get_height() > 0.2 and p.get_fill()]
+    found = [tuple(np.round(mark.get_facecolor()[:3], 6)) for mark in marks if mark.get_facecolor()[3] > 0]
+    blue, orange, white = (tuple(np.round(to_rgb(color), 6)) for color in (*PALETTE[:2], "white"))
+    assert found == [blue, blue, orange, orange, white]
+
+
+def test_bars_are_the_shares_of_the_sets(iris):
+    X, partition = iris
+    tree = CautiousTree().fit(X, partition)
+    display = CautiousTreeDisplay.from_estimator(tree)
+    bars = [p for p in display.ax_.patches if p.get_height() < 0.2 and p.get_facecolor()[3] > 0]
+    widths = np.array([bar.get_width() for bar in bars])
+    expected = np.concatenate([leaf.set_shares[leaf.set_shares > 0] for leaf in tree.leaves_])
+    np.testing.assert_allclose(widths, expected)
+
+
+def test_nothing_overlaps_in_a_large_tree(crowd):
+    table, partition = crowd
+    table = table.assign(code=np.arange(300) % 15)
+    tree = CautiousTree().fit(table, partition)
+    assert tree.get_n_leaves() >= 15
+    display = tree.plot(title="large")
+    renderer = drawn(display.figure_).canvas.get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in display.texts_]
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+
+
+def test_a_tree_of_one_leaf():
+    display = CautiousTree().fit([[1.0], [1.0]], [0, 0]).plot()
+    assert [text.get_text() for text in display.texts_] == ["cluster 0"]
+    drawn(display.figure_)
+
+
+def test_a_tree_is_drawn_on_given_axes(iris):
+    figure, ax = plt.subplots()
+    display = CautiousTree(3).fit(*iris).plot(ax=ax, colors=["k", "r", "b"])
+    assert (display.ax_, display.figure_) == (ax, figure)
+    with pytest.raises(TypeError, match="tree must be a CautiousTree, got int"):
+        CautiousTreeDisplay(tree=3)
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def test_short_names_stay_different():
+    names = [f"customers of region {k} who come rarely" for k in range(3)]
+    assert len({shortened(name, 20) for name in names}) == 1
+    short = short_names([*names, "short"], 20)
+    assert len(set(short)) == 4
+    assert max(map(len, short)) <= 20
+    assert short[-1] == "short"
+    assert short_names(["same"] * 2 + ["x" * 50] * 2, 20)[:2] == ["same", "same"]
