@@ -21,9 +21,10 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# The package alone: enough for the program and the demo. Installing it compiles the kernels.
+# The package alone: enough for the program and the demo. Installing it compiles the kernels. Python modules are left to
+# be compiled when they are first imported (--no-compile): most of those that pip brings never are.
 $(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --no-compile --editable .
 	@touch $@
 
 # The extras and the tools of the developers. torch comes first and by its exact version: asking for a range
