@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._reading import reading
 from evidentia._scale import SMALLEST, check_size
 
 __all__ = ["object_index", "object_weights", "order_of_names", "printable"]
@@ -27,7 +28,8 @@ def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
     from sklearn.utils.validation import _check_sample_weight
 
     objects = np.empty((n_objects, 1))
-    weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
+    with reading(sample_weight, "sample_weight"):
+        weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight must hold at least one non-zero weight")
     check_size(weights, "sample_weight")

@@ -9,12 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._parameters import check_choice, check_flags, listed
 from evidentia._scale import as_reals
 from evidentia._tables import order_of_names
 from evidentia.belief import decisions, inverse, measures, rendering, transforms
-from evidentia.belief._arguments import SUM_TOLERANCE, checked_probabilities, positions
+from evidentia.belief._arguments import SUM_TOLERANCE, checked_frame, checked_probabilities, positions
 from evidentia.belief.combination import NORMALIZATIONS, combine_masses, remove_empty
-from evidentia.belief.focal_sets import FocalSets, frozen, inside
+from evidentia.belief.focal_sets import FocalSets, checked_family, frozen, inside
 from evidentia.belief.mass_table import MassTable
 
 __all__ = ["MassFunctions"]
@@ -72,10 +73,11 @@ class MassFunctions(MassTable):
 
         A set is a tuple or frozenset of names of the frame, a single name, or ``()`` for the empty set.
         """
-        names = tuple(frame)
-        rows = [masses] if isinstance(masses, Mapping) else list(masses)
-        if not rows:
-            raise ValueError("masses must hold at least one mass function")
+        listed_names = listed(list(frame) if isinstance(frame, str) else frame, "frame", "names of answers")
+        names = checked_frame(listed_names, len(listed_names))
+        rows = [masses] if isinstance(masses, Mapping) else listed(masses, "masses", "dictionaries {set: mass}")
+        if not rows or not all(isinstance(row, Mapping) for row in rows):
+            raise ValueError(f"masses must hold at least one dictionary {{set: mass}} and nothing else, got {masses!r}")
         sets = [{positions(key, names): value for key, value in row.items()} for row in rows]
         for row, given in zip(sets, rows, strict=True):
             if len(row) < len(given):
@@ -87,7 +89,7 @@ class MassFunctions(MassTable):
     @classmethod
     def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
         """From unnormalised beliefs of the sets of the family (which must hold all focal sets and the whole frame)."""
-        values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
+        values = inverse.table_of_values(values, checked_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
             raise ValueError("focal_sets must hold the whole frame: m(∅) = 1 - bel(whole frame)")
         empty = 1 - values[:, [focal_sets.omega_index]]
@@ -191,8 +193,7 @@ class MassFunctions(MassTable):
 
         Rows correspond by their names if both have some, as in `combine`.
         """
-        if rule not in ("jousselme", "belief"):
-            raise ValueError(f"rule must be 'jousselme' or 'belief', got {rule!r}")
+        check_choice(rule, "rule", ("jousselme", "belief"))
         other = self._matched(other)
         family = self.focal_sets.union(other.focal_sets)
         difference = self.on(family).masses - _rows_of(other.on(family), self)
@@ -233,6 +234,7 @@ class MassFunctions(MassTable):
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
         """Learn that the answer is in ``event``: each mass moves to the intersection; then Dempster normalisation."""
+        check_flags(normalized=normalized)
         rows, single = self.membership_rows(event)
         if not single:
             raise ValueError(f"event must be one set of answers, got {event!r}")
@@ -244,8 +246,7 @@ class MassFunctions(MassTable):
 
         Under Dempster a row with all its mass on the empty set becomes vacuous, with a warning.
         """
-        if rule not in NORMALIZATIONS:
-            raise ValueError(f"rule must be 'dempster' or 'yager', got {rule!r}")
+        check_choice(rule, "rule", NORMALIZATIONS)
         if self.focal_sets.empty_index is None:
             return self
         lost = int((self.empty >= 1).sum()) if rule == "dempster" else 0
@@ -255,7 +256,7 @@ class MassFunctions(MassTable):
 
     def on(self, focal_sets: FocalSets) -> MassFunctions:
         """The same masses on another family, which must hold every set that carries mass."""
-        if focal_sets == self.focal_sets:
+        if checked_family(focal_sets, "focal_sets") == self.focal_sets:
             return self
         if focal_sets.n_clusters != self.n_clusters:
             raise ValueError(f"focal_sets has {focal_sets.n_clusters} clusters instead of {self.n_clusters}")
@@ -338,6 +339,7 @@ class MassFunctions(MassTable):
     # ---- inside ---------------------------------------------------------------------------------------------------
 
     def _measure(self, relation, sets: Any, normalized: bool) -> np.ndarray:
+        check_flags(normalized=normalized)
         rows, single = self.membership_rows(sets)
         values = self._masses @ relation(self.focal_sets.membership, rows).astype(self._masses.dtype)
         if normalized:
@@ -346,6 +348,7 @@ class MassFunctions(MassTable):
         return values[:, 0] if single else values
 
     def _per_answer(self, values: np.ndarray, normalized: bool) -> np.ndarray:
+        check_flags(normalized=normalized)
         if not normalized:
             return values
         total = values.sum(axis=1, keepdims=True)  # 1 - m(empty set), to the last digit

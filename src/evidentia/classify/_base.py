@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._reading import is_missing, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
 from evidentia._tables import object_index, order_of_names
 from evidentia.belief import FocalSets, MassFunctions
@@ -86,7 +87,8 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
-        values = validate_data(self, X, reset=reset, **options)
+        with reading(X, "X"):
+            values = validate_data(self, X, reset=reset, **options)
         if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:
             (check_scale if reset else check_size)(values, "X")
         return values
@@ -256,7 +258,10 @@ def _names(frame: Sequence[Hashable]) -> np.ndarray:
 
 
 def _hard_targets(y: Any) -> Targets:
-    labels = column_or_1d(y, warn=True)
+    with reading_labels(y, "y"):
+        labels = column_or_1d(y, warn=True)
+    if labels.dtype == object and any(map(is_missing, labels.tolist())):
+        raise ValueError("y must not hold None or missing values; leave out objects whose class is unknown")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y must not hold NaN or infinity; leave out objects whose class is unknown")
     check_classification_targets(labels)

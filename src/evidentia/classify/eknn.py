@@ -22,7 +22,7 @@ from evidentia.classify._eknn_soft import SoftLabels, best_scale
 from evidentia.dissimilarity.input import METRIC_RULE, try_metric
 from evidentia.dissimilarity.neighbors import check_neighbors, exact_index, safe_jobs
 from evidentia.dissimilarity.point_tree import minkowski_power
-from evidentia.dissimilarity.sources import AttributeSource, check_square
+from evidentia.dissimilarity.sources import AttributeSource, check_square, naming_metric
 from evidentia.optimize.descent import Run
 from evidentia.optimize.lbfgs import minimize_lbfgs
 
@@ -344,12 +344,13 @@ class EKNNClassifier(EvidentialClassifier):
 
         if self.algorithm == "auto" and minkowski_power(self.metric, self.metric_params) is not None:
             return exact_index(AttributeSource(data, self.metric, self.metric_params or {}), self.n_jobs)
-        return NearestNeighbors(
-            algorithm=self.algorithm,
-            metric=self.metric,
-            metric_params=self.metric_params,
-            n_jobs=safe_jobs(self.metric, self.n_jobs),
-        ).fit(data)
+        with naming_metric(self.metric):
+            return NearestNeighbors(
+                algorithm=self.algorithm,
+                metric=self.metric,
+                metric_params=self.metric_params,
+                n_jobs=safe_jobs(self.metric, self.n_jobs),
+            ).fit(data)
 
     def _neighbours(self, X: np.ndarray | None, k: int) -> _Neighbours:
         """Nearest training objects of new objects; of the training objects among the others when X is None."""

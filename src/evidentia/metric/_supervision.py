@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from evidentia._reading import is_missing, reading_labels
 from evidentia.constraints import Constraints
 from evidentia.constraints.checked import checked_constraints
 
@@ -87,9 +88,10 @@ def _implied(classes: Classes, n: int, max_pairs: int, rng: np.random.Generator)
 
 
 def _classes(data: np.ndarray, y: Any) -> Classes:
-    labels = column_or_1d(y, warn=True)
+    with reading_labels(y, "y"):
+        labels = column_or_1d(y, warn=True)
     check_consistent_length(data, labels)
-    if (labels != labels).any() or (labels.dtype == object and None in labels.tolist()):
+    if any(map(is_missing, labels.tolist())):
         raise ValueError("y must hold labels without missing values; mark unlabelled objects by -1")
     # an array of names turns -1 into "-1"
     unlabelled = labels == str(UNLABELLED) if labels.dtype.kind == "U" else labels == UNLABELLED
