@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["reading", "reading_labels", "is_missing"]
+__all__ = ["reading", "reading_labels", "as_labels", "is_missing"]
 
 
 @contextmanager
@@ -42,6 +42,17 @@ def reading_labels(labels: Any, name: str) -> Iterator[None]:
         if name in str(error):
             raise
         raise ValueError(f"{name} must hold one label for each object: {error}") from error
+
+
+def as_labels(labels: Any, name: str) -> np.ndarray:
+    """(n,) labels of any kind, none of them missing."""
+    with reading_labels(labels, name):
+        values = np.asarray(labels)
+    if values.ndim != 1 or values.dtype.kind in "cV":
+        raise ValueError(f"{name} must hold one label for each object, got shape {values.shape} of {values.dtype}")
+    if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+        raise ValueError(f"{name} must hold labels without missing values, NaN or infinity")
+    return values
 
 
 def is_missing(label: Any) -> bool:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._parameters import check_choice, is_number
+from evidentia._reading import as_labels
+from evidentia._scale import as_reals
 from evidentia._types import ArrayLike
 from evidentia.explain.doubt import doubt_of
 from evidentia.partition import CredalPartition
@@ -43,7 +46,7 @@ class KeptCurve:
     def at(self, share: float) -> float:
         """Quality when this share of the objects is kept; between two shares, on the line that joins them."""
         low, high = self.share[0], self.share[-1]
-        if not low - _ROUNDING <= share <= high + _ROUNDING:
+        if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
             raise ValueError(f"share must lie between {low:g} and {high:g}, got {share}")
         return float(np.interp(share, self.share, self.quality))
 
@@ -137,7 +140,7 @@ def kept_curve(
     KeptCurve(ari={60%: 1.000, 80%: 0.980, 100%: 0.897})
     """
     credal = as_credal_partition(partition)
-    classes = np.asarray(y)
+    classes = as_labels(y, "y")
     if classes.shape != (len(credal),) or len(credal) == 0:
         raise ValueError(f"y must hold the classes of {len(credal)} objects, got shape {classes.shape}")
     of_kept = _measure(quality, np.unique(classes, return_inverse=True)[1], credal.labels)
@@ -150,14 +153,13 @@ def kept_curve(
 
 def _measure(quality: str, classes: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], float]:
     """The quality of some of the objects, given by their positions."""
+    check_choice(quality, "quality", ("ari", "accuracy"))
     if quality == "ari":
         from sklearn.metrics import adjusted_rand_score
 
         return lambda some: float(adjusted_rand_score(classes[some], labels[some]))
-    if quality == "accuracy":
-        right = labels == _cluster_of_class(classes, labels)[classes]
-        return lambda some: float(right[some].mean())
-    raise ValueError(f"quality must be 'ari' or 'accuracy', got {quality!r}")
+    right = labels == _cluster_of_class(classes, labels)[classes]
+    return lambda some: float(right[some].mean())
 
 
 def _cluster_of_class(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -173,14 +175,14 @@ def _cluster_of_class(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def _checked_doubt(doubt: Any, n: int) -> np.ndarray:
-    values = np.asarray(doubt, dtype=float)
+    values = as_reals(doubt, "doubt").astype(float, copy=False)
     if values.shape != (n,) or not np.isfinite(values).all():
         raise ValueError(f"doubt must hold {n} finite numbers, one for each object, got shape {values.shape}")
     return values
 
 
 def _checked_shares(shares: Any) -> np.ndarray:
-    values = _SHARES if shares is None else np.unique(np.asarray(shares, dtype=float))
+    values = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
     if values.ndim != 1 or len(values) == 0 or not ((values > 0) & (values <= 1)).all():
         raise ValueError(f"shares must be numbers above 0 and at most 1, got {shares!r}")
     return values
