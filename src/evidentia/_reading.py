@@ -49,7 +49,9 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
     with reading_labels(labels, name):
         values = np.asarray(labels)
     if values.ndim != 1 or values.dtype.kind in "cV":
-        raise ValueError(f"{name} must hold one label for each object, got shape {values.shape} of {values.dtype}")
+        raise ValueError(
+            f"{name} must be one label for each object, shape (n,), got shape {values.shape} of {values.dtype}"
+        )
     if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise ValueError(f"{name} must hold labels without missing values, NaN or infinity")
     return values
@@ -72,8 +74,8 @@ def _refuse_masked(values: Any, name: str) -> None:
 
 
 def _refuse_dates(values: Any, name: str) -> None:
-    if hasattr(values, "dtypes"):  # a table
-        for column, kind in zip(getattr(values, "columns", []), values.dtypes, strict=False):
+    if hasattr(values, "dtypes") and hasattr(values, "columns"):  # a table
+        for column, kind in zip(values.columns, values.dtypes, strict=False):
             if _is_date(kind):
                 raise ValueError(f"{name} must hold real numbers, but column {column!r} holds dates or times ({kind})")
         return

@@ -39,7 +39,7 @@ def as_truth(table: Any, name: str) -> np.ndarray:
     with reading(table, name):
         plain = table if isinstance(table, np.ndarray) and table.dtype == bool else as_reals(table, name)
     if plain.dtype != bool and not ((plain == 0) | (plain == 1)).all():
-        raise ValueError(f"{name} must hold only true/false (or 1/0)")
+        raise ValueError(f"{name} must be Boolean, and hold only true/false (or 1/0)")
     return np.asarray(plain).astype(bool, copy=False)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from evidentia._reading import reading
 from evidentia._scale import SMALLEST, check_size
 
-__all__ = ["object_index", "object_weights", "order_of_names", "printable"]
+__all__ = ["object_index", "object_weights", "order_of_names", "ordered_like", "printable"]
 
 
 def object_index(X: Any) -> Any:
@@ -37,6 +37,20 @@ def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
     if least < SMALLEST:
         raise ValueError(f"sample_weight must hold zeros or weights of at least {SMALLEST:g}, got {least:.6g}")
     return weights
+
+
+def ordered_like(values: Any, index: Any) -> Any:
+    """A pandas column of weights or labels in the order of the objects, where it has their names in another order.
+
+    Columns with other names go by their positions, as everywhere in scikit-learn.
+    """
+    names = object_index(values)
+    if names is None or index is None or len(names) != len(index):
+        return values
+    ours, theirs = list(names), list(index)
+    if ours == theirs or len(set(ours)) < len(ours) or set(ours) != set(theirs):
+        return values
+    return values.iloc[order_of_names(names, index)]
 
 
 def printable(name: Any) -> str:

@@ -266,8 +266,8 @@ class FocalSets:
 
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
         """Readable names of the sets, for tables."""
-        given = range(self.n_clusters) if cluster_names is None else listed(cluster_names, "cluster_names", "names")
-        labels = [str(name) for name in given]
+        given = range(self.n_clusters) if cluster_names is None else cluster_names
+        labels = [*given] if isinstance(given, str) else [str(name) for name in listed(given, "cluster_names", "names")]
         if len(labels) != self.n_clusters:
             raise ValueError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
 

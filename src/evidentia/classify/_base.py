@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from evidentia import _parameters as rule
 from evidentia._reading import is_missing, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
-from evidentia._tables import object_index, order_of_names
+from evidentia._tables import object_index, order_of_names, ordered_like
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
 
@@ -78,7 +78,8 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: labels or MassFunctions"
             )
         data = self._checked_objects(X, reset=True, **options)
-        targets = _soft_targets(_matched(y, object_index(X))) if is_soft(y) else _hard_targets(y)
+        names = object_index(X)
+        targets = _soft_targets(_matched(y, names)) if is_soft(y) else _hard_targets(ordered_like(y, names))
         check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {targets.names[0]!r}")

@@ -215,6 +215,7 @@ class EKNNClassifier(EvidentialClassifier):
         grid = self._grid(len(data))
         self._search, self._n_training = self._index(data), len(data)
         self._codes = targets.codes
+        self._reliability = float(self.reliability)  # predictions are those of the fit, whatever is set later
         self._soft = None if targets.soft is None else SoftLabels(targets.soft)
         self.focal_sets_ = singletons_and_frame(len(self.classes_)) if self._soft is None else self._soft.family
         self._spreads = self._mean_distances(data, targets)
@@ -363,8 +364,8 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _combined(self, neighbours: _Neighbours, gamma: np.ndarray) -> np.ndarray:
         if self._soft is None:
-            return neighbour_masses(neighbours.squared, neighbours.classes, gamma, self.reliability, len(gamma))
-        supports = self.reliability * np.exp(-(gamma[0] ** 2) * neighbours.squared)
+            return neighbour_masses(neighbours.squared, neighbours.classes, gamma, self._reliability, len(gamma))
+        supports = self._reliability * np.exp(-(gamma[0] ** 2) * neighbours.squared)
         return self._soft.masses(neighbours.positions, supports)
 
     def _masses(self, X: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
-from evidentia._tables import object_index, object_weights, order_of_names
+from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._families import NAMES, Families, families_of
@@ -145,7 +145,8 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         values = self._read(X, reset=True)
         n = len(values)
         check_enough_objects(n, self._wanted_clusters())
-        sample = Sample(values, self._weights(sample_weight, n), self._names(X))
+        names = self._names(X)
+        sample = Sample(values, self._weights(ordered_like(sample_weight, names), n), names)
         known = None if constraints is None else checked_constraints(constraints, n)
         with block_map(self.n_jobs) as apply:
             task = Task(self._number_of_clusters(sample, apply), labels, known, apply, dissimilarities)

@@ -9,10 +9,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from evidentia._reading import is_missing, reading_labels
+from evidentia._tables import object_index, ordered_like
 from evidentia.constraints import Constraints
 from evidentia.constraints.checked import checked_constraints
 
-__all__ = ["Classes", "Pairs", "known_classes", "known_pairs"]
+__all__ = ["Classes", "Pairs", "known_classes", "known_pairs", "labels_for"]
 
 UNLABELLED = -1
 
@@ -39,6 +40,11 @@ class Pairs(NamedTuple):
         """Difference vectors of the pairs of one kind."""
         first, second = self.ends[self.signs == sign].T
         return data[first] - data[second]
+
+
+def labels_for(X: Any, y: Any) -> Any:
+    """The labels in the order of the objects, where both are pandas tables with the same names."""
+    return ordered_like(y, object_index(X))
 
 
 def known_classes(learner: str, data: np.ndarray, y: Any, constraints: Any = None) -> Classes:

@@ -17,7 +17,7 @@ from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
-from evidentia._tables import object_weights
+from evidentia._tables import object_index, object_weights, ordered_like
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
 from evidentia.mixture.models import MODELS, model_name, n_parameters
@@ -194,7 +194,7 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
         with reading(X, "X"):
             data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         check_scale(data, "X")
-        weights = object_weights(sample_weight, len(data))
+        weights = object_weights(ordered_like(sample_weight, object_index(X)), len(data))
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
