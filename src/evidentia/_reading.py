@@ -1,12 +1,14 @@
 """What users give as numbers, read in one way, whatever it comes in.
 
-NumPy and scikit-learn read nearly everything. Two things that they accept are no numbers here, and refused: dates,
-whose number depends on their unit, and masked cells, whose mask would be lost without a word. What they cannot read
-they refuse in words of their own, which do not say which argument it was; `reading` adds that.
+NumPy and scikit-learn read nearly everything. Some things that they accept are no numbers here, and refused: dates,
+whose number depends on their unit, masked cells, whose mask would be lost without a word, and complex numbers, which
+would lose their imaginary part. What they cannot read they refuse in words of their own, which do not say which
+argument it was; `reading` adds that.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +23,7 @@ def reading(values: Any, name: str) -> Iterator[None]:
     """Around the lines that read an argument as numbers: refusals name it, and what cannot be told apart afterwards
     (dates, masked cells) is refused before."""
     _refuse_masked(values, name)
-    _refuse_dates(values, name)
+    _refuse_kinds(values, name)
     try:
         yield
     except Exception as error:
@@ -39,7 +41,7 @@ def reading_labels(labels: Any, name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if name in str(error):
+        if re.search(rf"\b{name}\b", str(error)):
             raise
         raise ValueError(f"{name} must hold one label for each object: {error}") from error
 
@@ -73,7 +75,7 @@ def _refuse_masked(values: Any, name: str) -> None:
         )
 
 
-def _refuse_dates(values: Any, name: str) -> None:
+def _refuse_kinds(values: Any, name: str) -> None:
     if hasattr(values, "dtypes") and hasattr(values, "columns"):  # a table
         for column, kind in zip(values.columns, values.dtypes, strict=False):
             if _is_date(kind):
@@ -87,6 +89,8 @@ def _refuse_dates(values: Any, name: str) -> None:
             return  # the reader says what is wrong with it
     if _is_date(kind):
         raise ValueError(f"{name} must hold real numbers, got dates or times ({kind})")
+    if getattr(kind, "kind", "") == "c" or isinstance(values, complex):
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers")
 
 
 def _is_date(kind: Any) -> bool:

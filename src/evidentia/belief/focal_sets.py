@@ -107,6 +107,7 @@ class FocalSets:
     ) -> FocalSets:
         """The empty set, the singletons, the given pairs and the whole frame."""
         c = _check_n_clusters(n_clusters)
+        _check_family_fits(c, c)
         chosen = _listed_sets(pairs, "pairs")
         for pair in chosen:
             if len(pair) != 2 or pair[0] == pair[1]:

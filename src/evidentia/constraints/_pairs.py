@@ -46,7 +46,7 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
         raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
     if array.dtype == object and all(isinstance(v, Integral) and not isinstance(v, bool) for v in array.flat):
         array = np.array([[int(i), int(j)] for i, j in array])  # too large a number stays an object and is refused
-    if not np.issubdtype(array.dtype, np.integer):
+    if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must hold integers (object numbers), got {_short(pairs)} of type {array.dtype}")
     for bad, words in ((array < 0, "nonnegative"), (array > _LARGEST_OBJECT, f"at most {_LARGEST_OBJECT}")):
         if bad.any():

@@ -169,7 +169,7 @@ def checked_pairs(pairs: Any, n: int) -> np.ndarray:
         pairs = np.asarray(pairs)
     if pairs.size == 0 and pairs.ndim in (1, 2):
         return np.empty((0, 2), dtype=np.intp)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(f"pairs must be an array of object numbers of shape (p, 2), got shape {pairs.shape}")
     if pairs.min() < 0 or pairs.max() >= n:
         raise ValueError(f"pairs must hold object numbers from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}")
