@@ -27,6 +27,8 @@ def reading(values: Any, name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        if _repeated(values):
+            raise ValueError(f"{name} must have columns of different names: {error}") from error
         reason = _unreadable(values)
         if reason is None:
             raise
@@ -101,7 +103,9 @@ def _is_date(kind: Any) -> bool:
 
 def _unreadable(values: Any) -> str | None:
     """Why these cannot be numbers; None if they can."""
-    if hasattr(values, "dtypes") and hasattr(values, "columns") and len(set(values.columns)) == len(values.columns):
+    if hasattr(values, "collect"):
+        return "it is not computed yet, call its collect()"
+    if hasattr(values, "dtypes") and hasattr(values, "columns"):
         for column in values.columns:
             reason = _not_numbers(values[column])
             if reason is not None:
@@ -110,11 +114,17 @@ def _unreadable(values: Any) -> str | None:
     return _not_numbers(values)
 
 
+def _repeated(values: Any) -> bool:
+    """Whether columns of a table have the same name."""
+    return hasattr(values, "dtypes") and hasattr(values, "iloc") and len(set(values.columns)) < len(values.columns)
+
+
 def _not_numbers(values: Any) -> str | None:
     if hasattr(values, "tocsr"):  # sparse matrices hold numbers, and are refused elsewhere if they may not be given
         return None
     try:
         np.asarray(values).astype(float)
     except Exception as error:
-        return str(error) or type(error).__name__
+        uneven = "inhomogeneous" in str(error)
+        return "its rows have different lengths" if uneven else str(error) or type(error).__name__
     return None

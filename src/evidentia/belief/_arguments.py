@@ -119,7 +119,8 @@ def checked_index(index: Any, n: int) -> Any:
 def checked_positions(rows: Any, n: int) -> np.ndarray:
     """Which of n rows: an array of positions, or a Boolean mask as long."""
     try:
-        array = np.array(rows) if isinstance(rows, np.ndarray) else np.array(list(rows))
+        words = isinstance(rows, str | bytes | Mapping)
+        array = np.empty((0, 0)) if words else np.array(rows if isinstance(rows, np.ndarray) else list(rows))
     except Exception:
         array = np.empty((0, 0))
     if array.size == 0 and array.ndim == 1:

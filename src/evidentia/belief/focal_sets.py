@@ -109,10 +109,10 @@ class FocalSets:
         c = _check_n_clusters(n_clusters)
         _check_family_fits(c, c)
         chosen = _listed_sets(pairs, "pairs")
+        _membership_rows(c, chosen)  # refuses what is no cluster
         for pair in chosen:
             if len(pair) != 2 or pair[0] == pair[1]:
                 raise ValueError(f"pairs must hold two different clusters each, got {pair}")
-        _membership_rows(c, chosen)  # refuses what is no cluster
         return cls._canonical(c, [(k,) for k in range(c)] + chosen, empty=empty, omega=omega)
 
     @classmethod

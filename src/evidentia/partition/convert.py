@@ -44,8 +44,8 @@ def _label_array(labels: Any) -> np.ndarray:
         raise ValueError(f"labels must be a nonempty sequence, got shape {values.shape}")
     if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise ValueError("labels must not hold NaN, None or infinite values; mark objects without a cluster by -1")
-    if values.dtype.kind == "c":
-        raise ValueError("labels must be names or real numbers, got complex numbers")
+    if values.dtype.kind in "cV":
+        raise ValueError(f"labels must be names or real numbers, got {values.dtype}")
     return values
 
 

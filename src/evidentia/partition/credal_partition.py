@@ -222,6 +222,8 @@ class CredalPartition(MassFunctions):
             rows, _ = self.membership_rows((cluster,))
         except ValueError as error:
             raise ValueError(f"cluster must be a name of the frame {self.frame}, got {cluster!r}") from error
+        if rows[0].sum() != 1:
+            raise ValueError(f"cluster must be one name of the frame {self.frame}, got {cluster!r}")
         return int(rows[0].argmax())
 
 
