@@ -30,6 +30,8 @@ def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
     objects = np.empty((n_objects, 1))
     with reading(sample_weight, "sample_weight"):
         weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight must hold finite weights, got NaN or infinity")
     if not weights.any():
         raise ValueError("sample_weight must hold at least one non-zero weight")
     check_size(weights, "sample_weight")

@@ -145,7 +145,7 @@ def test_clusterers(subject):
 
 
 DRESSES = ["Fortran order", "strides", "read-only", "big-endian", "long doubles", "objects that are numbers",
-           "nested lists", "a matrix", "a table", "nothing masked", "numbers of Python", "a tensor", "polars", "arrow",
+           "nested lists", "a table", "nothing masked", "numbers of Python", "a tensor", "polars", "arrow",
            "two levels of names"]  # fmt: skip
 
 
