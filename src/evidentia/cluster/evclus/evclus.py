@@ -330,7 +330,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return {
             "d0_": model.d0,
             "scale_": method.scale,
-            "sampling_": method.sampling,
+            "sampling_": method.pairs.sampling,
             "landmark_indices_": np.sort(model.references.positions),
             "stress_": found.stress,
             "loss_": found.loss,
