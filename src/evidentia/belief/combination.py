@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from evidentia._parameters import check_choice
 from evidentia._sizes import check_memory
 from evidentia.belief import transforms
 from evidentia.belief.focal_sets import FocalSets, unique_sets
@@ -31,8 +32,7 @@ Source = tuple[np.ndarray, FocalSets]
 
 def combine_masses(sources: Sequence[Source], rule: str) -> Source:
     """Combine N >= 1 sources of n mass functions each (a source of length 1 is used for every row)."""
-    if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))}, got {rule!r}")
+    check_choice(rule, "rule", RULES)
     if len({family.n_clusters for _, family in sources}) != 1:
         raise ValueError("the mass functions to combine must have the same frame")
     n = max(len(masses) for masses, _ in sources)

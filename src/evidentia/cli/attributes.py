@@ -56,7 +56,10 @@ class Attributes:
 def split_names(values: Sequence[str]) -> list[str]:
     """Names from options such as ``--columns a,b --columns '"c,d"'``: quotation marks protect commas."""
     names = [name.strip() for row in csv.reader(values, skipinitialspace=True) for name in row]
-    return [name for name in names if name]
+    found = [name for name in names if name]
+    if values and not found:
+        raise UserError("--columns and --exclude need the name of a column, got none")
+    return found
 
 
 def choose_attributes(

@@ -83,7 +83,10 @@ def parse_parameters(settings: Sequence[str]) -> dict[str, Any]:
         name, equals, value = setting.partition("=")
         if not equals or not name.strip():
             raise UserError(f"-p must look like name=value, got '{setting}'")
-        parameters[name.strip().replace("-", "_")] = _value(value.strip())
+        key = name.strip().replace("-", "_")
+        if key in parameters:
+            raise UserError(f"-p {key} is given twice")
+        parameters[key] = _value(value.strip())
     return parameters
 
 

@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
-from evidentia._tables import object_index, object_weights, order_of_names
+from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._families import NAMES, Families, families_of
@@ -40,7 +41,7 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_neighbor_clusters": rule.integer(1),
     "random_state": rule.seed,
     "n_jobs": rule.n_jobs,
-    "verbose": rule.flag,
+    "verbose": rule.verbosity,
 }
 
 
@@ -88,7 +89,8 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         """Finite numbers of a size that can be worked with; ``options`` go to scikit-learn's ``validate_data``."""
         fewest = self._fewest_objects if reset else 1
         floats = [np.float64, np.float32]
-        values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=fewest, **options)
+        with reading(X, "X"):
+            values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=fewest, **options)
         (check_scale if reset else check_size)(values, "X")
         return values
 
@@ -151,7 +153,8 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         values = self._read(X, reset=True)
         n = len(values)
         check_enough_objects(n, self._wanted_clusters())
-        sample = Sample(values, self._weights(sample_weight, n), self._names(X))
+        names = self._names(X)
+        sample = Sample(values, self._weights(ordered_like(sample_weight, names), n), names)
         known = None if constraints is None else checked_constraints(constraints, n)
         with block_map(self.n_jobs) as apply:
             task = Task(self._number_of_clusters(sample, apply), labels, known, apply, dissimilarities)

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import Metric, TableLike
@@ -126,7 +127,8 @@ class DissimilarityInput:
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
         X = _with_columns(X, getattr(estimator, "feature_names_in_", None))
-        D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False)
+        with reading(X, "X"):
+            D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
             also = "" if or_width is None else f", or to its {or_width} references"
             raise ValueError(
@@ -140,15 +142,16 @@ class DissimilarityInput:
         takes_sparse = self.is_precomputed and self.sparse
         if self.is_precomputed and reset:
             X = _with_columns_like_rows(X)
-        values = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=_FLOATS,
-            order=None if sparse.issparse(X) else "C",
-            accept_sparse=_SPARSE if takes_sparse else False,
-            ensure_min_samples=self.fewest if reset else 1,
-        )
+        with reading(X, "X"):
+            values = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=_FLOATS,
+                order=None if sparse.issparse(X) else "C",
+                accept_sparse=_SPARSE if takes_sparse else False,
+                ensure_min_samples=self.fewest if reset else 1,
+            )
         if sparse.issparse(values):
             check_values(np.asarray(values.data), "X")
         elif self.is_precomputed or not reset:

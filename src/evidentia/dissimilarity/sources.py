@@ -8,6 +8,8 @@ references`). Which source it is follows from X and the metric (`evidentia.dissi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,10 +30,22 @@ __all__ = [
     "Twins",
     "check_square",
     "check_values",
+    "naming_metric",
     "rounding",
 ]
 
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
+
+
+@contextmanager
+def naming_metric(metric: Metric) -> Iterator[None]:
+    """Around the lines that compute with a metric of others: what it refuses, it refuses by its name."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if "metric" in str(error).lower():
+            raise
+        raise ValueError(f"metric={metric!r} cannot be computed for these objects: {error}") from error
 
 
 class DissimilaritySource(ABC):
@@ -115,7 +129,8 @@ class AttributeSource(DissimilaritySource):
         if self.metric in _FROM_SQUARES:
             centre = B.mean(axis=0)  # far from the origin the squares would swamp the differences
             A, B = A - centre, B - centre
-        return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
+        with naming_metric(self.metric):
+            return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
 
     def keys(self, A: np.ndarray) -> list[bytes]:
         return _row_keys(A)

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._reading import reading
+from evidentia._scale import check_scale
+
 __all__ = ["Plane", "to_plane"]
 
 _GOLDEN = (np.sqrt(5) - 1) / 2
@@ -34,7 +37,9 @@ def to_plane(X: Any, n_objects: int) -> Plane:
     from sklearn.utils import check_array
 
     names = _column_names(X)
-    data = check_array(X, dtype=np.float64, ensure_2d=False, input_name="X")
+    with reading(X, "X"):
+        data = check_array(X, dtype=np.float64, ensure_2d=False, input_name="X")
+    check_scale(data, "X")
     if data.ndim == 1:
         data = data[:, None]
     if len(data) != n_objects:
