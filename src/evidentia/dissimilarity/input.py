@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._missing import check_missing, remedy
 from evidentia._scale import check_scale, check_size
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import Metric, TableLike
@@ -144,7 +145,10 @@ class DissimilarityInput:
             order=None if sparse.issparse(X) else "C",
             accept_sparse=_SPARSE if takes_sparse else False,
             ensure_min_samples=self.fewest if reset else 1,
+            ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )
+        if not sparse.issparse(values):
+            check_missing(values, X, remedy(estimator, self.metric), learning=reset)
         if sparse.issparse(values):
             check_values(np.asarray(values.data), "X")
         elif self.is_precomputed or not reset:

@@ -132,7 +132,7 @@ class FittedPairs:
     def _dimension(self) -> float:
         """Of the attributes, or the one that the dissimilarities speak of."""
         objects = None if self.stored is not None else self.source.objects
-        if isinstance(objects, np.ndarray) and self.source.is_euclidean:
+        if isinstance(objects, np.ndarray) and self.source.metric == "euclidean":
             return float(objects.shape[1])
         if self.stored is not None:
             return _UNKNOWN_DIMENSION
@@ -158,7 +158,7 @@ class FittedPairs:
             i, j = np.triu_indices(len(rows), 1)
             pairs, times, d = rows[np.column_stack([i, j])], np.ones(len(i)), self.source.block(rows, rows)[i, j]
         else:
-            slow = isinstance(self.source, AttributeSource) and not self.source.is_euclidean
+            slow = isinstance(self.source, AttributeSource) and self.source.metric != "euclidean"
             pairs = self._random_pairs(rows, _ASSESSED_PAIRS_OF_SLOW_METRICS if slow else _ASSESSED_PAIRS)
             times, d = np.ones(len(pairs)), self.source.pairs(pairs[:, 0], pairs[:, 1])
         weight = times if weights is None else times * weights[pairs].prod(axis=1)
@@ -269,7 +269,7 @@ class FittedPairs:
         s = self.settings
         if s.d0 is not None:
             return [(np.nan, s.d0)]
-        if len(self.fitted) < len(self.counted) and self.source.is_euclidean:
+        if len(self.fitted) < len(self.counted) and self.source.metric == "euclidean":
             pairs = self._random_pairs(self.counted, _ASSESSED_PAIRS)
             d = self.source.pairs(pairs[:, 0], pairs[:, 1])
             weights = None if self.weights is None else self.weights[pairs].prod(axis=1)

@@ -11,7 +11,7 @@ from evidentia import _parameters as rule
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
 from evidentia.cluster._families import Families
 from evidentia.cluster._mass_step import carried_masses
 from evidentia.cluster._search import Sample
@@ -113,6 +113,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     device : str, default="cpu"
         Where objects are compared with landmarks; "cuda" is a GPU (needs torch and ``metric="euclidean"``).
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN). "partial": with the metrics "euclidean" and "sqeuclidean" objects are
+        compared by the attributes that they have, and one that either of them lacks adds twice its variance within
+        clusters: the less is known of an object, the more it is in doubt. An object without any value is refused.
+        Gower's dissimilarity takes missing cells either way, by the columns that both objects have. See ``docs/missing.md``, also for when to impute instead.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -181,6 +186,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         "n_landmarks": rule.choice("auto") | rule.integer(2),
         "init": rule.choice("medoids", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
         "device": rule.kind(str, words="the name of a device"),
+        "missing": MISSING_RULE,
     }
 
     _model: EvclusModel | DoubtModel
@@ -205,6 +211,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         tol: float = 1e-7,
         n_neighbor_clusters: int = 1,
         device: str = "cpu",
+        missing: str = "refuse",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -226,6 +233,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
         self.device = device
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

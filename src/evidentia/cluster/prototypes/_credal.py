@@ -63,7 +63,8 @@ class CredalMethod(LiftedMethod):
     settings: CredalSettings
 
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> CredalModel:
-        return CredalModel(self._mass_step(family), np.asarray(centers, float), metrics, self.settings.gamma)
+        step = self._mass_step(family)
+        return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.settings.gamma)
 
     def remarks(self, model: MassModel[Any]) -> list[str]:
         """A large beta in many dimensions draws all prototypes to the mean of the data."""

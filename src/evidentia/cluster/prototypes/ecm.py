@@ -10,7 +10,7 @@ from evidentia import _parameters as rule
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
 from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
@@ -65,6 +65,10 @@ CredalPartition, default="k-means++"
         Relative change of the objective that ends the iterations.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have,
+        and one that is missing adds the same to all distances, its variance within clusters: the less is known of an
+        object, the more it is in doubt. For the Euclidean metric only; an object without any value is refused. See ``docs/missing.md``, also for when to impute instead.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -116,6 +120,7 @@ CredalPartition, default="k-means++"
         "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "missing": MISSING_RULE,
     }
 
     def __init__(
@@ -132,6 +137,7 @@ CredalPartition, default="k-means++"
         max_iter: int = 500,
         tol: float = 1e-6,
         n_neighbor_clusters: int = 1,
+        missing: str = "refuse",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -147,6 +153,7 @@ CredalPartition, default="k-means++"
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

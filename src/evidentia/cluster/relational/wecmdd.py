@@ -91,6 +91,11 @@ default="medoids"
         Relative change of the objective that ends the iterations.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN). "partial": with the metrics "euclidean" and "sqeuclidean" objects are
+        compared by the attributes that they have, and one that either of them lacks adds twice its variance within
+        clusters: the less is known of an object, the more it is in doubt. An object without any value is refused.
+        Gower's dissimilarity takes missing cells either way, by the columns that both objects have. See ``docs/missing.md``, also for when to impute instead.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -164,6 +169,7 @@ default="medoids"
         max_iter: int = 200,
         tol: float = 1e-6,
         n_neighbor_clusters: int = 1,
+        missing: str = "refuse",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -184,6 +190,7 @@ default="medoids"
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
