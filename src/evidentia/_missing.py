@@ -33,9 +33,7 @@ def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:
             "missing='partial'"
         )
     if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
-        return (
-            f"metric={metric!r} needs all attributes; impute them, or take metric='euclidean' with missing='partial'"
-        )
+        return f"metric={metric!r} needs all attributes; impute them, or take metric='euclidean' with missing='partial'"
     if estimator.missing == "refuse":
         return "set missing='partial' to compare the attributes that are there, or impute them"
     return None
@@ -64,7 +62,8 @@ def check_missing(values: np.ndarray, X: Any, words: str | None, *, learning: bo
         raise ValueError(f"X has {count:,} missing value{several} (NaN) in {where}: {words}")
     nowhere = np.flatnonzero(missing.all(axis=0))
     if learning and len(nowhere):
-        raise ValueError(f"X has no value at all (all NaN) in {_columns(nowhere, names)}: leave it out")
+        it = "it" if len(nowhere) == 1 else "them"
+        raise ValueError(f"X has no value at all (all NaN) in {_columns(nowhere, names)}: leave {it} out")
     nothing = np.flatnonzero(missing.all(axis=1))
     if len(nothing):
         index = object_index(X)

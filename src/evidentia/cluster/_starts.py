@@ -72,12 +72,12 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
 
 
 def _beyond(X: np.ndarray) -> np.ndarray:
-    """The rows with their missing cells beyond all others of the column, so that they are like no cell that is there."""
+    """The rows with their missing cells beyond all others of the column, like no cell that is there."""
     missing = np.isnan(X)
-    low, high = (reduce(np.where(missing, -side * np.inf, X), axis=0) for reduce, side in ((np.min, -1), (np.max, 1)))
-    there = ~missing.all(axis=0)
-    low, high = np.where(there, low, 0), np.where(there, high, 0)
-    return np.where(missing, high + np.where(high > low, high - low, np.maximum(np.abs(high), 1)), X)
+    low, high = np.where(missing, np.inf, X).min(axis=0), np.where(missing, -np.inf, X).max(axis=0)
+    high = np.where(np.isfinite(high), high, 0)
+    apart = np.where(high > low, high - np.minimum(low, high), np.maximum(np.abs(high), 1))
+    return np.where(missing, high + apart, X)
 
 
 def sample_in_order(

@@ -93,8 +93,8 @@ class AttributeSource(DissimilaritySource):
     """Any metric of scikit-learn, by name, or a callable, on a table of attributes.
 
     Metrics with parameters of their own (variances for "seuclidean", an inverse covariance for "mahalanobis") learn
-    them from the whole table, once. ``within``, the variances of the attributes within clusters, says what missing cells
-    count for in Euclidean distances (`evidentia.dissimilarity.partial`).
+    them from the whole table, once. ``within``, the variances of the attributes within clusters, says what missing
+    cells count for in Euclidean distances (`evidentia.dissimilarity.partial`).
     """
 
     objects: np.ndarray

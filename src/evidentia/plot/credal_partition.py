@@ -129,7 +129,7 @@ class CredalPartitionDisplay(RoughPicture):
         X : array-like or table of shape (n, p), or (n,)
             Attributes of the objects. One becomes a strip, two are the axes, more are shown by their first two
             principal components (standardise columns of different units beforehand). The names of the columns of a
-            table name the axes.
+            table name the axes. An object with missing values (NaN) lies where those that are most like it do.
         rule : {"max_mass", "interval_dominance"}
             How objects are assigned to sets of clusters, see `CredalPartition.assignment`. Objects whose largest
             mass is on the empty set are outliers under both.

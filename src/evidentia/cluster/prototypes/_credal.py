@@ -47,6 +47,13 @@ class CredalModel(PrototypeModel):
         barycentres[-1] = np.sqrt(spread / (size + self.gamma))
         return (barycentres, *others)
 
+    def _present_squares(self, X: np.ndarray) -> np.ndarray:
+        """The spread of the prototypes of a set counts in the attributes that an object has."""
+        sets, size = self.step.sets, self.step.sets.sum(axis=1)
+        gap = self.centers[None] - (self.step.averages @ self.centers)[:, None]
+        spreads = np.einsum("jk,jkd->jd", sets, gap**2) / (size + self.gamma)[:, None]
+        return super()._present_squares(X) + ~np.isnan(X) @ spreads.T
+
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         """Solve H V = R, the condition for a minimum given the masses (Liu et al., 2015)."""
         sets = self.step.sets

@@ -17,7 +17,8 @@ from evidentia._missing import has_missing
 from evidentia.belief import FocalSets
 from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster.prototypes import _kernels
-from evidentia.cluster.prototypes._partial import partial_costs, partial_sums, sums_of_present
+from evidentia.cluster.prototypes._partial import missing_costs, sums_of_masses, sums_of_present
+from evidentia.dissimilarity.partial import point_squares
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.normal_equations import solve_normal_equations
 
@@ -76,29 +77,42 @@ class PrototypeModel:
         out = np.empty((len(X), len(self.family)), dtype=X.dtype)
         if not lacking.all():
             out[~lacking] = self.masses(np.ascontiguousarray(X[~lacking]), apply)
-        out[lacking] = self.step.masses(self.squared_distances(X[lacking]), np.empty(0), apply)[1]
+        places = np.flatnonzero(lacking)
+        for start, stop in row_blocks(len(places)):
+            block = places[start:stop]
+            out[block] = self.step.masses(self._partial_costs(X[block]), np.empty(0), apply)[1]
         return out
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
         """(n, g) squared distances of objects to the barycentres of the nonempty sets; where attributes are missing,
         what the mass step takes for them (`_partial`)."""
-        barycentres, metrics, factor, *_ = self.kernel_arguments(X.dtype)
         if self._lacks_cells(X):
-            assert self.within is not None
-            return np.ascontiguousarray(partial_costs(X, barycentres.astype(float), factor.astype(float), self.within))
+            return self._partial_costs(X)
+        barycentres, metrics, *_ = self.kernel_arguments(X.dtype)
         return _kernels.squared_distances(X, barycentres, metrics)
+
+    def _partial_costs(self, X: np.ndarray) -> np.ndarray:
+        assert self.within is not None
+        factor, *_ = self.step.kernel_arguments()
+        return np.ascontiguousarray(self._present_squares(X) + missing_costs(X, factor, self.within))
+
+    def _present_squares(self, X: np.ndarray) -> np.ndarray:
+        """(n, g) squared distances over the attributes that objects have."""
+        return point_squares(X, self.step.averages @ self.centers)
 
     def statistics(self, X: np.ndarray, weights: np.ndarray, apply: Apply) -> Statistics:
         """One pass over the data: the objective, and the sums that the updates need."""
         blocks = row_blocks(len(X))
         if self._lacks_cells(X):
-            barycentres, *_ = self.kernel_arguments(np.dtype(float))
-            rest = barycentres, self.step, self.within
-            parts = apply(partial_sums, [(X, weights, start, stop, *rest) for start, stop in blocks])
-            return reduce(add, (Statistics(*part) for part in parts))
+            return reduce(add, apply(self._partial_statistics, [(X, weights, start, stop) for start, stop in blocks]))
         arguments = self.kernel_arguments(X.dtype)
         parts = apply(_kernels.accumulate, [(X, weights, start, stop, *arguments) for start, stop in blocks])
         return reduce(add, (Statistics(*part) for part in parts))
+
+    def _partial_statistics(self, X: np.ndarray, weights: np.ndarray, start: int, stop: int) -> Statistics:
+        """Those of the rows start..stop, some of whose cells are missing."""
+        rows, given = X[start:stop], weights[start:stop] if len(weights) else weights
+        return Statistics(*sums_of_masses(rows, self._partial_costs(rows), given, self.step))
 
     def updated(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """The prototypes, then the metrics, that minimise the objective given the masses."""

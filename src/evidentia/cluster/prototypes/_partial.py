@@ -7,8 +7,8 @@ the cost of every set A the same, its variance s_d^2 within clusters (`evidentia
     + delta^2 sum_i m_i(empty)^beta.
 
 What is not known speaks for no set, be it small or large: of an object without any value all sets are equally
-possible. The s_d do not change, so both steps are exact: masses as ever, and prototypes attribute by attribute, over the
-objects that have it. The objective never rises.
+possible. The s_d do not change, so both steps are exact: masses as ever, and prototypes attribute by attribute, over
+the objects that have it. The objective never rises.
 """
 
 from __future__ import annotations
@@ -16,39 +16,28 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia.cluster._mass_step import MassStep, masses_from_costs
-from evidentia.dissimilarity.partial import point_squares
 
-__all__ = ["partial_costs", "partial_sums", "sums_of_present"]
-
-
-def partial_costs(X: np.ndarray, barycentres: np.ndarray, factor: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """(n, g) costs of the nonempty sets before their penalties |A|^alpha, the ``factor``, which missing attributes do
-    not have."""
-    lacking = np.isnan(X) @ within
-    return point_squares(X, barycentres.T) + lacking[:, None] / factor
+__all__ = ["missing_costs", "sums_of_masses", "sums_of_present"]
 
 
-def partial_sums(
-    X: np.ndarray,
-    weights: np.ndarray,
-    start: int,
-    stop: int,
-    barycentres: np.ndarray,
-    step: MassStep,
-    within: np.ndarray,
+def missing_costs(X: np.ndarray, factor: np.ndarray, within: np.ndarray) -> np.ndarray:
+    """(n, g) what missing attributes add to the costs of the nonempty sets before the penalties |A|^alpha, the
+    ``factor``, which they do not have."""
+    return (np.isnan(X) @ within)[:, None] / factor
+
+
+def sums_of_masses(
+    X: np.ndarray, costs: np.ndarray, weights: np.ndarray, step: MassStep
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """As `_kernels.accumulate`, for rows start..stop with missing cells: the sums of m^beta are (p, g), over the objects
-    that have an attribute."""
-    rows = X[start:stop]
-    arguments = step.kernel_arguments()
-    costs = np.ascontiguousarray(partial_costs(rows, barycentres, arguments[0], within))
-    given = weights[start:stop] if len(weights) else weights
+    """As `_kernels.accumulate`, for rows with missing cells and the (n, g) costs of the nonempty sets: the sums of
+    m^beta are (p, g), over the objects that have an attribute."""
     masses, empty = np.empty_like(costs), np.empty(len(costs))
-    objective = masses_from_costs(costs, given, *arguments, masses, empty)
+    factor, size, delta2, beta, zero = step.kernel_arguments()
+    objective = masses_from_costs(costs, weights, factor, size, delta2, beta, zero, masses, empty)
     masses **= step.beta
-    if len(given):
-        masses *= given[:, None]
-    return objective, *sums_of_present(rows, masses)
+    if len(weights):
+        masses *= weights[:, None]
+    return objective, *sums_of_present(X, masses)
 
 
 def sums_of_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -66,9 +66,10 @@ CredalPartition, default="k-means++"
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have,
-        and one that is missing adds the same to all distances, its variance within clusters: the less is known of an
-        object, the more it is in doubt. For the Euclidean metric only; an object without any value is refused. See ``docs/missing.md``, also for when to impute instead.
+        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
+        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
+        more it is in doubt. An object without any value is refused, and so is the adaptive metric.
+        ``docs/missing.md`` tells when to impute instead.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
