@@ -46,7 +46,8 @@ def test_distances_to_points(rows):
 
 def test_a_source_of_rows_with_holes(rows):
     source = AttributeSource(rows).with_within(WITHIN)
-    assert source.lacks_cells and not source.is_euclidean
+    assert source.lacks_cells
+    assert not source.is_euclidean
     D = source.block(slice(None), slice(None))
     np.testing.assert_allclose(D, D.T, atol=1e-7)
     i, j = np.triu_indices(40, 1)
@@ -61,7 +62,8 @@ def test_a_source_of_rows_with_holes(rows):
 
 def test_equal_rows(rows):
     assert same_rows(rows, rows).all()
-    assert same_rows(rows[[3]], rows[[7]]).all() and not same_rows(rows[[3]], rows[[4]]).any()
+    assert same_rows(rows[[3]], rows[[7]]).all()
+    assert not same_rows(rows[[3]], rows[[4]]).any()
 
 
 def test_stand_ins(rows):
@@ -69,7 +71,8 @@ def test_stand_ins(rows):
     present = ~np.isnan(rows)
     assert np.isfinite(points).all()
     np.testing.assert_array_equal(points[present], rows[present])
-    assert (points >= np.nanmin(rows, axis=0)).all() and (points <= np.nanmax(rows, axis=0)).all()
+    assert (points >= np.nanmin(rows, axis=0)).all()
+    assert (points <= np.nanmax(rows, axis=0)).all()
     complete = np.ones((3, 2))
     assert filled(complete) is complete
 
@@ -91,3 +94,4 @@ def test_stand_ins_come_from_like_rows():
 def test_rows_with_nothing_in_common():
     nan = np.nan
     np.testing.assert_allclose(filled(np.array([[1.0, nan], [nan, 2.0]])), [[1, 2], [1, 2]])
+    np.testing.assert_allclose(filled(np.array([[1.0, nan], [3.0, nan]])), [[1, 0], [3, 0]])

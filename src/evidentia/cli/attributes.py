@@ -69,8 +69,8 @@ def choose_attributes(
     keep_missing: bool = False,
     note: Note,
 ) -> Attributes:
-    """Numeric columns without infinite values, nor missing ones unless they are kept, standardised if asked; a UserError
-    tells what to do."""
+    """Numeric columns without infinite values, nor missing ones unless they are kept, standardised if asked; a
+    UserError tells what to do."""
     if len(table) == 0:
         raise UserError("the table has no rows")
     for option, names in (("--columns", columns), ("--exclude", exclude)):

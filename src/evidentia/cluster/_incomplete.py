@@ -42,16 +42,13 @@ def within_variances(X: np.ndarray, weights: np.ndarray | None, n_clusters: int)
     w = np.ones(len(X)) if weights is None else weights.astype(float)
     which, counts = sample_in_order(order_along_line(X), w, _SAMPLE_SIZE, rng)
     rows = X[which].astype(float)
-    means = np.nanmean(X, axis=0, dtype=float)
-    points = filled(np.where(np.isnan(rows).all(axis=0), means, rows) - means)
+    points = filled(rows - np.nanmean(X, axis=0, dtype=float))
     best, least = points, np.inf
     for _ in range(_STARTS):
         centers, labels = k_means(points, min(n_clusters, len(points)), rng, counts)
         gaps = np.square(points - centers[labels])
         if (inertia := float(counts @ gaps.sum(axis=1))) < least:
             best, least = gaps, inertia
-    present = ~np.isnan(rows)
-    total = counts @ present
-    return np.where(total > 0, counts @ np.where(present, best, 0), counts @ best) / np.where(
-        total > 0, total, counts.sum()
-    )
+    there = np.where(np.isnan(rows), 0.0, counts[:, None])
+    there[:, ~there.any(axis=0)] = counts[:, None]  # a column of which the sample has nothing
+    return (there * best).sum(axis=0) / there.sum(axis=0)

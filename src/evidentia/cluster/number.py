@@ -189,8 +189,7 @@ def _completed(source: DissimilaritySource) -> DissimilaritySource:
     """The same objects, with stand-ins for their missing cells."""
     if not (isinstance(source, AttributeSource) and has_missing(source.objects)):
         return source
-    there = ~np.isnan(source.objects).all(axis=0)  # all may be missing in a sample
-    return AttributeSource(filled(np.ascontiguousarray(source.objects[:, there])), source.metric)
+    return AttributeSource(filled(source.objects), source.metric)
 
 
 def _without_outliers(

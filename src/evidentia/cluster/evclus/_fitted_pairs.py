@@ -27,6 +27,7 @@ from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus.shepard import ComparedPairs
 from evidentia.dissimilarity.dimension import intrinsic_dimension
 from evidentia.dissimilarity.sampling import choose_landmarks, drawn_pairs, pairs_of_sparse, random_pairs
+from evidentia.dissimilarity.partial import filled
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, SparseSource
 from evidentia.dissimilarity.transform import scale_at, to_conflict
 
@@ -139,6 +140,15 @@ class FittedPairs:
         few = self.fitted[choose_landmarks(len(self.fitted), _FEWEST_LANDMARKS, self.rng)]
         return intrinsic_dimension(self.source.block(few, few).astype(float))
 
+    @cached_property
+    def _stand_ins(self) -> AttributeSource | None:
+        """The fitted objects with a stand-in for every missing cell, if there are any: what these add to all
+        dissimilarities would hide how wide the clusters are."""
+        objects = self.objects
+        if not (isinstance(objects, AttributeSource) and objects.lacks_cells):
+            return None
+        return AttributeSource(filled(objects.objects[self.fitted]), objects.metric)
+
     def drawn_objects(self, size: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Objects at random, in proportion to their weights, and how much each counts (None: all alike)."""
         places, times = self._drawn_from(np.arange(len(self.counted)), size)
@@ -229,7 +239,10 @@ class FittedPairs:
         D = self.source.block(self.fitted, self.fitted).astype(float)
         np.fill_diagonal(D, 0)
         D = (D + D.T) / 2  # metrics may be symmetric up to rounding only
-        self._dissimilarities: np.ndarray | PairDissimilarities = D
+        whole = self._stand_ins
+        self._dissimilarities: np.ndarray | PairDissimilarities = (
+            D if whole is None else whole.block(slice(None), slice(None))
+        )
         i, j = np.triu_indices(len(D), 1)
         weights = None if self.counts is None else self.counts[i] * self.counts[j]
         return D[i, j], weights, lambda d0: AllPairs(to_conflict(D, d0), self.counts)
@@ -244,7 +257,8 @@ class FittedPairs:
             pairs, times = random_pairs(m, self.settings.n_partners, self.rng)
             d = self.source.pairs(*self.fitted[pairs].T)
         weights = times if self.counts is None else times * self.counts[pairs].prod(axis=1)
-        self._dissimilarities = PairDissimilarities(pairs[:, 0], pairs[:, 1], d, weights)
+        apart = d if self._stand_ins is None else self._stand_ins.pairs(*pairs.T)
+        self._dissimilarities = PairDissimilarities(pairs[:, 0], pairs[:, 1], apart, weights)
         given = None if self.counts is None else weights
         return d, given, lambda d0: SomePairs(m, pairs, weights, to_conflict(d, d0))
 
