@@ -13,7 +13,7 @@ import numpy as np
 
 from evidentia.cluster._search import Sample
 from evidentia.cluster._starts import order_along_line, sample_in_order
-from evidentia.dissimilarity.partial import filled
+from evidentia.dissimilarity.partial import filled, point_squares
 from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.optimize.k_means import k_means
 
@@ -21,6 +21,7 @@ __all__ = ["prepared", "within_variances"]
 
 _SAMPLE_SIZE = 2000
 _STARTS = 5  # of k-means
+_LAST_STEPS = 5  # of the best of them, without stand-ins
 
 
 def prepared(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
@@ -37,18 +38,26 @@ def prepared(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
 
 def within_variances(X: np.ndarray, weights: np.ndarray | None, n_clusters: int) -> np.ndarray:
     """(p,) variances of the attributes within the clusters of the best of several k-means, over the values that are
-    there. Chance has no part in it that a user could set: complete data give the same fit with and without it."""
+    there.
+
+    The k-means begin with stand-ins for missing cells and end without: objects by the attributes that they have, centers
+    by the objects that have them. Chance has no part in it that a user could set: complete data give the same fit with
+    and without it.
+    """
     rng = np.random.RandomState(0)
     w = np.ones(len(X)) if weights is None else weights.astype(float)
     which, counts = sample_in_order(order_along_line(X), w, _SAMPLE_SIZE, rng)
-    rows = X[which].astype(float)
-    points = filled(rows - np.nanmean(X, axis=0, dtype=float))
-    best, least = points, np.inf
-    for _ in range(_STARTS):
-        centers, labels = k_means(points, min(n_clusters, len(points)), rng, counts)
-        gaps = np.square(points - centers[labels])
-        if (inertia := float(counts @ gaps.sum(axis=1))) < least:
-            best, least = gaps, inertia
+    rows = X[which] - np.nanmean(X, axis=0, dtype=float)
+    points = filled(rows)
+    runs = [k_means(points, min(n_clusters, len(points)), rng, counts) for _ in range(_STARTS)]
+    centers, labels = min(runs, key=lambda run: float(counts @ np.square(points - run[0][run[1]]).sum(axis=1)))
     there = np.where(np.isnan(rows), 0.0, counts[:, None])
+    for _ in range(_LAST_STEPS):
+        labels = point_squares(rows, centers).argmin(axis=1)
+        members = labels == np.arange(len(centers))[:, None]
+        amount = members @ there
+        moved = members @ (there * np.nan_to_num(rows)) / np.where(amount > 0, amount, 1)
+        centers = np.where(amount > 0, moved, centers)
     there[:, ~there.any(axis=0)] = counts[:, None]  # a column of which the sample has nothing
-    return (there * best).sum(axis=0) / there.sum(axis=0)
+    gaps = np.where(np.isnan(rows), points, rows) - centers[labels]
+    return (there * np.square(gaps)).sum(axis=0) / there.sum(axis=0)

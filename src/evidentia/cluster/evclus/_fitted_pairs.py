@@ -26,8 +26,8 @@ from evidentia.cluster.evclus._scale import SCALES, PairDissimilarities, likelih
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus.shepard import ComparedPairs
 from evidentia.dissimilarity.dimension import intrinsic_dimension
-from evidentia.dissimilarity.sampling import choose_landmarks, drawn_pairs, pairs_of_sparse, random_pairs
 from evidentia.dissimilarity.partial import filled
+from evidentia.dissimilarity.sampling import choose_landmarks, drawn_pairs, pairs_of_sparse, random_pairs
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, SparseSource
 from evidentia.dissimilarity.transform import scale_at, to_conflict
 
