@@ -24,7 +24,7 @@ from scipy import sparse
 from evidentia.belief import FocalSets
 from evidentia.belief.gabriel import gabriel_pairs
 from evidentia.cluster._doubt import doubtful_masses
-from evidentia.cluster.evclus._affinity import affinity, distances_between, reach
+from evidentia.cluster.evclus._affinity import Affinity, reach
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._wanted_conflicts import needs_products, twins_at_zero
 from evidentia.dissimilarity.references import References
@@ -81,13 +81,12 @@ class Surroundings:
     ) -> tuple[np.ndarray, np.ndarray]:
         """(n, c) plausibilities of the clusters for objects with these dissimilarities to the references, whose
         clusters are given, and (n,) masses on the empty set; ``itself`` says which reference an object is (or -1)."""
-        w, unit = self.weights.astype(D.dtype), float(self.weights.mean())
-        near, far = reach(D, w, itself, unit, *_amounts(self.weights))
-        least = self.scales.min()
-        scales = np.maximum(far, least).astype(D.dtype)
-        rate = decay(_WIDTH)
-        S = affinity(D, scales, self.scales.astype(D.dtype), w, labels, n_clusters, itself, unit, rate)
+        S, near = self.affinity(labels, n_clusters).by_distances(D, itself)
         return S, self.outlying(near)
+
+    def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
+        """How near objects are to the clusters of the references."""
+        return Affinity(self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *_amounts(self.weights))
 
     def outlying(self, near: np.ndarray) -> np.ndarray:
         """(n,) masses on the empty set, from the distances within which the nearest few references lie."""
@@ -225,16 +224,18 @@ class DoubtModel:
             return out
 
         products = needs_products(values, references)
+        affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
 
         def write(start: int, stop: int) -> None:
+            D = None
             if products:
                 D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+                (contour, near), nearest = affinity.by_distances(D), D.min(axis=1)
             else:
                 assert references.source is not None
-                D = distances_between(values[start:stop], references.source.objects)
-            contour, outlying = self.surroundings.contour(D, self.labels, self.family.n_clusters)
-            out[start:stop] = doubtful_masses(contour, self.family, outlying)
-            again, twin = self._twins(D.min(axis=1), D, references, values, start, exact=not products)
+                contour, near, nearest = affinity.by_points(values[start:stop], references.source.objects)
+            out[start:stop] = doubtful_masses(contour, self.family, self.surroundings.outlying(near))
+            again, twin = self._twins(nearest, D, references, values, start, exact=not products)
             out[start + again] = self.reference_masses[twin]
 
         blocks = row_blocks(len(values), max(1, _CELLS // len(references)), most=None)

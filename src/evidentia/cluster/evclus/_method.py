@@ -320,8 +320,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         D = self.pairs.source.block(positions, positions).astype(float)
         model = DoubtModel.of(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
         masses = model.masses(self._values(slice(None)), self.apply)
-        rows = self.distinct.rows
-        masses[rows] = masses[self.distinct.first[rows]]
+        again = np.flatnonzero(self.distinct.first != np.arange(self.n))
+        masses[again] = masses[self.distinct.first[again]]
         if constrained is not None:
             masses[positions] = model.reference_masses
             model.keep(masses, linked, constrained[linked])
