@@ -133,7 +133,7 @@ def _why_not_numeric(column: pd.Series) -> str:
 
 def _with_missing(numbers: pd.DataFrame, note: Note) -> pd.DataFrame:
     """The rows, but for those without any value, of which nothing can be said."""
-    nothing = numbers.isna().to_numpy().all(axis=1)
+    nothing = np.asarray(numbers.isna().to_numpy().all(axis=1))
     if nothing.any():
         note(f"left out {counted(int(nothing.sum()), 'row')} of {len(numbers):,} without any value")
     kept = numbers.loc[~nothing]

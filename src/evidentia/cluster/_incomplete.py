@@ -40,9 +40,9 @@ def within_variances(X: np.ndarray, weights: np.ndarray | None, n_clusters: int)
     """(p,) variances of the attributes within the clusters of the best of several k-means, over the values that are
     there.
 
-    The k-means begin with stand-ins for missing cells and end without: objects by the attributes that they have, centers
-    by the objects that have them. Chance has no part in it that a user could set: complete data give the same fit with
-    and without it.
+    The k-means begin with stand-ins for missing cells and end without: objects by the attributes that they have,
+    centers by the objects that have them. Chance has no part in it that a user could set: complete data give the same
+    fit with and without it.
     """
     rng = np.random.RandomState(0)
     w = np.ones(len(X)) if weights is None else weights.astype(float)
