@@ -52,9 +52,9 @@ for k in range(1, 5):
     known = model.predict_mass(flower.where(np.arange(4)[None] < k))
     print(f"  its first {k} of 4 values {doubt_of(known)[0]:7.2f}   {known.contour[0].round(2)}")
 
-# Tables with categories have Gower's dissimilarity, which compares the columns that two rows both have.
+# Tables with categories have Gower's dissimilarity.
 mixed = table.assign(color=rng.choice(["violet", "blue", None], len(table)))
-gower = EVCLUS(3, metric="gower", random_state=0).fit(mixed)
+gower = EVCLUS(3, metric="gower", missing="partial", random_state=0).fit(mixed)
 print(f"\nwith a column of colors, by Gower's dissimilarity: {np.bincount(gower.labels_)} flowers a cluster")
 
 display = CredalPartitionDisplay.from_estimator(model, table, title="flowers, a fifth of their values missing")

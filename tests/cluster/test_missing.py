@@ -329,6 +329,27 @@ def test_gower_takes_categories_and_missing_cells(kind):
         assert list(model.credal_partition_.index) == list(table.index)
 
 
+def test_gower_with_rows_that_have_nothing_in_common():
+    table = pd.DataFrame({"a": [1.0, None, 1.1, 9.0, None, 9.1] * 5, "b": ["x", "x", None, None, "y", "y"] * 5})
+    table["a"] += np.arange(30) % 7 / 100
+    with pytest.raises(ValueError, match="no column present in both.*missing='partial'"):
+        EVCLUS(2, metric="gower").fit(table)
+    assert made(EVCLUS, n_clusters="auto", metric="gower").fit(table).n_clusters_ > 1
+    model = made(EVCLUS, n_clusters=2, metric="gower").fit(table)
+    assert adjusted_rand_score([0, 0, 0, 1, 1, 1] * 5, model.labels_) == 1
+    with pytest.raises(ValueError, match="no value at all in row 0"):
+        model.predict_mass(pd.DataFrame({"a": [np.nan], "b": [None]}))
+
+
+def test_gower_doubts_what_is_not_known():
+    X = make_blobs(200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4)[0]
+    model = made(EVCLUS, metric="gower").fit(X)
+    half = model.predict_mass(with_holes(X, 0.5))
+    assert np.minimum(doubt_of(half), 1).mean() > np.minimum(doubt_of(model.credal_partition_), 1).mean() + 0.1
+    plain = made(EVCLUS, metric="gower", missing="refuse").fit(X)
+    assert masses(plain).tobytes() == masses(model).tobytes()
+
+
 @pytest.mark.parametrize("sampling", ["random", "landmarks"])
 def test_evclus_with_few_of_the_pairs(sampling):
     X, y = make_blobs(1200, 3, centers=3, random_state=1)

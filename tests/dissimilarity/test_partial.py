@@ -1,9 +1,12 @@
 """Rows with missing cells, against plain loops."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from evidentia.dissimilarity.gower import GowerEncoder, gower_block
 from evidentia.dissimilarity.partial import filled, pair_squares, partial_squares, point_squares, same_rows
+from evidentia.dissimilarity.partial_gower import partial_gower_block, partial_gower_pairs
 from evidentia.dissimilarity.sources import AttributeSource
 
 
@@ -95,3 +98,37 @@ def test_rows_with_nothing_in_common():
     nan = np.nan
     np.testing.assert_allclose(filled(np.array([[1.0, nan], [nan, 2.0]])), [[1, 2], [1, 2]])
     np.testing.assert_allclose(filled(np.array([[1.0, nan], [3.0, nan]])), [[1, 0], [3, 0]])
+
+
+# ---- tables with categories -----------------------------------------------------------------------------------------
+
+
+def test_mixed_rows_by_loops():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=20), "b": rng.normal(size=20), "town": rng.choice(["x", "y", "z"], 20)})
+    table = table.mask(rng.random(table.shape) < 0.3)
+    table.iloc[5] = table.iloc[2]  # twins
+    data = GowerEncoder(weights=[1.0, 2.0, 0.5]).fit_transform(table)
+    usual, weights = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 0.5])
+    spans = (table[["a", "b"]].max() - table[["a", "b"]].min()).to_numpy()
+    D = partial_gower_block(data, data, usual)
+    for i in range(20):
+        for j in range(20):
+            x, y = table.iloc[i], table.iloc[j]
+            if all(p == q or (pd.isna(p) and pd.isna(q)) for p, q in zip(x, y, strict=True)):
+                assert D[i, j] == 0
+                continue
+            total = 0.0
+            for k in range(3):
+                if pd.isna(x.iloc[k]) or pd.isna(y.iloc[k]):
+                    total += weights[k] * usual[k]
+                else:
+                    total += weights[k] * (abs(x.iloc[k] - y.iloc[k]) / spans[k] if k < 2 else x.iloc[k] != y.iloc[k])
+            assert abs(D[i, j] - total / 3.5) < 1e-12
+    i, j = np.triu_indices(20, 1)
+    np.testing.assert_allclose(partial_gower_pairs(data, i, j, usual), D[i, j], atol=1e-12)
+
+
+def test_complete_mixed_rows_are_those_of_gower():
+    data = GowerEncoder().fit_transform(np.random.default_rng(0).normal(size=(9, 3)))
+    np.testing.assert_array_equal(partial_gower_block(data, data, np.ones(3)), gower_block(data, data))

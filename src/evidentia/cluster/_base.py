@@ -21,7 +21,7 @@ from evidentia._tables import object_index, object_weights, order_of_names
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._families import NAMES, Families, families_of
-from evidentia.cluster._incomplete import prepared
+from evidentia.cluster._incomplete import comparable, prepared
 from evidentia.cluster._search import MassModel, Method, Sample, Search, progress_bar
 from evidentia.cluster.number import CANDIDATES, NumberOfClusters, compared_numbers
 from evidentia.constraints import Constraints
@@ -212,6 +212,8 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         if isinstance(self.focal_sets, FocalSets):
             return self.focal_sets.n_clusters
         compared = self._compared(sample.values)
+        if self.missing == "partial":
+            compared = comparable(compared)
         self.number_ = compared_numbers(compared, sample.weights, CANDIDATES, self.random_state, apply)
         return self.number_.best
 

@@ -195,12 +195,16 @@ def _learnt_parameters(X: np.ndarray, metric: Metric) -> dict[str, np.ndarray]:
 
 
 class GowerSource(DissimilaritySource):
-    """Gower's dissimilarity of tables with numbers, categories and missing cells."""
+    """Gower's dissimilarity of tables with numbers, categories and missing cells.
+
+    Rows are compared by the columns that both have or, with the ``usual`` differences of the columns within clusters,
+    as `evidentia.dissimilarity.partial_gower` says.
+    """
 
     objects: GowerData
 
-    def __init__(self, objects: GowerData):
-        self.objects = objects
+    def __init__(self, objects: GowerData, usual: np.ndarray | None = None):
+        self.objects, self.usual = objects, usual
         self.metric = "gower"
         self.dtype = np.dtype(float)
 
@@ -211,6 +215,10 @@ class GowerSource(DissimilaritySource):
         return self.between(self.objects[rows], self.objects[columns])
 
     def between(self, A: GowerData, B: GowerData, *, exact: bool = False) -> np.ndarray:
+        if self.usual is not None:
+            from evidentia.dissimilarity.partial_gower import partial_gower_block
+
+            return partial_gower_block(A, B, self.usual)
         from evidentia.dissimilarity.gower import gower_block
 
         return gower_block(A, B)
@@ -220,12 +228,16 @@ class GowerSource(DissimilaritySource):
         return _row_keys(A.numeric, A.codes)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        if self.usual is not None:
+            from evidentia.dissimilarity.partial_gower import partial_gower_pairs
+
+            return partial_gower_pairs(self.objects, i, j, self.usual)
         from evidentia.dissimilarity.gower import gower_pairs
 
         return gower_pairs(self.objects, i, self.objects, j)
 
     def subset(self, which: np.ndarray) -> GowerSource:
-        return GowerSource(self.objects[which])
+        return GowerSource(self.objects[which], self.usual)
 
 
 class MatrixSource(DissimilaritySource):

@@ -92,10 +92,11 @@ default="medoids"
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN) under "euclidean" or "sqeuclidean". "partial": objects are compared by the
-        attributes that both have, and one that is missing adds twice its variance within clusters: the less is known of
-        an object, the more it is in doubt. An object without any value is refused. Gower's dissimilarity takes missing
-        cells in any case. ``docs/missing.md`` tells when to impute instead.
+        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
+        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
+        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
+        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
+        ``docs/missing.md`` tells when to impute instead.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
