@@ -46,7 +46,7 @@ for k in range(4):
         print(f"{k:13}{who.sum():10}{doubt[who].mean():13.2f}")
 
 # New objects may lack values, too: the same flower, as more and more of it becomes known.
-flower = flowers.iloc[[6]]
+flower = flowers.iloc[[136]]
 print("\none flower, known by       doubt   plausibility of each cluster")
 for k in range(1, 5):
     known = model.predict_mass(flower.where(np.arange(4)[None] < k))
