@@ -34,7 +34,7 @@ def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:
         )
     if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
         return f"metric={metric!r} needs all attributes; impute them, or take metric='euclidean' with missing='partial'"
-    if estimator.missing == "refuse":
+    if estimator.missing != "partial":
         return "set missing='partial' to compare the attributes that are there, or impute them"
     return None
 

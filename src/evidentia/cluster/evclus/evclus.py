@@ -97,6 +97,12 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Random partners of each object for ``sampling="random"``.
     n_landmarks : int or "auto", default="auto"
         "auto": 600, or 30 per cluster if that is more.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
+        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
+        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
+        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
+        ``docs/missing.md`` tells when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses, default="medoids"
         "medoids": from objects far from each other. "belief-peaks": from the clusters found by `BeliefPeaks`, which
         knows no weights, or by one with parameters of its own. A start without chance is used once, whatever
@@ -113,12 +119,6 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
     device : str, default="cpu"
         Where objects are compared with landmarks; "cuda" is a GPU (needs torch and ``metric="euclidean"``).
-    missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
-        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
-        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
-        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
-        ``docs/missing.md`` tells when to impute instead.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -206,13 +206,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         sampling: str = "auto",
         n_partners: int = 100,
         n_landmarks: int | str = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | CredalPartition | ArrayLike = "medoids",
         n_init: int = 5,
         max_iter: int = 1000,
         tol: float = 1e-7,
         n_neighbor_clusters: int = 1,
         device: str = "cpu",
-        missing: str = "refuse",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -228,13 +228,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         self.sampling = sampling
         self.n_partners = n_partners
         self.n_landmarks = n_landmarks
+        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
         self.device = device
-        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -49,6 +49,11 @@ class BPEC(EvidentialClusterer):
         Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
         fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
         peak.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
+        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
+        more it is in doubt. An object without any value is refused, and so is the adaptive metric.
+        ``docs/missing.md`` tells when to impute instead.
     init : "belief-peaks", BeliefPeaks or array of shape (n_clusters, n_features), default="belief-peaks"
         The centres: found with the default parameters of `BeliefPeaks`, with those of the one given, or given.
     max_iter : int, default=500
@@ -57,11 +62,6 @@ class BPEC(EvidentialClusterer):
         Relative change of the objective that ends the iterations.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
-    missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
-        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
-        more it is in doubt. An object without any value is refused, and so is the adaptive metric.
-        ``docs/missing.md`` tells when to impute instead.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``. It is drawn from for approximate
         neighbours in large data of many dimensions; all else is without chance.
@@ -128,11 +128,11 @@ class BPEC(EvidentialClusterer):
         alpha: float = 1.0,
         beta: float | str = "auto",
         delta: float | str = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike = "belief-peaks",
         max_iter: int = 500,
         tol: float = 1e-6,
         n_neighbor_clusters: int = 1,
-        missing: str = "refuse",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -143,11 +143,11 @@ class BPEC(EvidentialClusterer):
         self.alpha = alpha
         self.beta = beta
         self.delta = delta
+        self.missing = missing
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
-        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

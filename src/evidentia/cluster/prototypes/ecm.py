@@ -53,6 +53,11 @@ class ECM(EvidentialClusterer):
         Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
         fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
         prototype.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
+        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
+        more it is in doubt. An object without any value is refused, and so is the adaptive metric.
+        ``docs/missing.md`` tells when to impute instead.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         "belief-peaks": the centres found by `BeliefPeaks`, which knows no weights, or by one with parameters of its
@@ -65,11 +70,6 @@ CredalPartition, default="k-means++"
         Relative change of the objective that ends the iterations.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
-    missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
-        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
-        more it is in doubt. An object without any value is refused, and so is the adaptive metric.
-        ``docs/missing.md`` tells when to impute instead.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -133,12 +133,12 @@ CredalPartition, default="k-means++"
         alpha: float = 1.0,
         beta: float | str = "auto",
         delta: float | str = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
         n_neighbor_clusters: int = 1,
-        missing: str = "refuse",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -149,12 +149,12 @@ CredalPartition, default="k-means++"
         self.alpha = alpha
         self.beta = beta
         self.delta = delta
+        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
-        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

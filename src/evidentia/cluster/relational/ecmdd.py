@@ -72,6 +72,12 @@ class ECMdd(MedoidClusterer):
     n_candidates : int, None or "auto", default="auto"
         How many objects, those of largest mass, may become the medoid of a cluster. None: all. "auto": all, or 500 of
         more than 5,000 objects that were not given by a matrix.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
+        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
+        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
+        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
+        ``docs/missing.md`` tells when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
 default="medoids"
         "medoids": from objects far from each other. "belief-peaks": the objects found by `BeliefPeaks`, which knows no
@@ -84,12 +90,6 @@ default="medoids"
         Starts whose objectives differ by less, relatively, are tied: the first wins.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
-    missing : {"refuse", "partial"}, default="refuse"
-        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
-        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
-        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
-        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
-        ``docs/missing.md`` tells when to impute instead.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -157,12 +157,12 @@ default="medoids"
         gamma: float = 1.0,
         eta: float = 1.0,
         n_candidates: int | str | None = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "medoids",
         n_init: int = 10,
         max_iter: int = 50,
         tol: float = 1e-6,
         n_neighbor_clusters: int = 1,
-        missing: str = "refuse",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -178,12 +178,12 @@ default="medoids"
         self.gamma = gamma
         self.eta = eta
         self.n_candidates = n_candidates
+        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
-        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
