@@ -48,7 +48,8 @@ def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndar
     squares, here, there = _shared_squares(A, B)
     lacking = (1 - here) @ within
     squares += 2 * (lacking[:, None] + (here * within) @ (1 - there).T)
-    i, j = np.nonzero(squares <= 2 * (lacking + _TWINS * (here @ within))[:, None])
+    size = np.square(np.where(np.isnan(A), 0, A - _column_means(B))).sum(axis=1)
+    i, j = np.nonzero(squares <= (2 * lacking + _TWINS * size)[:, None])
     twins = same_rows(A[i], B[j])
     squares[i[twins], j[twins]] = 0
     return squares

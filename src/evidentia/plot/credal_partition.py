@@ -197,8 +197,9 @@ class CredalPartitionDisplay(RoughPicture):
         if "cluster_centers" not in options:
             centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
             n_attributes = np.shape(X)[1] if np.ndim(X) == 2 else 1
-            # prototypes may live elsewhere: among dissimilarities, images, or columns that are not shown
-            if centers.shape == (partition.n_clusters, n_attributes):
+            # prototypes may live elsewhere: among dissimilarities, images, or columns that are not shown; medoids may
+            # lack values
+            if centers.shape == (partition.n_clusters, n_attributes) and np.isfinite(centers).all():
                 options["cluster_centers"] = centers
         return cls.from_partition(partition, X, ax=ax, **options)
 
