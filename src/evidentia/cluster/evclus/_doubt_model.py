@@ -27,6 +27,7 @@ from evidentia.cluster._doubt import doubtful_masses
 from evidentia.cluster.evclus._affinity import Affinity, reach
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._wanted_conflicts import needs_products, twins_at_zero
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import rounding
 from evidentia.dissimilarity.transform import decay
@@ -247,6 +248,33 @@ class DoubtModel:
         with threadpool_limits(1, user_api="blas"):  # threads go over blocks already
             apply(write, blocks)
         return out
+
+    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the logarithm of S_ik, to which every member adds."""
+        if sparse.issparse(values):
+            fit = replace(self.fit, family=self.family, reference_masses=self.reference_masses)
+            return fit.evidence(values, itself)
+        around, references = self.surroundings, self.references.astype(np.dtype(float))
+        D = np.ascontiguousarray(references.dissimilarities(values, exact=True), dtype=float)
+        own = np.flatnonzero(references.positions == itself)
+        w, unit = around.weights.copy(), float(around.weights.mean())
+        _, far = reach(D, w, own if len(own) else np.array([-1]), unit, *_amounts(w))
+        energies = decay(_WIDTH) * D[0] ** 2 / (np.maximum(far[0], around.scales.min()) * around.scales)
+        if len(own) and w[self.labels == self.labels[own[0]]].sum() > unit:
+            w[own] = max(w[own[0]] - unit, 0)  # an object does not speak for itself, unless it is alone
+        logs = np.full((len(w), self.family.n_clusters), -np.inf)
+        sizes = np.bincount(self.labels, w, minlength=self.family.n_clusters)[self.labels]
+        with np.errstate(divide="ignore"):
+            logs[np.arange(len(w)), self.labels] = np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
+        words = "logarithm of how alike it is with the members of the cluster"
+        return ClusterEvidence.of_strengths(words, logs, energies, references, values)
+
+    def without(self, position: int) -> DoubtModel:
+        """The same, but that one object of the fit counts for nothing, unless it is alone in its cluster."""
+        weights, own = self.surroundings.weights.copy(), self.references.positions == position
+        weights[own] = np.maximum(weights[own] - weights.mean(), 0)
+        alone = not all(weights[self.labels == k].any() for k in self.labels[own])
+        return self if alone else replace(self, surroundings=replace(self.surroundings, weights=weights))
 
     def _write_from_device(self, values: np.ndarray, references: References, out: np.ndarray) -> None:
         from evidentia.cluster.evclus._doubt_torch import contours_on_device
