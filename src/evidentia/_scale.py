@@ -44,11 +44,15 @@ def as_truth(table: Any, name: str) -> np.ndarray:
 
 
 def check_size(values: np.ndarray, name: str) -> None:
-    """No number of a finite array is so large that its square leaves the range of floating-point numbers."""
+    """No number of an array is so large that its square leaves the range of floating-point numbers; NaN, a missing
+    value, is left to others."""
     if values.size == 0:
         return
     largest, _ = _bounds(values.dtype)
     most = max(-float(values.min()), float(values.max()))
+    if np.isnan(most):
+        values = np.where(np.isnan(values), 0, values)
+        most = float(np.abs(values).max())
     if most > largest:
         place = np.unravel_index(np.abs(values).argmax(), values.shape)
         at = ", ".join(map(str, place))
@@ -67,6 +71,8 @@ def check_scale(values: np.ndarray, name: str) -> None:
         return
     _, smallest = _bounds(values.dtype)
     spread = float((values.max(axis=0) - values.min(axis=0)).max(initial=0.0))
+    if np.isnan(spread):
+        spread = float((np.nanmax(values, axis=0) - np.nanmin(values, axis=0)).max(initial=0.0))
     if 0 < spread < smallest:
         raise ValueError(
             f"{name} must hold numbers that differ by at least {smallest:g} ({values.dtype}), but they differ by at "

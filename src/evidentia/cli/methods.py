@@ -20,6 +20,7 @@ _OPTIONS = {
     "focal_sets": "--focal-sets",
     "n_init": "--n-init",
     "max_iter": "--max-iter",
+    "missing": "--missing",
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "verbose": "--verbose",
