@@ -17,7 +17,7 @@ from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster._scales import distances_to_centers, isolated, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
-from evidentia.cluster.views import _kernels
+from evidentia.cluster.views._kernels import Comparison
 from evidentia.cluster.views._settings import ViewSettings, all_on_one_view
 from evidentia.cluster.views._weights import (
     WeightRule,
@@ -107,28 +107,24 @@ class ViewModel:
         """(p,) what attributes are multiplied by so that Euclidean distances are those of the method."""
         return np.sqrt(self.weights)[self.coordinates.view]
 
-    def _arguments(self) -> tuple:
-        barycentres = np.ascontiguousarray((self.step.averages @ (self.centers * self.roots)).T)
-        return self.roots, barycentres, *self.step.kernel_arguments()
-
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """(n, f) masses of the rows of X, in the units of the fit."""
         out = np.zeros((len(X), len(self.family)))
-        arguments = *self._arguments(), *self.step.columns()
+        comparison = Comparison.of(self.step, self.centers, self.roots)
 
         def write(start: int, stop: int) -> None:
-            _kernels.write_masses(self.coordinates(X[start:stop]), *arguments, out[start:stop])
+            comparison.write_masses(self.coordinates(X[start:stop]), out[start:stop])
 
         apply(write, row_blocks(len(X)))
         return out.astype(X.dtype, copy=False)
 
     def sums(self, Z: np.ndarray, weights: np.ndarray, apply: Apply) -> Sums:
         """One pass over objects in the coordinates of the model: the objective, and what the updates need."""
-        arguments, factor = self._arguments(), self.step.kernel_arguments()[0]
+        comparison, factor = Comparison.of(self.step, self.centers, self.roots), self.step.kernel_arguments()[0]
 
         def block(start: int, stop: int) -> Sums:
-            part, w = Z[start:stop], weights[start:stop] if len(weights) else weights
-            objective, powers = _kernels.powers_of_masses(part, w, *arguments)
+            part = Z[start:stop]
+            objective, powers = comparison.powers(part, weights[start:stop] if len(weights) else weights)
             squares = np.einsum("i,id,id->d", powers @ factor, part, part)
             return Sums(objective, powers.sum(axis=0), powers.T @ part, squares)
 
