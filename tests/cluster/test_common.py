@@ -16,6 +16,7 @@ from evidentia.cluster import (
     EVCLUS,
     MECM,
     RECM,
+    WMVEC,
     BeliefPeaks,
     BootClus,
     CatECM,
@@ -50,6 +51,8 @@ VARIANTS = [
     EVCLUS(sampling="random", n_partners=10),
     EVCLUS(sampling="landmarks", n_landmarks=10),
     EVCLUS(metric="precomputed"),
+    WMVEC(focal_sets="selected", views="attributes"),
+    WMVEC(metric="precomputed"),
     BootClus(n_bootstraps=20, n_partners=10, mixture="VII"),
 ]
 

@@ -41,9 +41,9 @@ class ViewMatrices:
         return len(self.matrices[0])
 
 
-def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:
+def split_views(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLike]] | None:
     """Names and tables of the views; None if X is one table."""
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are dictionaries
         tables = list(X.values())
         names = [printable(name) for name in X]
     elif isinstance(X, list | tuple) and (len(X) == 0 or any(map(_is_table, X))):
@@ -52,10 +52,12 @@ def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:
     else:
         shape = getattr(X, "shape", ())
         if len(shape) == 3:
-            raise ValueError(f"X must be one table or a list of tables, got an array of shape {shape}; give list(X)")
+            raise ValueError(
+                f"{name} must be one table or a list of tables, got an array of shape {shape}; give list({name})"
+            )
         return None
     if not tables:
-        raise ValueError("X must hold at least one table, got none")
+        raise ValueError(f"{name} must hold at least one table, got none")
     return names, tables
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia._random import as_random_state
+from evidentia._scale import as_reals
 from evidentia._types import ArrayLike, Index, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
@@ -159,7 +160,7 @@ default="k-means++"
     ... }
     >>> model = WMVEC(3, random_state=0).fit(views)
     >>> dict(zip(model.view_names_, model.view_weights_.round(2).tolist()))
-    {'shape': 0.41, 'color': 0.5, 'noise': 0.09}
+    {'shape': 0.43, 'color': 0.49, 'noise': 0.08}
     """
 
     _input: ViewInput
@@ -176,7 +177,7 @@ default="k-means++"
         "init": rule.choice("k-means++", "random")
         | PEAKS_RULE
         | rule.kind(CredalPartition)
-        | rule.Rule("tables or an array", lambda v: not isinstance(v, str) and hasattr(v, "__len__")),
+        | rule.Rule("tables or an array", lambda v: isinstance(v, list | tuple | dict) or rule.array.test(v)),
     }
 
     def __init__(
@@ -297,12 +298,12 @@ default="k-means++"
             peaks = peaks_of_source(init, self._compared(values), n_clusters, self.random_state, self.n_jobs)
             assert peaks is not None
             return peaks.peak_indices_ if isinstance(values, ViewMatrices) else values[peaks.peak_indices_]
-        if isinstance(init, str | CredalPartition):
+        if isinstance(init, str | CredalPartition) or isinstance(values, ViewMatrices):
             return init
-        split = split_views(init)
+        split = split_views(init, "init")
         if split is None:
-            return init
-        tables = [np.asarray(table, dtype=float) for table in split[1]]
+            return as_reals(init, "init")
+        tables = [as_reals(table, "init") for table in split[1]]
         wanted = np.bincount(self._input.of_column).tolist() if len(tables) == len(self._input.names) else []
         if [table.shape for table in tables] != [(n_clusters, width) for width in wanted]:
             shapes = ", ".join(str(table.shape) for table in tables)
@@ -316,7 +317,7 @@ default="k-means++"
 
     def _choices(self, method: Any) -> dict[str, str]:
         found = {**super()._choices(method), **reasons(self.beta, self.delta, method.settings.beta, method.delta)}
-        if self.view_weights == "auto" and len(self._input.names) > 1:
+        if method.rule.evenness is not None and len(self._input.names) > 1:
             model: Any = self._model
             found["view_weights"] = _described(self._input.names, model.weights)
         return found
@@ -334,7 +335,7 @@ default="k-means++"
             return {**found, "medoid_indices_": model.medoids}
         found["cluster_centers_"] = model.coordinates.inverse(model.centers).astype(method.values.dtype)
         found["view_of_feature_"] = self._input.of_column
-        return {**found, "attribute_weights_": model.weights} if self.views == "attributes" else found
+        return {**found, "attribute_weights_": model.weights} if isinstance(self.views, str) else found
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)
