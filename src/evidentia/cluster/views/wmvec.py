@@ -283,13 +283,13 @@ default="k-means++"
         n_views = len(self._input.names)
         if isinstance(self.view_weights, str):
             return None if self.view_weights == "auto" else np.full(n_views, 1 / n_views)
-        weights = np.asarray(self.view_weights, dtype=float)
+        weights = as_reals(self.view_weights, "view_weights")
         if weights.shape != (n_views,) or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
             raise ValueError(
                 f"view_weights must hold {n_views} numbers of at least 0, one for each view ("
                 f"{_some(self._input.names)}), and not zeros only, got {self.view_weights!r}"
             )
-        return weights / weights.sum()
+        return weights.astype(float) / weights.sum(dtype=float)
 
     def _start(self, values: np.ndarray | ViewMatrices, n_clusters: int) -> str | ArrayLike | CredalPartition:
         """What `init` stands for, as the method takes it."""
