@@ -132,11 +132,11 @@ class ViewInput:
             self.names = [f"attribute {k}" for k in range(n_columns)] if columns is None else [*map(printable, columns)]
             self.of_column = np.arange(n_columns)
             return
-        given = np.asarray(self.views).tolist()
-        if len(given) != n_columns:
-            raise ValueError(
-                f"views must name the view of each of the {n_columns} columns of X, got {len(given)} names"
-            )
+        labels = np.asarray(self.views)
+        if labels.shape != (n_columns,):
+            got = f"{len(labels)} names" if labels.ndim == 1 else f"an array of shape {labels.shape}"
+            raise ValueError(f"views must name the view of each of the {n_columns} columns of X, got {got}")
+        given = labels.tolist()
         different = list(dict.fromkeys(given))
         self.names = [printable(name) for name in different]
         self.of_column = np.array([different.index(name) for name in given])
