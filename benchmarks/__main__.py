@@ -79,7 +79,7 @@ def _environment(quick: bool, minutes: float) -> dict[str, Any]:
         "minutes": minutes,
         "python": platform.python_version(),
         "processor": platform.machine(),
-        "processors": os.cpu_count(),
+        "processors": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "quick": quick,
         "packages": {name: _version(name) for name in _PACKAGES},

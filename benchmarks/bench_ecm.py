@@ -126,7 +126,7 @@ def iteration(quick: bool) -> list[Row]:
             peak_bytes=peaks["ECM"],
             quality=f"{verdicts['ECM']['quality']}; {_spread(ecm, kmeans)}",
             ratio=ours / theirs,
-            **at_most(ours / theirs, 4),
+            **at_most(ours / theirs, 2.5),
         ),
         Row(
             "scikit-learn KMeans iteration",

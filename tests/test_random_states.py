@@ -18,6 +18,7 @@ from evidentia import (
     cluster,
     datasets,
     dissimilarity,
+    explain,
     metric,
     mixture,
     model_selection,
@@ -26,7 +27,7 @@ from evidentia import (
 from evidentia.constraints import Constraints, suggest_pairs
 from evidentia.datasets.records import Preparation
 from evidentia.datasets.sources import RawData, prepare
-from evidentia.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay
+from evidentia.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay, SilhouetteDisplay, StabilityDisplay
 
 X, y = make_blobs(60, 2, centers=3, cluster_std=1.5, random_state=0)
 D = np.linalg.norm(X[:, None] - X, axis=2)
@@ -116,6 +117,11 @@ CASES = {
     "datasets.make_circles": lambda state: datasets.make_circles(9, random_state=state)[0],
     "datasets.make_fourclass": lambda state: datasets.make_fourclass(9, random_state=state)[0],
     "datasets.make_gaussian_mixture": lambda state: datasets.make_gaussian_mixture(1, 9, random_state=state)[0],
+    "explain.credal_silhouette": lambda state: (
+        explain.credal_silhouette(y, X, sample_size=20, random_state=state).values
+    ),
+    "explain.quality": lambda state: explain.quality(y, X, random_state=state).to_frame()["shuffled"],
+    "explain.stability": lambda state: explain.stability(cluster.ECM(3), X, 2, random_state=state).objects,
     "model_selection.number_of_clusters": lambda state: (
         model_selection.number_of_clusters(X, random_state=state).support
     ),
@@ -131,6 +137,12 @@ CASES = {
     ),
     "plot.PartitionMapDisplay.from_partitions": lambda state: (
         PartitionMapDisplay.from_partitions([y, OTHER], n_pairs=50, random_state=state).dissimilarity
+    ),
+    "plot.SilhouetteDisplay.from_partition": lambda state: (
+        SilhouetteDisplay.from_partition(y, X, sample_size=20, random_state=state).silhouette.values
+    ),
+    "plot.StabilityDisplay.from_estimator": lambda state: (
+        StabilityDisplay.from_estimator(cluster.ECM(3), X, 2, random_state=state).stability.objects
     ),
     "plot.ShepardDisplay.from_estimator": lambda state: (
         ShepardDisplay.from_estimator(fitted("EVCLUS"), n_pairs=30, random_state=state).conflict

@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.defaults.data import NOISE
 from evidentia import CredalPartition
 from evidentia.explain import doubt_of, kept_curve
+from evidentia.explain.classes import cluster_of_class
 
 __all__ = ["SHARES", "Measures", "of_labels", "of_partition"]
 
@@ -46,21 +47,9 @@ def of_partition(partition: CredalPartition, y: np.ndarray) -> Measures:
     if certain.sum() > 2:
         measures["certain"] = adjusted_rand_score(y[certain], partition.labels[certain])
     if torn.any():
-        cluster = _cluster_of_class(y[real], partition.labels[real])[y[torn]]
+        cluster = cluster_of_class(y[real], partition.labels[real])[y[torn]]
         known = cluster >= 0
         sets = partition.assignment()[torn]
         measures["held"] = float(np.mean(known & sets[np.arange(len(sets)), np.maximum(cluster, 0)]))
         measures["hard"] = float(np.mean(partition.labels[torn] == cluster))
     return measures
-
-
-def _cluster_of_class(y: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The cluster that stands for each class, -1 for none, matched one to one."""
-    from scipy.optimize import linear_sum_assignment
-
-    shared = np.zeros((y.max() + 1, labels.max() + 1))
-    np.add.at(shared, (y, labels), 1)
-    rows, columns = linear_sum_assignment(shared, maximize=True)
-    cluster = np.full(len(shared), -1)
-    cluster[rows] = columns
-    return cluster

@@ -8,7 +8,7 @@ import numpy as np
 
 from evidentia._scale import SMALLEST, check_size
 
-__all__ = ["object_index", "object_weights", "order_of_names", "printable"]
+__all__ = ["object_index", "column_names", "object_weights", "order_of_names", "printable", "table"]
 
 
 def object_index(X: Any) -> Any:
@@ -18,6 +18,14 @@ def object_index(X: Any) -> Any:
     index = X.index
     plain = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
     return None if plain else index
+
+
+def column_names(X: Any) -> list[Any] | None:
+    """Names of the columns of a pandas or polars table, None if it has none or only numbers them."""
+    columns = getattr(X, "columns", None)
+    if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
+        return None
+    return list(columns)
 
 
 def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
@@ -68,3 +76,21 @@ def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
             "which; give different names, or the same order"
         )
     return np.array([where[name] for name in theirs], dtype=np.intp)
+
+
+def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> Any:
+    """A pandas table of numbers with the given index, or a polars one, where the names of the rows are a column."""
+    if backend == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(values, index=index, columns=columns)
+    if backend != "polars":
+        raise ValueError(f"backend must be 'pandas' or 'polars', got {backend!r}")
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise ImportError("backend='polars' needs polars, which is not installed: pip install polars") from error
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"polars needs different names for the columns, got {columns}")
+    names = {} if index is None else {"object": list(index)}
+    return pl.DataFrame(names | dict(zip(columns, values.T, strict=True)), strict=False)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import adjusted_rand_score
 
 from evidentia import FocalSets
@@ -115,3 +116,55 @@ def test_what_was_found_does_not_move(method):
     if method is not EVCLUS:  # which also fits the empty set and the frame
         alone = FocalSets.simple(4, empty=False, omega=False)
         assert method(4, focal_sets=alone, random_state=0).fit(X).objective_ == model.objective_
+
+
+@pytest.mark.parametrize("method", [ECM, RECM, ECMdd, EVCLUS])
+def test_the_number_of_clusters_of_few_objects(method):
+    """One cluster, where nothing speaks for more; errors say what is missing."""
+    two = np.array([[0.0, 1.0], [3.0, 1.0]])
+    for data in (two, np.vstack([two, two]), np.arange(3.0)[:, None]):
+        model = method("auto", random_state=0).fit(data)
+        assert model.number_.best == model.n_clusters_ == 1
+        assert set(model.labels_) == {0}
+    if method is not EVCLUS:  # which needs two different objects
+        for data in (two[:1], np.ones((8, 2))):
+            assert method("auto", random_state=0).fit(data).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("method", [ECM, RECM, ECMdd, EVCLUS])
+def test_the_number_of_clusters_is_found_with_weights_and_matrices(method):
+    X, _ = row(3, 2, "equal")
+    X[:, 0] *= 2
+    model = method("auto", random_state=0).fit(X)
+    assert model.number_.best == model.n_clusters_ == 3
+    assert model.number_.reasons().startswith("3; silhouette 3;")
+    weights = (X[:, 0] < 12).astype(float)  # without the last cluster
+    assert method("auto", random_state=0).fit(X, sample_weight=weights).n_clusters_ == 2
+    if method is not ECM:
+        D = np.linalg.norm(X[:, None] - X[None], axis=2)
+        assert method("auto", metric="precomputed", random_state=0).fit(D).n_clusters_ == 3
+    assert not hasattr(method(3, random_state=0).fit(X), "number_")
+
+
+@pytest.mark.parametrize(("method", "n_outliers"), [(ECM, 1), (CCM, 1), (RECM, 1), (ECM, 10), (CCM, 10)])
+def test_gross_outliers_are_no_clusters(method, n_outliers):
+    """Without an empty set in the first step, a prototype on one of them would explain most."""
+    rng = np.random.default_rng(n_outliers)
+    X = np.concatenate([rng.normal(center, 1, (60, 2)) for center in ((0, 0), (6, 0), (3, 5))])
+    direction = rng.normal(size=(n_outliers, 2))
+    far = 100 * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+    everyone = np.concatenate([X, far])
+    values = squareform(pdist(everyone)) if method is RECM else everyone
+    model = method(3, random_state=0).fit(values)
+    assert adjusted_rand_score(np.repeat([0, 1, 2], 60), model.labels_[:180]) > 0.9
+    assert set(range(180, 180 + n_outliers)) <= set(model.credal_partition_.outliers)
+
+
+@pytest.mark.parametrize("method", [ECM, CCM])
+def test_thin_clusters_are_no_outliers(method):
+    """Three dense clusters far from five thin ones: members of these are far from each other, but not by themselves."""
+    rng = np.random.default_rng(0)
+    dense = [rng.normal((0, 10 * k), 0.3, (600, 2)) for k in range(3)]
+    thin = [rng.normal((60 + 15 * (k % 3), 15 * (k // 3)), 2, (30, 2)) for k in range(5)]
+    model = method(8, random_state=0).fit(np.concatenate([*dense, *thin]))
+    assert adjusted_rand_score(np.repeat(np.arange(8), [600] * 3 + [30] * 5), model.labels_) > 0.95

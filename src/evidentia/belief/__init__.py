@@ -2,5 +2,6 @@
 
 from evidentia.belief.focal_sets import FocalSets
 from evidentia.belief.mass_functions import MassFunctions
+from evidentia.belief.opinions import Opinions
 
-__all__ = ["FocalSets", "MassFunctions"]
+__all__ = ["FocalSets", "MassFunctions", "Opinions"]

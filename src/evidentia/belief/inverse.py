@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._scale import as_reals
+from evidentia._sizes import check_memory
 from evidentia.belief import transforms
 from evidentia.belief.focal_sets import FocalSets, inside, unique_sets
 
@@ -44,6 +45,8 @@ def nested(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets
     np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
     carriers = [np.flatnonzero(masses[:, k] > 0) for k in range(c + 1)]
     unique, target = unique_sets(np.concatenate([rank[who] < k for k, who in enumerate(carriers)]))
+    what = f"nested masses of {n:,} rows, which have {len(unique):,} different sets,"
+    check_memory(2 * 8 * n * len(unique), what, "take fewer rows at once, or limit the size of the sets")
     out = np.zeros((n, len(unique)))
     start = 0
     for k, who in enumerate(carriers):

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from evidentia._scale import as_reals
 from evidentia._tables import order_of_names
-from evidentia.belief import decisions, inverse, measures, rendering, transforms
-from evidentia.belief._arguments import SUM_TOLERANCE, checked_probabilities, positions
+from evidentia.belief import decisions, discounting, measures, rendering
 from evidentia.belief.combination import NORMALIZATIONS, combine_masses, remove_empty
 from evidentia.belief.focal_sets import FocalSets, frozen, inside
-from evidentia.belief.mass_table import MassTable
+from evidentia.belief.made_masses import MadeMasses
 
 __all__ = ["MassFunctions"]
 
 
-class MassFunctions(MassTable):
+class MassFunctions(MadeMasses):
     """n mass functions on one frame, a row each.
 
     A mass function shares a unit of belief between *sets* of possible answers: mass on one answer is knowledge,
@@ -50,6 +48,9 @@ class MassFunctions(MassTable):
     array([0.3])
     >>> m1.combine(m2, rule="dempster").contour.round(3)
     array([[0.714, 0.571, 0.   ]])
+    >>> m1 & m2  # the same before the conflict is removed
+    MassFunctions(1 mass function on {a,b,c})
+    ∅: 0.3  {a}: 0.3  {b}: 0.2  {a,b}: 0.2
 
     References
     ----------
@@ -58,73 +59,6 @@ class MassFunctions(MassTable):
 
     def _like(self, masses: np.ndarray, focal_sets: FocalSets) -> MassFunctions:
         return MassFunctions.unchecked(masses, focal_sets, self.index, self.frame)
-
-    # ---- other ways to make them ----------------------------------------------------------------------------------
-
-    @classmethod
-    def from_dict(
-        cls,
-        masses: Mapping[Any, float] | Sequence[Mapping[Any, float]],
-        frame: Iterable[Hashable],
-        index: Sequence[Hashable] | None = None,
-    ) -> Self:
-        """From ``{set of names: mass}`` (or a list of such dictionaries).
-
-        A set is a tuple or frozenset of names of the frame, a single name, or ``()`` for the empty set.
-        """
-        names = tuple(frame)
-        rows = [masses] if isinstance(masses, Mapping) else list(masses)
-        if not rows:
-            raise ValueError("masses must hold at least one mass function")
-        sets = [{positions(key, names): value for key, value in row.items()} for row in rows]
-        for row, given in zip(sets, rows, strict=True):
-            if len(row) < len(given):
-                raise ValueError(f"masses names the same set twice: {list(given)}")
-        used = sorted({s for row in sets for s in row}, key=lambda s: (len(s), s))
-        family = FocalSets.from_sets(len(names), used)
-        return cls([[row.get(s, 0.0) for s in used] for row in sets], family, index, frame=names)
-
-    @classmethod
-    def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """From unnormalised beliefs of the sets of the family (which must hold all focal sets and the whole frame)."""
-        values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
-        if focal_sets.omega_index is None:
-            raise ValueError("focal_sets must hold the whole frame: m(∅) = 1 - bel(whole frame)")
-        empty = 1 - values[:, [focal_sets.omega_index]]
-        return cls.from_implicability(values + empty, focal_sets, **keywords)
-
-    @classmethod
-    def from_implicability(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """From implicabilities b(A) = bel(A) + m(empty set) of the sets of the family."""
-        return cls(inverse.from_implicability(values, focal_sets), focal_sets, **keywords)
-
-    @classmethod
-    def from_plausibility(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """From unnormalised plausibilities of the sets of the family.
-
-        A restricted family must be closed enough for them to determine the masses (the full power set always is,
-        and so are singletons with the empty set); otherwise a ValueError says so.
-        """
-        return cls(inverse.from_plausibility(values, focal_sets), focal_sets, **keywords)
-
-    @classmethod
-    def from_commonality(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
-        """From commonalities of the sets of the family."""
-        return cls(inverse.from_commonality(values, focal_sets), focal_sets, **keywords)
-
-    @classmethod
-    def from_contour(cls, contour: Any, **keywords) -> Self:
-        """Consonant (nested) mass functions with the given plausibilities of the single answers, (n, c) in [0, 1]."""
-        contour = checked_probabilities(contour, "contour")
-        return cls(*inverse.nested(*transforms.consonant_from_contour(contour)), **keywords)
-
-    @classmethod
-    def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
-        """Least committed mass functions whose pignistic probabilities are given, (n, c) with rows summing to one."""
-        p = checked_probabilities(probabilities, "probabilities")
-        if np.any(np.abs(p.sum(axis=1) - 1) > SUM_TOLERANCE):
-            raise ValueError("probabilities must sum to one in every row")
-        return cls(*inverse.nested(*transforms.consonant_from_pignistic(p)), **keywords)
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
@@ -216,20 +150,72 @@ class MassFunctions(MassTable):
         longest = max((self, *others), key=len)
         sources = [longest._matched(m) for m in (self, *others)]
         masses, family = combine_masses([(m._masses, m.focal_sets) for m in sources], rule)
-        return MassFunctions.unchecked(masses, family, longest.index, self.frame)
+        names = next((m.index for m in sources if m.index is not None and len(m) == len(longest)), None)
+        return MassFunctions.unchecked(masses, family, names, self.frame)
 
-    def discount(self, rate: Any) -> MassFunctions:
-        """Keep a share 1 - rate of each mass and give the rest to the whole frame (rate: a number or one per row)."""
-        rate = as_reals(rate, "rate").astype(float, copy=False)
-        if rate.ndim > 1 or (rate.ndim == 1 and len(rate) != len(self)):
-            raise ValueError(f"rate must be a number or one per row ({len(self)}), got shape {rate.shape}")
-        if not np.all((rate >= 0) & (rate <= 1)):
-            raise ValueError("rate must lie in [0, 1]")
-        wider = self.on(self.focal_sets.union(_whole(self.n_clusters)))
-        keep = np.broadcast_to(1 - rate, (len(self),)).astype(self._masses.dtype)
-        out = wider.masses * keep[:, None]
-        out[:, wider.focal_sets.omega_index] += 1 - keep
-        return self._like(out, wider.focal_sets)
+    def __and__(self, other: object) -> MassFunctions:
+        """``a & b``: the conjunctive rule, "both are right"; what they contradict each other in is m(empty set).
+
+        The same as ``a.combine(b, rule="conjunctive")``, with its rules for names and single rows. For the normalised
+        result, Dempster's rule, write ``a.combine(b)`` or ``(a & b).normalize()``.
+        """
+        return self.combine(other, rule="conjunctive") if isinstance(other, MassFunctions) else NotImplemented
+
+    def __or__(self, other: object) -> MassFunctions:
+        """``a | b``: the disjunctive rule, "one of them is right": ``a.combine(b, rule="disjunctive")``."""
+        return self.combine(other, rule="disjunctive") if isinstance(other, MassFunctions) else NotImplemented
+
+    def discount(self, rate: Any, *, contexts: Any = None) -> MassFunctions:
+        """Believe a source less: with probability ``rate`` it knows nothing.
+
+        Parameters
+        ----------
+        rate : number, array of shape (n,), or mapping of sets to numbers, in [0, 1]
+            A number, or one per row: a share 1 - rate of each mass is kept, the rest goes to the whole frame.
+
+            A mapping ``{set: rate}``: contextual discounting. The source is unreliable to the given degree *if the
+            answer is in that set*: one that mistakes helicopters for planes is believed less about helicopters only.
+        contexts : "answers" or list of l sets, optional
+            The same with the rates in an array of shape (c,), one for each answer of the frame, or (l,).
+
+        Returns
+        -------
+        MassFunctions
+
+        Notes
+        -----
+        Contextual discounting is the disjunctive combination with m_A(empty set) = 1 - rate(A), m_A(A) = rate(A) for
+        every context A (Mercier, Quost and Denoeux, 2008, where the contexts are a partition of the frame; Mercier,
+        Lefevre and Delmotte, 2012, where they are any sets). The plausibility of an answer k becomes
+
+            pl'(k) = 1 - (1 - pl(k)) prod_{A holds k} (1 - rate(A)).
+
+        The whole frame as the only context is plain discounting. `evidentia.classify.ContextualDiscounting` learns the
+        rates from labelled objects.
+
+        References
+        ----------
+        D. Mercier, B. Quost and T. Denoeux (2008). Refined modeling of sensor reliability in the belief function
+        framework using contextual discounting. Information Fusion 9.
+
+        D. Mercier, E. Lefevre and F. Delmotte (2012). Belief functions contextual discounting and canonical
+        decompositions. International Journal of Approximate Reasoning 53.
+
+        Examples
+        --------
+        >>> from evidentia import MassFunctions
+        >>> radar = MassFunctions.from_dict({"plane": 0.5, "rocket": 0.5}, frame=["plane", "helicopter", "rocket"])
+        >>> radar.discount(0.4)
+        MassFunctions(1 mass function on {plane,helicopter,rocket})
+        {plane}: 0.3  {rocket}: 0.3  Ω: 0.4
+        >>> radar.discount({"plane": 0.4, ("helicopter", "rocket"): 0.1})
+        MassFunctions(1 mass function on {plane,helicopter,rocket})
+        {plane}: 0.45  {rocket}: 0.27  {plane,rocket}: 0.18  {helicopter,rocket}: 0.03  Ω: 0.07
+        """
+        if contexts is None and not isinstance(rate, Mapping):
+            return self._like(*discounting.discounted(self._masses, self.focal_sets, rate))
+        rows, rates = discounting.checked_contexts(rate, contexts, self.n_clusters, self.membership_rows)
+        return self._like(*discounting.contextually_discounted(self._masses, self.focal_sets, rows, rates))
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
         """Learn that the answer is in ``event``: each mass moves to the intersection; then Dempster normalisation."""
@@ -370,7 +356,3 @@ def _rows_of(other: MassFunctions, like: MassFunctions) -> np.ndarray:
     if len(other) not in (1, len(like)):
         raise ValueError(f"other must hold {len(like)} mass functions (or one), got {len(other)}")
     return np.broadcast_to(other.masses, (len(like), other.masses.shape[1]))
-
-
-def _whole(c: int) -> FocalSets:
-    return FocalSets(np.ones((1, c), dtype=bool))

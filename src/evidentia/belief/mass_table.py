@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
+from evidentia._tables import table
 from evidentia.belief._arguments import checked_frame, checked_index, checked_masses, membership_rows
 from evidentia.belief.focal_sets import FocalSets, frozen
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["MassTable"]
 
@@ -92,11 +90,26 @@ class MassTable:
         out[:, self.focal_sets.codes] = self._masses
         return out
 
-    def to_frame(self) -> pd.DataFrame:
-        """A pandas table with a column for each set, and the index of the rows."""
-        import pandas as pd
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """A table with a column for each set.
 
-        return pd.DataFrame(self._masses, index=self.index, columns=self.focal_sets.names(self.frame))
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}
+            pandas keeps the names of the rows as its index. polars has none: they are a first column, "object".
+
+        Examples
+        --------
+        >>> from evidentia import MassFunctions
+        >>> m = MassFunctions.from_dict([{"a": 1}, {"a": 0.5, "ab": 0.5}], frame="ab", index=["x", "y"])
+        >>> m.to_frame()
+           {a}    Ω
+        x  1.0  0.0
+        y  0.5  0.5
+        >>> m.to_frame(backend="polars").columns
+        ['object', '{a}', 'Ω']
+        """
+        return table(self._masses, self.focal_sets.names(self.frame), self.index, backend)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The masses: what `numpy.asarray` makes of this."""

@@ -92,6 +92,14 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         (check_scale if reset else check_size)(values, "X")
         return values
 
+    def _attributes_of(self, X: TableLike) -> TableLike:
+        """The attributes by which the model knows the objects of X; here those they were given by."""
+        return X
+
+    def _read_objects(self, attributes: TableLike, like: Any) -> Any:
+        """Objects given by these attributes as the model takes them, in all else as one that was read, or None."""
+        return self._read(attributes, reset=False)
+
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         """Weights of the objects as they were given, checked; None if all count alike."""
         return object_weights(sample_weight, n_objects)

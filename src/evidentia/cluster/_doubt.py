@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from evidentia.belief import FocalSets
@@ -35,17 +37,20 @@ def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray
     second = others.argmax(axis=1) if c > 1 else best
     column = pair_of[best, second]
     ratio = np.where(column >= 0, others[rows, second] / np.where(top > 0, top, 1), 0)
+    one = 1 - ratio
     masses = np.zeros((len(contour), len(family)), dtype=contour.dtype)
-    masses[rows, family.singleton_index[best]] = 1 - ratio
-    between = np.flatnonzero(ratio > 0)
-    masses[between, column[between]] = ratio[between]
     if family.empty_index is not None:
         nowhere = np.where(top > 0, 0 if outlying is None else outlying, 1).astype(contour.dtype)
-        masses *= (1 - nowhere)[:, None]
+        one *= 1 - nowhere
+        ratio *= 1 - nowhere
         masses[:, family.empty_index] = nowhere
+    masses[rows, family.singleton_index[best]] = one
+    between = np.flatnonzero(ratio > 0)
+    masses[between, column[between]] = ratio[between]
     return masses
 
 
+@lru_cache(maxsize=16)
 def _pair_columns(family: FocalSets) -> np.ndarray:
     """(c, c) column of each pair of clusters in the family, -1 where it has none."""
     c = family.n_clusters
@@ -53,4 +58,5 @@ def _pair_columns(family: FocalSets) -> np.ndarray:
     for column in np.flatnonzero(family.cardinality == 2):
         k, m = np.flatnonzero(family.membership[column])
         columns[k, m] = columns[m, k] = column
+    columns.setflags(write=False)
     return columns

@@ -7,7 +7,7 @@ import numpy as np
 from evidentia.cluster._starts import systematic_draw
 from evidentia.optimize.k_means import k_means
 
-__all__ = ["fuzziness", "outlier_distance", "distances_to_centers", "isolated", "isolated_of", "reasons"]
+__all__ = ["fuzziness", "outlier_distance", "distances_to_centers", "isolated", "isolated_by_distances", "reasons"]
 
 _OBJECTS = 1000  # of the published formula, which depends on their number little
 _LEAST, _MOST = 1.05, 1.5  # fuzziness
@@ -16,6 +16,8 @@ _SAMPLE_SIZE = 2000
 _STARTS = 10  # of k-means
 _NEAR = 5  # objects by whose distance an isolated one is known
 _LEAST_RANGE = 0.1  # of the logarithms of these distances
+_FAR_FENCE = 5.0  # interquartile ranges of these logarithms: an object is isolated only if it is extreme
+_THINNER = 2.0  # times as far from others as these are
 _COMPARED, _ROWS = 1000, 4096  # objects that others are compared with, and how many at once
 
 
@@ -64,34 +66,58 @@ def distances_to_centers(
 
 
 def isolated(X: np.ndarray) -> np.ndarray:
-    """(n,) whether an object is much farther from its nearest few different objects than is usual (see `isolated_of`).
+    """(n,) whether an object is much farther from its nearest few different objects than these are from theirs, and
+    than is usual.
 
-    Of more than 1,000 different objects, they are compared with 1,000.
+    Such objects are no place for a first prototype: it would stay there, on one outlier. Members of a thin cluster are
+    far from each other, too, but not by themselves. Of more than 1,000 different objects, they are compared with 1,000.
     """
     different, which = np.unique(X, axis=0, return_inverse=True)
     n = len(different)
     if n <= _NEAR + 1:
         return np.zeros(len(X), dtype=bool)
     chosen = np.unique(np.linspace(0, n - 1, min(n, _COMPARED)).astype(int))
+    column = np.full(n, -1)
+    column[chosen] = np.arange(len(chosen))
     from sklearn.metrics import pairwise_distances
 
-    place = np.full(n, _NEAR - 1)
-    place[chosen] = _NEAR  # an object is among its own nearest
-    near = np.empty(n)
-    for start in range(0, n, _ROWS):
-        D = np.partition(pairwise_distances(different[start : start + _ROWS], different[chosen]), (_NEAR - 1, _NEAR))
-        near[start : start + _ROWS] = D[np.arange(len(D)), place[start : start + _ROWS]]
-    return isolated_of(near)[which.reshape(-1)]
+    def nearest(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        D = pairwise_distances(different[rows], different[chosen])
+        own = np.flatnonzero(column[rows] >= 0)
+        D[own, column[rows[own]]] = np.inf
+        return _nearest_few(D)
+
+    around = nearest(chosen)[0]
+    parts = [nearest(np.arange(start, min(start + _ROWS, n))) for start in range(0, n, _ROWS)]
+    near, who = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return _isolated(near, around[who])[which.reshape(-1)]
 
 
-def isolated_of(near: np.ndarray) -> np.ndarray:
-    """(n,) whether distances to the nearest few objects are unusual: beyond the fence of a box plot of logarithms.
+def isolated_by_distances(D: np.ndarray) -> np.ndarray:
+    """The same from the (n, n) distances; those that do not count, of objects to themselves, are infinite."""
+    if len(D) <= _NEAR + 1:
+        return np.zeros(len(D), dtype=bool)
+    near, who = _nearest_few(D)
+    return _isolated(near, near[who])
 
-    Such objects are no place for a first prototype: it would stay there, on one outlier.
-    """
-    logs = np.log(np.maximum(near, np.finfo(float).tiny))
+
+def _nearest_few(D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each row the distance within which the nearest few lie, and which these are."""
+    who = np.argpartition(D, _NEAR - 1, axis=1)[:, :_NEAR]
+    return np.take_along_axis(D, who, axis=1).max(axis=1), who
+
+
+def _isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
+    """From the distances within which the nearest few objects lie, for the objects and for these few: beyond the fence
+    of a box plot of logarithms, and in a much thinner place (as the local outlier factor measures it; Breunig and
+    others, 2000)."""
+    near, around = (np.maximum(distances, np.finfo(float).tiny) for distances in (near, around))
+    if not np.isfinite(near).all():
+        return np.zeros(len(near), dtype=bool)
+    logs = np.log(near)
     low, high = np.quantile(logs, [0.25, 0.75])
-    return logs > high + _FENCE * max(high - low, _LEAST_RANGE)
+    unusual = logs > high + _FAR_FENCE * max(high - low, _LEAST_RANGE)
+    return unusual & ((near[:, None] / around).mean(axis=1) > _THINNER)
 
 
 def reasons(beta: float | str, delta: float | str, used_beta: float, used_delta: float) -> dict[str, str]:

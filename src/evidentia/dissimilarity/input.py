@@ -57,6 +57,8 @@ class DissimilarityInput:
         from the origin.
     fewest : int
         Objects that are needed.
+    remedy : str
+        What a user may do about an asymmetric matrix, for the error.
     """
 
     def __init__(
@@ -67,9 +69,11 @@ class DissimilarityInput:
         sparse: bool = False,
         centered: bool = False,
         fewest: int = 1,
+        remedy: str = "; set symmetrize=True to use the mean of the two",
     ):
         self.metric, self.symmetrize, self.sparse, self.fewest = metric, bool(symmetrize), sparse, fewest
         self.centered = centered and metric in _FROM_SQUARES
+        self.remedy = remedy
         self.origin: np.ndarray | None = None
         self.encoder: Any = None
 
@@ -104,7 +108,7 @@ class DissimilarityInput:
             if values.shape[0] != values.shape[1]:
                 raise ValueError(f"X must be a square matrix of dissimilarities, got shape {values.shape}")
             return SparseSource(values)
-        return MatrixSource(check_square(values, symmetrize=self.symmetrize))
+        return MatrixSource(check_square(values, symmetrize=self.symmetrize, remedy=self.remedy))
 
     def new(self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None) -> Any:
         """New objects as `References` takes them: attributes, encoded rows, or dissimilarities to those of the fit

@@ -40,6 +40,11 @@ class References:
     def __len__(self) -> int:
         return len(self.positions)
 
+    def some(self, which: np.ndarray) -> References:
+        """Some of them, by their numbers."""
+        source = None if self.source is None else self.source.subset(which)
+        return References(self.positions[which], self.n_training, source)
+
     def astype(self, dtype: np.dtype) -> References:
         """The same in another precision, where that makes a difference."""
         return self if self.source is None else replace(self, source=self.source.astype(dtype))

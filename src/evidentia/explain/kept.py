@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia._types import ArrayLike
+from evidentia.explain.classes import checked_classes, cluster_of_class, numbered
 from evidentia.explain.doubt import doubt_of
 from evidentia.partition import CredalPartition
 from evidentia.partition.credal_partition import as_credal_partition
@@ -137,10 +138,8 @@ def kept_curve(
     KeptCurve(ari={60%: 1.000, 80%: 0.980, 100%: 0.897})
     """
     credal = as_credal_partition(partition)
-    classes = np.asarray(y)
-    if classes.shape != (len(credal),) or len(credal) == 0:
-        raise ValueError(f"y must hold the classes of {len(credal)} objects, got shape {classes.shape}")
-    of_kept = _measure(quality, np.unique(classes, return_inverse=True)[1], credal.labels)
+    classes = checked_classes(y, credal)
+    of_kept = _measure(quality, numbered(classes)[1], credal.labels)
     ranking = doubt_of(credal) if doubt is None else _checked_doubt(doubt, len(credal))
     surest_first = np.lexsort((np.random.default_rng(0).permutation(len(ranking)), ranking))
     kept = _checked_shares(shares)
@@ -155,21 +154,9 @@ def _measure(quality: str, classes: np.ndarray, labels: np.ndarray) -> Callable[
 
         return lambda some: float(adjusted_rand_score(classes[some], labels[some]))
     if quality == "accuracy":
-        right = labels == _cluster_of_class(classes, labels)[classes]
+        right = labels == cluster_of_class(classes, labels)[classes]
         return lambda some: float(right[some].mean())
     raise ValueError(f"quality must be 'ari' or 'accuracy', got {quality!r}")
-
-
-def _cluster_of_class(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The cluster that stands for each class, -1 for none: as many objects as possible agree."""
-    from scipy.optimize import linear_sum_assignment
-
-    shared = np.zeros((classes.max() + 1, labels.max() + 1))
-    np.add.at(shared, (classes, labels), 1)
-    rows, columns = linear_sum_assignment(shared, maximize=True)
-    cluster = np.full(len(shared), -1)
-    cluster[rows] = columns
-    return cluster
 
 
 def _checked_doubt(doubt: Any, n: int) -> np.ndarray:

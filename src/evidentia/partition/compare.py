@@ -24,6 +24,7 @@ __all__ = [
     "nonspecificity_of_pairs",
     "dominates",
     "non_dominated",
+    "jousselme_of_pairs",
 ]
 
 _EXACT_UP_TO = 20_000  # objects; beyond, the square roots of the credal Rand index are taken on sampled pairs
@@ -107,8 +108,9 @@ def credal_rand_index(
     return Estimate(1 - total / count, 0.0, count)
 
 
-def _jousselme(d: np.ndarray) -> np.ndarray:
-    """Jousselme distance on {same, different}: 2 d^2 = 2 d_0^2 + d_s^2 + d_n^2 + d_0 (d_s + d_n)."""
+def jousselme_of_pairs(d: np.ndarray) -> np.ndarray:
+    """Jousselme distance of masses on {same, different} from their differences (..., 4), in the order of the relations:
+    2 d^2 = 2 d_0^2 + d_s^2 + d_n^2 + d_0 (d_s + d_n)."""
     empty, same, different = d[..., 0], d[..., 1], d[..., 2]
     squared = 2 * empty**2 + same**2 + different**2 + empty * (same + different)
     return np.sqrt(np.maximum(squared / 2, 0))
@@ -118,7 +120,7 @@ def _belief(d: np.ndarray) -> np.ndarray:
     return (np.abs(d[..., 0]) + np.abs(d[..., 1]) + np.abs(d[..., 2])) / 2
 
 
-_DISTANCES = {"jousselme": _jousselme, "belief": _belief}
+_DISTANCES = {"jousselme": jousselme_of_pairs, "belief": _belief}
 
 
 def consistency_index(a: Any, b: Any) -> float:

@@ -1,4 +1,4 @@
-"""Masses from hard, fuzzy and rough partitions (possibilistic ones: `MassFunctions.from_contour`)."""
+"""Masses from hard, fuzzy, soft and rough partitions (possibilistic ones: `MassFunctions.from_contour`)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from evidentia._scale import as_reals
 from evidentia._sizes import check_memory
-from evidentia.belief import FocalSets
+from evidentia.belief import FocalSets, inverse, transforms
 
-__all__ = ["masses_from_hard", "masses_from_fuzzy", "masses_from_rough"]
+__all__ = ["masses_from_hard", "masses_from_fuzzy", "masses_from_soft", "masses_from_rough"]
+
+_ROUNDING = 1e-6
 
 
 def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
@@ -70,6 +72,51 @@ def masses_from_fuzzy(memberships: Any) -> tuple[np.ndarray, FocalSets]:
         raise ValueError("memberships must be nonnegative with rows summing to at most one (else: from_possibilistic)")
     family = FocalSets.simple(u.shape[1], omega=False)
     return np.column_stack([np.clip(missing, 0, None), u]), family
+
+
+def masses_from_soft(memberships: Any, rule: str, remainder: str, max_size: int | None) -> tuple[np.ndarray, FocalSets]:
+    """Nested masses: the doubt between clusters of similar membership becomes mass on their union."""
+    if rule not in _NESTED:
+        raise ValueError(f"rule must be 'plausibility' or 'pignistic', got {rule!r}")
+    if remainder not in ("outlier", "ignorance"):
+        raise ValueError(f"remainder must be 'outlier' or 'ignorance', got {remainder!r}")
+    u = as_reals(memberships, "memberships").astype(float, copy=False)
+    if u.ndim != 2 or u.size == 0:
+        raise ValueError(f"memberships must be a nonempty table (n, c), got shape {u.shape}")
+    c = u.shape[1]
+    largest = c if max_size is None else max_size
+    if isinstance(largest, bool) or not isinstance(largest, int | np.integer) or largest < 1:
+        raise ValueError(f"max_size must be an integer of at least 1 or None, got {max_size!r}")
+    total = u.sum(axis=1)
+    if not np.isfinite(u).all():
+        row = int((~np.isfinite(u).all(axis=1)).argmax())
+        raise ValueError(f"memberships must be finite, but row {row} holds NaN or infinite values")
+    if u.min() < -1e-10:
+        raise ValueError(f"memberships must not be negative, got {u.min():.6g}")
+    if total.max() > 1 + _ROUNDING:
+        raise ValueError(
+            f"memberships must sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g} "
+            "(possibilities, which may sum to more: from_possibilistic)"
+        )
+    known = np.minimum(total, 1)
+    known[np.abs(total - 1) <= _ROUNDING] = 1
+    share = np.divide(np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0)
+    order, nested = _NESTED[rule](share)
+    if largest < c:  # larger sets give their mass to the whole frame, so that no plausibility falls
+        nested[:, c] += nested[:, largest + 1 : c].sum(axis=1)
+        nested[:, largest + 1 : c] = 0
+    nested *= known[:, None]
+    nested[:, 0 if remainder == "outlier" else c] += 1 - known
+    return inverse.nested(order, nested)
+
+
+def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Memberships over the largest one are the plausibilities; where there are none, the whole frame."""
+    top = share.max(axis=1, keepdims=True)
+    return transforms.consonant_from_contour(np.divide(share, top, out=np.ones_like(share), where=top > 0))
+
+
+_NESTED = {"plausibility": _from_relative_memberships, "pignistic": transforms.consonant_from_pignistic}
 
 
 def masses_from_rough(upper: Any, lower: Any = None) -> tuple[np.ndarray, FocalSets]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from evidentia._tables import column_names, object_index
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.focal_sets import frozen
 from evidentia.partition import convert
@@ -82,6 +83,65 @@ class CredalPartition(MassFunctions):
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
         """From a fuzzy partition (n, c), rows summing to at most one; what is missing goes to the empty set."""
         return cls(*convert.masses_from_fuzzy(memberships), **keywords)
+
+    @classmethod
+    def from_soft(
+        cls,
+        memberships: Any,
+        *,
+        rule: str = "plausibility",
+        remainder: str = "outlier",
+        max_size: int | None = 2,
+        index: Sequence[Hashable] | None = None,
+        frame: Sequence[Hashable] | None = None,
+    ) -> Self:
+        """From the memberships of any other method, which become doubt where they are similar.
+
+        `from_fuzzy` takes a membership for a mass: an object with 0.5 in each of two clusters is half in one and half
+        in the other, and never ambiguous. Here such an object *may be in either*. With the memberships of an object
+        in decreasing order, u_1 >= u_2 >= ..., the mass of the first k clusters together is
+
+            (u_k - u_(k+1)) / u_1     rule "plausibility": plausibilities are memberships over the largest one,
+            k (u_k - u_(k+1))         rule "pignistic": the least committed masses of which they are the pignistic
+                                      probabilities (Dubois, Prade and Smets, 2008),
+
+        times the sum of the memberships. What is missing to one is mass of the empty set, or of the whole frame.
+
+        Parameters
+        ----------
+        memberships : array-like or table of shape (n, c)
+            Nonnegative, rows summing to at most one: posteriors of a Gaussian mixture, fuzzy c-means, HDBSCAN's
+            ``all_points_membership_vectors``. A pandas table gives the names of objects and clusters.
+        rule : {"plausibility", "pignistic"}
+            The first calls an object ambiguous if u_2 > u_1 / 2, the second, more cautious, if u_2 > u_1 / 3 (of two
+            clusters). ``fuzzy(rule)`` gives the memberships back if ``max_size`` left all sets as they are.
+        remainder : {"outlier", "ignorance"}
+            What a row that sums to less than one says: the object is in none of the clusters (HDBSCAN), or one does
+            not know in which.
+        max_size : int or None, default=2
+            Largest sets besides the whole frame, to which larger ones give their mass. None keeps them all, which
+            may be as many as there are objects.
+        index, frame : sequences, optional
+            Names of the objects and of the clusters.
+
+        References
+        ----------
+        G. Shafer (1976). A Mathematical Theory of Evidence. Princeton University Press, chapter 11.
+
+        D. Dubois, H. Prade and P. Smets (2008). A definition of subjective possibility. International Journal of
+        Approximate Reasoning 48.
+
+        Examples
+        --------
+        >>> from evidentia import CredalPartition
+        >>> cp = CredalPartition.from_soft([[0.9, 0.1, 0.0], [0.0, 0.45, 0.55], [0.1, 0.0, 0.0]])
+        >>> cp.labels, cp.ambiguous, cp.outliers
+        (array([0, 2, 0]), array([1]), array([2]))
+        """
+        masses, family = convert.masses_from_soft(memberships, rule, remainder, max_size)
+        index = object_index(memberships) if index is None else index
+        frame = column_names(memberships) if frame is None else frame
+        return cls(masses, family, index, frame=frame)
 
     @classmethod
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:

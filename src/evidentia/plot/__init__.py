@@ -12,10 +12,13 @@ from evidentia.plot.kept import KeptCurveDisplay
 from evidentia.plot.mass_contour import MassContourDisplay
 from evidentia.plot.nonspecificity import NonspecificityDisplay
 from evidentia.plot.number_of_clusters import NumberOfClustersDisplay
+from evidentia.plot.object_explanation import ObjectExplanationDisplay
 from evidentia.plot.pair_probability import PairProbabilityDisplay
 from evidentia.plot.partition_map import PartitionMapDisplay
 from evidentia.plot.rejection import RejectionCurve, RejectionCurveDisplay
 from evidentia.plot.shepard import ShepardDisplay
+from evidentia.plot.silhouette import SilhouetteDisplay
+from evidentia.plot.stability import StabilityDisplay
 
 __all__ = [
     "CredalPartitionDisplay",
@@ -26,6 +29,9 @@ __all__ = [
     "NumberOfClustersDisplay",
     "NonspecificityDisplay",
     "KeptCurveDisplay",
+    "SilhouetteDisplay",
+    "StabilityDisplay",
+    "ObjectExplanationDisplay",
     "PartitionMapDisplay",
     "RejectionCurveDisplay",
     "RejectionCurve",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evidentia.cluster.evclus._affinity import affinity, distances_between, reach
+from evidentia.cluster.evclus._affinity import Affinity, reach
 
 TYPES = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-5)])
 
@@ -83,6 +83,11 @@ def naive_affinity(d, own_scale, scales, w, labels, n_clusters, own, unit, rate)
     return out
 
 
+def amounts_of(w):
+    """Weights of the references that are near an object, and of those by which its scale is measured."""
+    return [f * float(w.sum()) * (1 - 1e-9) for f in (0.1, 0.4)]
+
+
 @TYPES
 @pytest.mark.parametrize("itself", ["nobody", "some"])
 @pytest.mark.parametrize("weights", ["equal", "heavy", "mixed"])
@@ -91,34 +96,43 @@ def naive_affinity(d, own_scale, scales, w, labels, n_clusters, own, unit, rate)
 def test_affinity_against_naive_loops(r, c, kind, weights, itself, dtype, tolerance):
     rng = np.random.default_rng(r)
     D, w = dissimilarities(30, r, kind, dtype, rng), reference_weights(r, weights, dtype, rng)
-    own_scales, scales = (rng.uniform(0.2, 2.0, k).astype(dtype) for k in (30, r))
+    scales = rng.uniform(0.2, 2.0, r).astype(dtype)
     labels = rng.integers(0, c, r)
     who = None if itself == "nobody" else rng.integers(-1, r, 30)
-    unit, rate = float(w.mean()), 1.3
-    found = affinity(D, own_scales, scales, w, labels, c, who, unit, rate)
+    unit, rate = float(w.mean(dtype=float)), 1.3
+    near, far = reach(D, w, who, unit, *amounts_of(w))
+    found, found_near = Affinity(scales, w.astype(float), labels, c, rate, *amounts_of(w)).by_distances(D, who)
     assert found.dtype == dtype
+    np.testing.assert_array_equal(found_near, near)
     for i in range(30):
         own = -1 if who is None else who[i]
-        wanted = naive_affinity(D[i], own_scales[i], scales, w, labels, c, own, unit, rate)
+        wanted = naive_affinity(D[i], max(far[i], scales.min()), scales, w, labels, c, own, unit, rate)
         np.testing.assert_allclose(found[i], wanted, rtol=tolerance, atol=tolerance)
 
 
 @TYPES
-def test_distances_by_loops(dtype, tolerance):
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(9, 5)).astype(dtype), rng.normal(size=(13, 5)).astype(dtype)
-    B[3] = A[2]
-    found = distances_between(A, B)
-    wanted = [[np.sqrt(((a.astype(float) - b) ** 2).sum()) for b in B] for a in A]
-    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=0)
-    assert found[2, 3] == 0
+@pytest.mark.parametrize("weights", ["equal", "mixed"])
+@pytest.mark.parametrize(("r", "c", "d"), [(1, 1, 1), (2, 3, 2), (13, 2, 5), (301, 30, 3)])
+def test_affinity_of_points_is_that_of_their_distances(r, c, d, weights, dtype, tolerance):
+    rng = np.random.default_rng(r)
+    A, B = rng.normal(size=(40, d)).astype(dtype), rng.normal(size=(r, d)).astype(dtype)
+    B[-1] = A[2]
+    w = reference_weights(r, weights, dtype, rng).astype(float)
+    D = np.sqrt(((A[:, None].astype(float) - B) ** 2).sum(axis=2))
+    affinity = Affinity(rng.uniform(0.2, 2.0, r), w, rng.integers(0, c, r), c, 1.3, *amounts_of(w))
+    found, near, nearest = affinity.by_points(A, B)
+    wanted, wanted_near = affinity.by_distances(D)
+    np.testing.assert_allclose(found, wanted, rtol=10 * tolerance, atol=tolerance)
+    np.testing.assert_allclose(near, wanted_near, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(nearest, D.min(axis=1), rtol=tolerance, atol=tolerance)
+    assert nearest[2] == 0
 
 
 @TYPES
 def test_affinity_vanishes_far_away(dtype, tolerance):
     D = np.array([[0.0, 1e3], [1e3, 1e3]], dtype=dtype)
-    ones = np.ones(2, dtype=dtype)
-    found = affinity(D, ones, ones, ones, np.array([0, 2]), 3, None, 1.0, 1.0)
+    ones = np.ones(2)
+    found, _ = Affinity(ones, ones, np.array([0, 2]), 3, 1e3, 1.0, 1.0).by_distances(D)
     np.testing.assert_allclose(found, [[1, 0, 0], [0, 0, 0]], atol=tolerance)
 
 
@@ -127,5 +141,6 @@ def test_an_object_alone_in_its_cluster_is_a_member_of_it():
     D = np.array([[0.0, 1, 5], [1, 0, 5], [5, 5, 0]])
     ones = np.ones(3)
     for w in (ones, np.array([4.0, 4.0, 0.5])):
-        found = affinity(D, ones, ones, w, np.array([0, 0, 1]), 2, np.arange(3), float(w.mean()), 0.1)
+        affinity = Affinity(ones, w, np.array([0, 0, 1]), 2, 1.0, *amounts_of(w))
+        found, _ = affinity.by_distances(D, np.arange(3))
         assert found.argmax(axis=1).tolist() == [0, 0, 1]

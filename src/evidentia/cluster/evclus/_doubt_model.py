@@ -24,9 +24,10 @@ from scipy import sparse
 from evidentia.belief import FocalSets
 from evidentia.belief.gabriel import gabriel_pairs
 from evidentia.cluster._doubt import doubtful_masses
-from evidentia.cluster.evclus._affinity import affinity, distances_between, reach
+from evidentia.cluster.evclus._affinity import Affinity, reach
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._wanted_conflicts import needs_products, twins_at_zero
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import rounding
 from evidentia.dissimilarity.transform import decay
@@ -81,13 +82,12 @@ class Surroundings:
     ) -> tuple[np.ndarray, np.ndarray]:
         """(n, c) plausibilities of the clusters for objects with these dissimilarities to the references, whose
         clusters are given, and (n,) masses on the empty set; ``itself`` says which reference an object is (or -1)."""
-        w, unit = self.weights.astype(D.dtype), float(self.weights.mean())
-        near, far = reach(D, w, itself, unit, *_amounts(self.weights))
-        least = self.scales.min()
-        scales = np.maximum(far, least).astype(D.dtype)
-        rate = decay(_WIDTH)
-        S = affinity(D, scales, self.scales.astype(D.dtype), w, labels, n_clusters, itself, unit, rate)
+        S, near = self.affinity(labels, n_clusters).by_distances(D, itself)
         return S, self.outlying(near)
+
+    def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
+        """How near objects are to the clusters of the references."""
+        return Affinity(self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *_amounts(self.weights))
 
     def outlying(self, near: np.ndarray) -> np.ndarray:
         """(n,) masses on the empty set, from the distances within which the nearest few references lie."""
@@ -225,16 +225,18 @@ class DoubtModel:
             return out
 
         products = needs_products(values, references)
+        affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
 
         def write(start: int, stop: int) -> None:
+            D = None
             if products:
                 D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+                (contour, near), nearest = affinity.by_distances(D), D.min(axis=1)
             else:
                 assert references.source is not None
-                D = distances_between(values[start:stop], references.source.objects)
-            contour, outlying = self.surroundings.contour(D, self.labels, self.family.n_clusters)
-            out[start:stop] = doubtful_masses(contour, self.family, outlying)
-            again, twin = self._twins(D.min(axis=1), D, references, values, start, exact=not products)
+                contour, near, nearest = affinity.by_points(values[start:stop], references.source.objects)
+            out[start:stop] = doubtful_masses(contour, self.family, self.surroundings.outlying(near))
+            again, twin = self._twins(nearest, D, references, values, start, exact=not products)
             out[start + again] = self.reference_masses[twin]
 
         blocks = row_blocks(len(values), max(1, _CELLS // len(references)), most=None)
@@ -246,6 +248,33 @@ class DoubtModel:
         with threadpool_limits(1, user_api="blas"):  # threads go over blocks already
             apply(write, blocks)
         return out
+
+    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the logarithm of S_ik, to which every member adds."""
+        if sparse.issparse(values):
+            fit = replace(self.fit, family=self.family, reference_masses=self.reference_masses)
+            return fit.evidence(values, itself)
+        around, references = self.surroundings, self.references.astype(np.dtype(float))
+        D = np.ascontiguousarray(references.dissimilarities(values, exact=True), dtype=float)
+        own = np.flatnonzero(references.positions == itself)
+        w, unit = around.weights.copy(), float(around.weights.mean())
+        _, far = reach(D, w, own if len(own) else np.array([-1]), unit, *_amounts(w))
+        energies = decay(_WIDTH) * D[0] ** 2 / (np.maximum(far[0], around.scales.min()) * around.scales)
+        if len(own) and w[self.labels == self.labels[own[0]]].sum() > unit:
+            w[own] = max(w[own[0]] - unit, 0)  # an object does not speak for itself, unless it is alone
+        logs = np.full((len(w), self.family.n_clusters), -np.inf)
+        sizes = np.bincount(self.labels, w, minlength=self.family.n_clusters)[self.labels]
+        with np.errstate(divide="ignore"):
+            logs[np.arange(len(w)), self.labels] = np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
+        words = "logarithm of how alike it is with the members of the cluster"
+        return ClusterEvidence.of_strengths(words, logs, energies, references, values)
+
+    def without(self, position: int) -> DoubtModel:
+        """The same, but that one object of the fit counts for nothing, unless it is alone in its cluster."""
+        weights, own = self.surroundings.weights.copy(), self.references.positions == position
+        weights[own] = np.maximum(weights[own] - weights.mean(), 0)
+        alone = not all(weights[self.labels == k].any() for k in self.labels[own])
+        return self if alone else replace(self, surroundings=replace(self.surroundings, weights=weights))
 
     def _write_from_device(self, values: np.ndarray, references: References, out: np.ndarray) -> None:
         from evidentia.cluster.evclus._doubt_torch import contours_on_device

@@ -30,7 +30,7 @@ from evidentia.dissimilarity.sampling import choose_landmarks, drawn_pairs, pair
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, SparseSource
 from evidentia.dissimilarity.transform import scale_at, to_conflict
 
-__all__ = ["ALL_PAIRS_UP_TO", "FittedPairs", "ScaledProblem"]
+__all__ = ["ALL_PAIRS_UP_TO", "FittedPairs", "ScaleChoice"]
 
 ALL_PAIRS_UP_TO = 1000  # objects, for sampling="auto" and to assess a fit
 MOST_REFERENCES = 5000  # landmarks that constrained objects may add up to; references of k-EVCLUS
@@ -42,13 +42,11 @@ _ASSESSED_PAIRS_OF_SLOW_METRICS = 5000
 _NOTHING_TO_TELL = "all dissimilarities are zero: there is nothing to tell the objects apart"
 
 
-class ScaledProblem(NamedTuple):
-    """The pairs with the conflicts that they should have at one scale: a quantile of the dissimilarities (NaN if d0 is
-    given) and d0."""
+class ScaleChoice(NamedTuple):
+    """A scale that may be chosen: a quantile of the dissimilarities (NaN if d0 is given) and d0."""
 
     quantile: float
     d0: float
-    problem: ConflictProblem
 
 
 class FittedPairs:
@@ -66,8 +64,12 @@ class FittedPairs:
         How much each of them counts; None if all count alike.
     chosen : (r,) array
         Which of them others are compared with.
-    scales : list of ScaledProblem
-        The problem at each scale that may be chosen: one, unless ``d0`` is to be found.
+    dissimilarities : (m, m) array or PairDissimilarities
+        Between them, or of the pairs that are fitted.
+    scales : list of ScaleChoice
+        The scales that may be chosen: one, unless ``d0`` is to be found.
+    settled : int
+        Which of them was.
     """
 
     def __init__(
@@ -96,8 +98,12 @@ class FittedPairs:
             self.chosen = choose_landmarks(len(self.fitted), MOST_REFERENCES, rng)
         if isinstance(objects, MatrixSource):  # new objects come with their dissimilarities in the order of the rows
             self.chosen = self.chosen[np.argsort(self.references)]
-        self.scales = self._scaled_problems()
-        self._settled = 0
+        d, weights, self._problem_of = self._some_pairs() if self.sampling == "random" else self._all_pairs()
+        if not np.any(d > 0):
+            raise ValueError(_NOTHING_TO_TELL)
+        self.scales = self._scales(d, weights)
+        self._problems: dict[int, ConflictProblem] = {}
+        self.settled = 0
 
     @property
     def source(self) -> DissimilaritySource:
@@ -113,23 +119,29 @@ class FittedPairs:
     @property
     def d0(self) -> float:
         """Dissimilarity at which two objects are almost surely in different clusters."""
-        return self.scales[self._settled].d0
+        return self.scales[self.settled].d0
 
     @property
     def problem(self) -> ConflictProblem:
         """The pairs, with the conflicts that they should have."""
-        return self.scales[self._settled].problem
+        return self.problem_at(self.settled)
+
+    def problem_at(self, which: int) -> ConflictProblem:
+        """The same at one of the scales."""
+        if which not in self._problems:
+            self._problems[which] = self._problem_of(self.scales[which].d0)
+        return self._problems[which]
 
     def settle(self, which: int) -> None:
         """Go on with one of the scales."""
-        self._settled = which
+        self.settled = which
 
     def likelihood(self, labels: np.ndarray) -> float:
         """How well clusters of the fitted objects explain the dissimilarities of the pairs."""
-        return likelihood_of_clusters(self._dissimilarities, labels, self._dimension, self.counts)
+        return likelihood_of_clusters(self.dissimilarities, labels, self.dimension, self.counts)
 
     @cached_property
-    def _dimension(self) -> float:
+    def dimension(self) -> float:
         """Of the attributes, or the one that the dissimilarities speak of."""
         objects = None if self.stored is not None else self.source.objects
         if isinstance(objects, np.ndarray) and self.source.is_euclidean:
@@ -217,19 +229,12 @@ class FittedPairs:
 
     # ---- pairs ----------------------------------------------------------------------------------------------------
 
-    def _scaled_problems(self) -> list[ScaledProblem]:
-        made = self._some_pairs() if self.sampling == "random" else self._all_pairs()
-        d, weights, problem = made
-        if not np.any(d > 0):
-            raise ValueError(_NOTHING_TO_TELL)
-        return [ScaledProblem(quantile, d0, problem(d0)) for quantile, d0 in self._scales(d, weights)]
-
     def _all_pairs(self) -> tuple[np.ndarray, np.ndarray | None, Callable[[float], ConflictProblem]]:
         """Dissimilarities of the pairs and their weights, and the problem at a scale."""
         D = self.source.block(self.fitted, self.fitted).astype(float)
         np.fill_diagonal(D, 0)
         D = (D + D.T) / 2  # metrics may be symmetric up to rounding only
-        self._dissimilarities: np.ndarray | PairDissimilarities = D
+        self.dissimilarities: np.ndarray | PairDissimilarities = D
         i, j = np.triu_indices(len(D), 1)
         weights = None if self.counts is None else self.counts[i] * self.counts[j]
         return D[i, j], weights, lambda d0: AllPairs(to_conflict(D, d0), self.counts)
@@ -244,7 +249,7 @@ class FittedPairs:
             pairs, times = random_pairs(m, self.settings.n_partners, self.rng)
             d = self.source.pairs(*self.fitted[pairs].T)
         weights = times if self.counts is None else times * self.counts[pairs].prod(axis=1)
-        self._dissimilarities = PairDissimilarities(pairs[:, 0], pairs[:, 1], d, weights)
+        self.dissimilarities = PairDissimilarities(pairs[:, 0], pairs[:, 1], d, weights)
         given = None if self.counts is None else weights
         return d, given, lambda d0: SomePairs(m, pairs, weights, to_conflict(d, d0))
 
@@ -263,21 +268,21 @@ class FittedPairs:
 
     # ---- scale ----------------------------------------------------------------------------------------------------
 
-    def _scales(self, d: np.ndarray, weights: np.ndarray | None) -> list[tuple[float, float]]:
+    def _scales(self, d: np.ndarray, weights: np.ndarray | None) -> list[ScaleChoice]:
         """Quantiles and values of d0 from the dissimilarities of the fitted pairs, or from more pairs where landmarks
         stand for many objects and distances cost little."""
         s = self.settings
         if s.d0 is not None:
-            return [(np.nan, s.d0)]
+            return [ScaleChoice(np.nan, s.d0)]
         if len(self.fitted) < len(self.counted) and self.source.is_euclidean:
             pairs = self._random_pairs(self.counted, _ASSESSED_PAIRS)
             d = self.source.pairs(pairs[:, 0], pairs[:, 1])
             weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
         if s.d0_quantile is not None:
-            return [(s.d0_quantile, scale_at(d, s.d0_quantile, weights))]
+            return [ScaleChoice(s.d0_quantile, scale_at(d, s.d0_quantile, weights))]
         # quantiles at which many objects do not differ are no scale; the largest always is
-        found = [(q, d0) for q in SCALES[:-1] if (d0 := scale_at(d, q, weights, zero=True)) > 0]
-        return [*found, (SCALES[-1], scale_at(d, SCALES[-1], weights))]
+        found = [ScaleChoice(q, d0) for q in SCALES[:-1] if (d0 := scale_at(d, q, weights, zero=True)) > 0]
+        return [*found, ScaleChoice(SCALES[-1], scale_at(d, SCALES[-1], weights))]
 
 
 def _check_connected(n: int, pairs: np.ndarray) -> None:

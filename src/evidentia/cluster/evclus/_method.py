@@ -17,9 +17,10 @@ from evidentia.cluster._starts import checked_masses_start
 from evidentia.cluster.evclus._conflict_problems import AllPairs, Links, link_form
 from evidentia.cluster.evclus._distinct import distinct_objects
 from evidentia.cluster.evclus._doubt_model import DoubtModel, neighbors_of_pairs
-from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs, ScaledProblem
+from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._scale import Scale, ScaleTrial
+from evidentia.cluster.evclus._scale_on_landmarks import ScaleOnLandmarks
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_terms
 from evidentia.cluster.evclus.shepard import Assessment, assess
@@ -37,9 +38,8 @@ __all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses"]
 
 _REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
 _LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
-_FIRST_TOLERANCE = 1e-5  # of the papers, at which starts compete
-_FIRST_TOLERANCE_OF_LANDMARKS = 1e-2
-_STARTS_OF_ALL, _STARTS_OF_LANDMARKS = 0.4, 0.2  # of n_init, at each of the scales that compete
+_FIRST_TOLERANCE, _FIRST_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # at which starts compete; the first is the papers'
+_STARTS_AT_EACH = 0.4  # of n_init, at each of the scales that compete
 _FIRST_XI = 0.05  # second of the three stages of the constraints
 _SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
 
@@ -99,17 +99,11 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         coarse = self.pairs.sampling == "landmarks"
         self.tol = max(settings.tol, _LANDMARK_TOLERANCE) if coarse else settings.tol
         self.first_tol = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if coarse else _FIRST_TOLERANCE)
-
         self.scale: Scale | None = None  # how d0 was found, if it was
 
     @property
     def d0(self) -> float:
         return self.pairs.d0
-
-    @property
-    def sampling(self) -> str:
-        """What "auto" stands for."""
-        return self.pairs.sampling
 
     def assess(self, model: EvclusModel | DoubtModel, masses: np.ndarray) -> Assessment:
         """How well the conflicts of all objects match their dissimilarities; if doubt was read off, those of the
@@ -126,29 +120,38 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
 
     def given_start(self, family: FocalSets) -> EvclusStart | None:
         """What was asked for; where scales compete, it does so at each of them."""
-        return None if len(self.pairs.scales) > 1 else self._given(family)
+        if self._competing and self._are_landmarks:
+            self._settle_scale(family)
+        return None if self._competing else self._given(family)
 
     def _given(self, family: FocalSets) -> EvclusStart | None:
-        init, labels = self.settings.init, self.settings.labels
+        init, labels, scale = self.settings.init, self.settings.labels, self.pairs.settled
         if labels is not None:
-            return EvclusStart(masses_of_labels(labels[self.pairs.fitted], family), family, self.rng)
-        return None if isinstance(init, str) else EvclusStart(self._given_masses(init, family), family, self.rng)
+            return EvclusStart(masses_of_labels(labels[self.pairs.fitted], family), family, self.rng, scale)
+        return None if isinstance(init, str) else EvclusStart(self._given_masses(init, family), family, self.rng, scale)
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvclusStart], int]:
-        given, scales = self._given(family), self.pairs.scales
-        at = range(len(scales))
-        if given is not None:
-            masses = [[given.masses] for _ in at]
-        elif len(scales) == 1:
-            masses = [self._drawn_masses(family, scales[0], self.settings.n_init)]
-        else:
-            share = _STARTS_OF_LANDMARKS if self._are_landmarks else _STARTS_OF_ALL
-            few = max(1, round(share * self.settings.n_init))
-            masses = [self._drawn_masses(family, scale, few) for scale in scales]
-        starts = [(start, k) for k in at for start in masses[k]]
+        given, pairs = self._given(family), self.pairs
+        at = range(len(pairs.scales)) if self._competing else [pairs.settled]
+        few = max(1, round(_STARTS_AT_EACH * self.settings.n_init)) if self._competing else self.settings.n_init
+        masses = [self._drawn_masses(family, k, few) if given is None else [given.masses] for k in at]
+        starts = [(start, k) for k, drawn in zip(at, masses, strict=True) for start in drawn]
         seeds = self.rng.integers(0, 2**63, len(starts))
-        drawn = zip(starts, seeds, strict=True)
-        return [EvclusStart(start, family, np.random.default_rng(seed), k) for (start, k), seed in drawn], len(starts)
+        each = zip(starts, seeds, strict=True)
+        return [EvclusStart(start, family, np.random.default_rng(seed), k) for (start, k), seed in each], len(starts)
+
+    @property
+    def _competing(self) -> bool:
+        """Whether scales are still to be chosen from, by the starts themselves."""
+        return len(self.pairs.scales) > 1 and self.scale is None
+
+    def _settle_scale(self, family: FocalSets) -> None:
+        """Find the scale on some of the landmarks; the rest is as if it had been given."""
+        pairs, settings, given = self.pairs, self.settings, self._given(family)
+        trial = ScaleOnLandmarks.of(pairs, settings.max_iter, self.first_tol)
+        masses = None if given is None else given.masses
+        self.scale = trial.found(pairs.scales, family, masses, settings.init, self.rng, self.apply)
+        pairs.settle(self.scale.trials.index(self.scale.best))
 
     def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
         given = checked_masses_start(init, self.n, family)
@@ -156,8 +159,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             raise ValueError("init has masses on sets that focal_sets lacks")
         return np.asarray(given.on(family).masses[self.pairs.fitted], dtype=float)
 
-    def _drawn_masses(self, family: FocalSets, scale: ScaledProblem, n_init: int) -> list[np.ndarray]:
-        s, m, problem = self.settings, len(self.pairs.fitted), scale.problem
+    def _drawn_masses(self, family: FocalSets, scale: int, n_init: int) -> list[np.ndarray]:
+        s, m, problem = self.settings, len(self.pairs.fitted), self.pairs.problem_at(scale)
         if s.init == "random" or self.pairs.stored is not None:
             return [random_masses(m, family, self.rng) for _ in range(n_init)]
         if isinstance(problem, AllPairs):
@@ -166,7 +169,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         else:
             places = choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)
             some, counts = self.pairs.fitted[places], self.pairs.counts
-            delta = to_conflict(self.pairs.source.block(some, some), scale.d0)
+            delta = to_conflict(self.pairs.source.block(some, some), self.pairs.scales[scale].d0)
             weights = None if counts is None else counts[places]
             sets = medoid_starts(delta, s.n_clusters, n_init, self.rng, weights)
             labels = [self._nearest(some[medoids]) for medoids in sets]
@@ -187,7 +190,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         """Of the starts at one scale that of smallest objective; of the scales the one whose clusters explain the data
         best: objectives at different scales cannot be compared."""
         pairs = self.pairs
-        if len(pairs.scales) == 1:
+        if not self._competing:
             return super().chosen(runs, tol)
         everyone = list(runs)
         best, trials = [], []
@@ -222,7 +225,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         if left <= 0:
             return Run(ObjectMasses(start.family, start.masses, scale=start.scale), list(before), False)
         order = start.rng.permutation(len(start.masses))
-        problem = self.pairs.scales[start.scale].problem
+        problem = self.pairs.problem_at(start.scale)
         masses, trace, converged = problem.descend(start.masses, start.family, order, left, tol, self.fitted_links, xi)
         return Run(ObjectMasses(start.family, masses, scale=start.scale), list(before) + trace.tolist(), converged)
 
@@ -320,8 +323,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         D = self.pairs.source.block(positions, positions).astype(float)
         model = DoubtModel.of(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
         masses = model.masses(self._values(slice(None)), self.apply)
-        rows = self.distinct.rows
-        masses[rows] = masses[self.distinct.first[rows]]
+        again = np.flatnonzero(self.distinct.first != np.arange(self.n))
+        masses[again] = masses[self.distinct.first[again]]
         if constrained is not None:
             masses[positions] = model.reference_masses
             model.keep(masses, linked, constrained[linked])

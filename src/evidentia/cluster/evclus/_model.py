@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy import sparse
 
 from evidentia.belief import FocalSets
 from evidentia.cluster.evclus._wanted_conflicts import needs_products, wanted_terms
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.transform import decay, to_conflict
 from evidentia.optimize import solve_simplex_qp
@@ -55,6 +56,39 @@ class EvclusModel:
         if sparse.issparse(values):
             return self.masses_of_stored(values, np.arange(values.shape[0]))
         return self.projected(values, apply)
+
+    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: how well the conflicts d_ij with the references j would be matched if the
+        object were certain to be there, whose plausibility is pl_j,
+
+            -mean_j (d_ij - (1 - pl_j))^2,
+
+        to which a reference adds -2 pl_j d_ij; the rest does not depend on the object, or is the same for all clusters.
+        """
+        which, d = self.stored(values)
+        compared = self.references.some(which)
+        delta, plausible = to_conflict(d, self.d0), (self.reference_masses @ self.family.membership)[which]
+        counts = np.ones(len(d)) if self.counts is None else self.counts[which].astype(float)
+        counts[compared.positions == itself] = 0
+        counts /= counts.sum() or 1
+        total = -counts @ (delta[:, None] - (1 - plausible)) ** 2
+        words = "minus the mean squared misfit of conflicts, were it certain of the cluster"
+        return ClusterEvidence.of_costs(words, delta, 2 * (counts[:, None] * plausible).T, total, compared, values)
+
+    def without(self, position: int) -> EvclusModel:
+        """The same, but that one object of the fit counts for nothing."""
+        counts = np.ones(len(self.references)) if self.counts is None else self.counts.copy()
+        counts[self.references.positions == position] = 0
+        return self if not counts.any() else replace(self, counts=counts)
+
+    def stored(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
+        """References that the dissimilarities of one object are known to, and these."""
+        if not sparse.issparse(values):
+            return np.arange(len(self.references)), self.references.dissimilarities(values)[0].astype(float)
+        where = np.full(self.references.n_training, -1)
+        where[self.references.positions] = np.arange(len(self.references))
+        known = where[values.indices] >= 0
+        return where[values.indices[known]], values.data[known].astype(float)
 
     def projected(self, values: Any, apply: Apply, *, coincide: bool = True) -> np.ndarray:
         """Every object compared with all references; ``coincide``: one that is a reference again gets its masses."""

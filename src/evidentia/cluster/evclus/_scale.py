@@ -8,6 +8,7 @@ likelihood): for clusters of n_k objects with half the mean squared dissimilarit
 
 with w the mean of the w_k, which keeps a cluster of twins from deciding everything, and p the number of dimensions:
 that of the attributes, or for dissimilarities without any the one that the distances to the nearest objects speak of.
+Where landmarks stand for many objects, a third of them is enough to choose (`ScaleOnLandmarks`).
 """
 
 from __future__ import annotations

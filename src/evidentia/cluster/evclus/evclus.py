@@ -83,7 +83,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     d0 : float > 0 or "auto", default="auto"
         Dissimilarity at which two objects are almost surely in different clusters. "auto": clusters are found at six
         scales, and the scale is taken whose clusters explain the data best, as round Gaussians (``scale_`` says what
-        was tried). Starts are then shared among the scales.
+        was tried). Starts are then shared among the scales; where landmarks stand for many objects, the scale is found
+        on a third of them first.
     d0_quantile : float in (0, 1], optional
         Quantile of the dissimilarities to take instead.
     xi : float >= 0, default=0.5
@@ -330,7 +331,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return {
             "d0_": model.d0,
             "scale_": method.scale,
-            "sampling_": method.sampling,
+            "sampling_": method.pairs.sampling,
             "landmark_indices_": np.sort(model.references.positions),
             "stress_": found.stress,
             "loss_": found.loss,

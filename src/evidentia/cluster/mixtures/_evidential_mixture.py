@@ -13,6 +13,7 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster._doubt import doubtful_masses
+from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.normal_equations import solve_normal_equations
 
@@ -106,6 +107,19 @@ class EvidentialMixture:
 
         apply(write, row_blocks(len(values), most=None))
         return out
+
+    def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the logarithm of the weight times the density of its Gaussian."""
+        objects = np.asarray(values, dtype=float)
+        gap = (objects if self.origin is None else (objects - self.origin) / self.unit) - self.means
+        nonempty = np.cumsum(self.components.cardinality > 0) - 1
+        with np.errstate(divide="ignore"):
+            weights = np.log(self.weights[nonempty[self.components.singleton_index]])
+        constant = -np.linalg.slogdet(2 * np.pi * self.covariance)[1] / 2
+        if self.origin is not None:
+            constant -= self.means.shape[1] * np.log(self.unit)
+        parts = -quadratic_parts(gap, np.linalg.inv(self.covariance)[None]).T / 2
+        return ClusterEvidence.of_attributes("logarithm of weight times density", parts, weights + constant)
 
     def log_densities(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """(n,) logarithms of the densities of objects."""

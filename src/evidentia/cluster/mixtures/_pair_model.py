@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evidentia.belief import FocalSets
+from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
 from evidentia.cluster.mixtures._bootstrap import Bootstraps
 from evidentia.cluster.mixtures._pair_fit import PairMasses
 from evidentia.dissimilarity.references import References
@@ -65,6 +66,21 @@ class PairModel:
             with threadpool_limits(1, user_api="blas"):
                 self._project(X, new, out, apply)
         return out
+
+    def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the logarithm of the weight times the density of its Gaussian, in the mean over
+        the bootstrap fits."""
+        fits = self.bootstraps
+        gap = np.asarray(values, dtype=float)[0] - fits.means
+        parts = -quadratic_parts(gap, np.linalg.inv(fits.covariances)).mean(axis=0).T / 2
+        determinants = np.linalg.slogdet(2 * np.pi * fits.covariances)[1]
+        base = (np.log(np.maximum(fits.proportions, 1e-300)) - determinants / 2).mean(axis=0)
+        return ClusterEvidence.of_attributes("mean logarithm of weight times density", parts, base)
+
+    def without(self, position: int) -> PairModel:
+        """The same, but that one object of the fit is not compared with."""
+        others = self.compared[self.references.positions[self.compared] != position]
+        return replace(self, compared=others) if len(others) else self
 
     def _project(self, X: np.ndarray, which: np.ndarray, out: np.ndarray, apply: Apply) -> None:
         assert self.references.source is not None

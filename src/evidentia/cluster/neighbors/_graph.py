@@ -39,6 +39,16 @@ class Evidence:
         quantile = float(np.quantile(relative, q)) or float(relative[relative > 0].mean())
         return cls(largest * max(quantile, np.finfo(float).tiny) ** (1 / power), power)
 
+    def energies(self, d: np.ndarray) -> np.ndarray:
+        """(d / scale)^power: minus the logarithm of the support."""
+        with np.errstate(over="ignore"):
+            return np.minimum((np.asarray(d, dtype=float) / self.scale) ** self.power, np.finfo(float).max)
+
+    def log_weights(self, d: np.ndarray) -> np.ndarray:
+        """Logarithms of the weights, those below the least as well: log w = -energy for far objects."""
+        energies = self.energies(d)
+        return np.where(np.exp(-energies) > _LEAST_SUPPORT, np.log(self.weights(d)), -energies)
+
     def weights(self, d: np.ndarray) -> np.ndarray:
         """w = -log(1 - phi(d))."""
         with np.errstate(over="ignore"):

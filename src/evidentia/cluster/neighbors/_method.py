@@ -186,7 +186,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         model = NeighborModel(
             family=FocalSets.simple(n_clusters),
             references=references,
-            evidence=self.evidence,
+            support=self.evidence,
             labels=labels,
             own_masses=on_family(self.graph.masses(labels, n_clusters, self.apply)),
             n_neighbors=self.n_neighbors,

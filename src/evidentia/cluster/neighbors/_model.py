@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from evidentia.belief import FocalSets
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.neighbors._graph import Evidence, Graph, as_rows, nearest_stored
 from evidentia.dissimilarity.reference_neighbors import ReferenceFinder
 from evidentia.dissimilarity.references import References
@@ -30,7 +31,7 @@ class NeighborModel:
         Empty set, single clusters, frame.
     references : References
         All objects of the fit.
-    evidence : Evidence
+    support : Evidence
         What a neighbour says at a distance.
     labels : (n,) array
         Clusters of the objects of the fit.
@@ -46,7 +47,7 @@ class NeighborModel:
 
     family: FocalSets
     references: References
-    evidence: Evidence
+    support: Evidence
     labels: np.ndarray
     own_masses: np.ndarray
     n_neighbors: int
@@ -68,13 +69,47 @@ class NeighborModel:
             out[start:stop] = self._combined(nearest, same, apply)
         return out
 
+    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the logarithm of the weight of evidence of its members among the neighbours.
+
+        Of a cluster without any, which the method does not hear, the nearest member speaks.
+        """
+        stored = sparse.issparse(values)
+        positions = values.indices if stored else np.arange(len(self.labels))
+        d = np.asarray(values.data if stored else self.references.dissimilarities(values, exact=True)[0], dtype=float)
+        order = np.argsort(d, kind="stable")
+        order = order[positions[order] != itself]
+        labels = self.labels[positions[order]]
+        most = self.n_stored if stored else self.n_neighbors
+        heard = np.arange(len(order)) < (len(order) if most is None else most)
+        first = np.unique(labels, return_index=True)[1]
+        heard[first[~np.isin(labels[first], labels[heard])]] = True
+        which, labels = order[heard], labels[heard]
+        energies, logs = self.support.energies(d[which]), np.full((len(which), self.family.n_clusters), -np.inf)
+        logs[np.arange(len(which)), labels] = self.support.log_weights(d[which])
+        words = "logarithm of the weight of evidence of the neighbors in the cluster"
+        return ClusterEvidence.of_strengths(words, logs, energies, self.references.some(positions[which]), values)
+
+    def without(self, position: int) -> NeighborModel:
+        """The same, but that one object of the fit is nobody's neighbour."""
+        others = np.flatnonzero(np.arange(len(self.labels)) != position)
+        if len(others) == 0 or self.references.source is None:
+            return self
+        return replace(
+            self,
+            references=self.references.some(others),
+            labels=self.labels[others],
+            own_masses=self.own_masses[others],
+            n_neighbors=min(self.n_neighbors, len(others)),
+        )
+
     def _known(self, values: Any) -> np.ndarray:
         """The first object of the fit that cannot be told from each, -1 where there is none."""
         return _first_zeros(values) if self.references.source is None else self.references.equals(values)
 
     def _combined(self, neighbors: sparse.csr_matrix, same: np.ndarray, apply: Apply) -> np.ndarray:
         """The neighbours by Dempster's rule, except where the object is a known one."""
-        graph = Graph.of(self.evidence.of(neighbors, apply), "directed", apply)
+        graph = Graph.of(self.support.of(neighbors, apply), "directed", apply)
         masses = on_family(graph.masses(self.labels, self.family.n_clusters, apply))
         masses[same >= 0] = self.own_masses[same[same >= 0]]
         return masses

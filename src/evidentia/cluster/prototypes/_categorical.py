@@ -13,6 +13,7 @@ from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster._search import Method, Sample
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.prototypes import _category_kernels
 from evidentia.cluster.prototypes._categories import different_rows, mismatches
 from evidentia.optimize.blocks import Apply, row_blocks
@@ -52,6 +53,11 @@ class CategoricalModel:
         arguments = (self._mismatches(), *self.step.kernel_arguments(), *self.step.columns(), out)
         apply(_category_kernels.write_masses, [(codes, a, b, *arguments) for a, b in row_blocks(len(codes))])
         return out
+
+    def evidence(self, codes: np.ndarray, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the fewer attributes differ from its prototype, the more."""
+        differ = (self.modes != codes[0]).astype(float)
+        return ClusterEvidence.of_attributes("minus the number of attributes that differ from the center", -differ.T)
 
     def improved(self, codes: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, CategoricalModel]:
         """The objective, and the prototypes that minimise it given the masses."""

@@ -9,6 +9,7 @@ import numpy as np
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._search import Sample
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.prototypes import _kernels
 from evidentia.cluster.prototypes._links import LinkCosts, LinkedObjects
 from evidentia.cluster.prototypes._method import PrototypeMethod, PrototypeSettings, PrototypeStep
@@ -75,6 +76,10 @@ class ConstrainedModel:
             twin = self.linked.equals(X)  # up to the digits of X
             masses[twin >= 0] = self.linked_masses[twin[twin >= 0]]
         return masses
+
+    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster besides the constraints."""
+        return self.prototypes.evidence(X, itself)
 
 
 class ConstrainedMethod(PrototypeMethod):

@@ -9,7 +9,8 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster._search import MassModel
-from evidentia.cluster.prototypes._lifted import LiftedMethod
+from evidentia.cluster.evidence import ClusterEvidence
+from evidentia.cluster.prototypes._lifted import LiftedMethod, grounded_evidence
 from evidentia.cluster.prototypes._method import PrototypeSettings
 from evidentia.cluster.prototypes._model import PrototypeModel, Statistics
 from evidentia.optimize.normal_equations import solve_normal_equations
@@ -36,6 +37,9 @@ class CredalModel(PrototypeModel):
     """
 
     gamma: float = 1.0
+
+    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
+        return grounded_evidence(super().evidence(X, itself))
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
         barycentres, *others = super().kernel_arguments(dtype)

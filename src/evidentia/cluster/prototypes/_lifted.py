@@ -15,15 +15,22 @@ from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._scales import distances_to_centers, outlier_distance
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.prototypes._method import PrototypeMethod
 from evidentia.cluster.prototypes._model import PrototypeModel, Statistics
 
-__all__ = ["lifted", "LiftedMethod", "SpatialModel", "SpatialMethod"]
+__all__ = ["lifted", "grounded_evidence", "LiftedMethod", "SpatialModel", "SpatialMethod"]
 
 
 def lifted(X: np.ndarray) -> np.ndarray:
     """The rows with one more coordinate, zero for all."""
     return np.hstack([X, np.zeros((len(X), 1), dtype=X.dtype)])
+
+
+def grounded_evidence(evidence: ClusterEvidence) -> ClusterEvidence:
+    """The additional coordinate is no attribute: what it adds counts besides."""
+    assert evidence.parts is not None
+    return replace(evidence, parts=evidence.parts[:-1])
 
 
 class LiftedMethod(PrototypeMethod):
@@ -40,6 +47,9 @@ class SpatialModel(PrototypeModel):
     The mean squared distance of a pixel and its neighbours to v is that of their mean to v plus their spread: the
     squared distance between points lifted off the space of the image and prototypes that stay in it.
     """
+
+    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
+        return grounded_evidence(super().evidence(X, itself))
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         return _grounded(super()._best_centers(statistics))

@@ -15,6 +15,7 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster._mass_step import MassStep, carried_masses
+from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
 from evidentia.cluster.prototypes import _kernels
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.normal_equations import solve_normal_equations
@@ -115,6 +116,14 @@ class PrototypeModel:
         values = np.maximum(values, floor)
         scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
         return np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
+
+    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the nearer its prototype, in each attribute, the more."""
+        gap = X[0] - self.centers
+        metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
+        return ClusterEvidence.of_attributes(
+            "minus the squared distance to the center", -quadratic_parts(gap, metrics).T
+        )
 
 
 @dataclass(frozen=True)

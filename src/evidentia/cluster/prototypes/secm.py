@@ -16,7 +16,7 @@ from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.prototypes._image import as_pixels, grid_shape, neighborhood, smoothed
-from evidentia.cluster.prototypes._lifted import SpatialMethod, SpatialModel
+from evidentia.cluster.prototypes._lifted import SpatialMethod, SpatialModel, lifted
 from evidentia.cluster.prototypes._method import PrototypeSettings
 from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.partition import CredalPartition
@@ -219,6 +219,17 @@ class SECM(EvidentialClusterer):
             )
         weights = neighborhood(shape, self.radius, self.weighting, self.spacing)
         return smoothed(pixels, shape, weights, self.smoothing)
+
+    def _attributes_of(self, X: ArrayLike) -> np.ndarray:
+        """Means of the pixels and their neighbours."""
+        return self._read(X, reset=False)[:, :-1]
+
+    def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
+        """The spread of the neighbourhood is that of the pixel given, or none."""
+        values = lifted(self._checked_attributes(attributes, reset=False))
+        if like is not None:
+            values[:, -1] = like[0, -1]
+        return values
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
         shape = np.shape(sample_weight)

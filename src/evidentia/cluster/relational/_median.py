@@ -44,6 +44,10 @@ class MedianModel(MedoidModel):
     def medoid_positions(self) -> np.ndarray:
         return self.references.positions
 
+    @property
+    def coefficients(self) -> np.ndarray:
+        return np.eye(self.family.n_clusters, len(self.references))
+
     def costs(self, near: np.ndarray) -> np.ndarray:
         sets = self.family.membership[self.family.cardinality > 0]
         costs = np.empty((len(near), len(sets)))

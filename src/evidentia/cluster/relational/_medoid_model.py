@@ -10,6 +10,7 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.relational._compared import blocks_of_rows, raised
 from evidentia.dissimilarity.references import References
 from evidentia.optimize.blocks import Apply
@@ -47,6 +48,18 @@ class MedoidModel(ABC):
     @abstractmethod
     def costs(self, near: np.ndarray) -> np.ndarray:
         """(n, g) costs of the nonempty sets for objects with these dissimilarities, to the power, to the references."""
+
+    @property
+    @abstractmethod
+    def coefficients(self) -> np.ndarray:
+        """(c, r) what a single cluster pays for the dissimilarity, to the power, to each reference."""
+
+    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the nearer the objects that represent it, the more."""
+        near = self._near(values, 0, 1)[0]
+        coefficients = self.coefficients
+        words = "minus the dissimilarity to the objects that represent the cluster"
+        return ClusterEvidence.of_costs(words, near, coefficients, -coefficients @ near, self.references, values)
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """(n, f) masses of new objects."""

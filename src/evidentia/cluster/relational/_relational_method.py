@@ -13,7 +13,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep, carried_masses
-from evidentia.cluster._scales import isolated_of, outlier_distance
+from evidentia.cluster._scales import isolated_by_distances, outlier_distance
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.relational._matrices import check_different_objects, pair_quantile, smallest_eigenvalue
 from evidentia.cluster.relational._squares import squared_matrix
@@ -191,9 +191,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         """Weights of the sample, zero for isolated objects, on which prototypes would stay where there is no empty set
         to take them."""
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
-        near = np.partition(D, min(4, len(D) - 1), axis=1)[:, min(4, len(D) - 1)]
-        alone = isolated_of(np.sqrt(near)) if np.isfinite(near).all() else np.zeros(len(D), dtype=bool)
-        weights = np.where(alone, 0.0, self.part.all_weights)
+        weights = np.where(isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
         return weights if (weights > 0).sum() > 2 * self.settings.n_clusters else self.part.all_weights
 
     def _drawn_masses(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:

@@ -14,6 +14,7 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster._mass_step import MassStep
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.relational._kernels import fill_products, relational_step
 from evidentia.cluster.relational._squares import squared
 from evidentia.dissimilarity.references import References
@@ -64,6 +65,13 @@ class WeightedMeans:
         products = self._products(D, apply)
         inner = self.weights @ products if self.inner is None else self.inner
         return (products - self.shift * own) @ self.step.averages.T + self._offsets(inner), inner
+
+    def squared_distances(self, D: np.ndarray, itself: int) -> np.ndarray:
+        """(c,) of one object, at these dissimilarities (1, n) from those of the fit, to the prototypes."""
+        assert self.inner is not None
+        products = self.weights @ D[0] + (self.shift * (1 - self.weights[:, itself]) if itself >= 0 else self.shift)
+        inner = np.diagonal(self.inner) + self.shift * (1 - (self.weights**2).sum(axis=1))
+        return products - inner / 2
 
     def iterated(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
         """One iteration with the objects of the fit: the objective, the smallest squared distance, the prototypes that
@@ -150,3 +158,19 @@ class WeightedMeansModel:
         return np.concatenate(
             [self.means.masses(squared(distances(values, a, b), self.square), apply) for a, b in blocks]
         )
+
+    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the nearer its mean, the more.
+
+        Where dissimilarities are squared Euclidean distances the mean is a point, with attributes. Elsewhere the
+        attributes share the mean dissimilarity to the objects, and how far these are from each other counts besides.
+        """
+        D = squared(np.asarray(self.references.dissimilarities(values), dtype=float), self.square)
+        words, P = "minus the squared distance to the center", self.means.weights
+        total = -self.means.squared_distances(D, itself)
+        found = ClusterEvidence.of_costs(words, D[0], P, total, self.references, values)
+        source = self.references.source
+        if source is None or not (source.is_euclidean if self.square else source.metric == "sqeuclidean"):
+            return found
+        gap = P @ np.asarray(source.objects, dtype=float) - values[0]
+        return replace(found, parts=-(gap**2).T) if np.isfinite(gap).all() else found

@@ -113,6 +113,11 @@ class WeightedMedoidModel(MedoidModel):
     def medoid_positions(self) -> np.ndarray:
         return self.references.positions[(self.weights / self.counts).argmax(axis=1)]
 
+    @property
+    def coefficients(self) -> np.ndarray:
+        nonempty = np.cumsum(self.family.cardinality > 0) - 1
+        return self.costs_of.coefficients[nonempty[self.family.singleton_index]]
+
     def costs(self, near: np.ndarray) -> np.ndarray:
         return self.costs_of(near)
 

@@ -1,0 +1,141 @@
+"""The same method on samples of the same objects: what is drawn, what comes with it, and the fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples
+
+from evidentia.constraints import Constraints
+from evidentia.optimize.blocks import n_threads
+from evidentia.partition import CredalPartition
+from evidentia.partition.credal_partition import as_credal_partition
+
+__all__ = ["Resampling", "Refit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """One fit to some of the objects: their positions, each once, and their partition."""
+
+    objects: np.ndarray
+    partition: CredalPartition
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """A method, its objects, and what goes with them to a fit."""
+
+    estimator: Any
+    X: Any
+    fit_params: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "get_params"):
+            raise TypeError(f"estimator must be a clusterer, got {self.estimator!r}")
+
+    @property
+    def n_objects(self) -> int:
+        return int(_num_samples(self.X))
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether X holds dissimilarities, so that objects are its rows and its columns."""
+        return bool(get_tags(self.estimator).input_tags.pairwise)
+
+    def reference(self, seed: int) -> CredalPartition:
+        """The partition of all objects, by the method as it is; a part of it without a seed gets one."""
+        model = _quiet(clone(self.estimator), {})
+        _set_seeds(model, np.random.default_rng(seed), all_parts=False)
+        partition = _partition_of(model.fit(self.X, **self.fit_params))
+        if len(partition) != self.n_objects:
+            raise ValueError(
+                f"X must hold one object in each row, but {type(self.estimator).__name__} found {len(partition):,} "
+                f"objects in {self.n_objects:,} rows"
+            )
+        return partition
+
+    def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:
+        """Fits to samples of ``size`` objects, in order and as they come; each has a seed of its own."""
+        threads = n_threads(n_jobs) if n_resamples > 1 else 1
+        # nested pools of threads would compete for the same processors, and nested bars for the same line
+        inside = {"n_jobs": 1} if threads > 1 else {}
+        jobs = (delayed(self._refit)([seed, b], size, bootstrap, inside) for b in range(n_resamples))
+        return Parallel(n_jobs=threads, prefer="threads", return_as="generator")(jobs)
+
+    def _refit(self, entropy: list[int], size: int, bootstrap: bool, inside: dict[str, Any]) -> Refit:
+        rng = np.random.default_rng(np.random.SeedSequence(entropy))
+        n = self.n_objects
+        rows = np.sort(rng.integers(n, size=size) if bootstrap else rng.choice(n, size, replace=False))
+        model = _quiet(clone(self.estimator), inside)
+        _set_seeds(model, rng)  # samples differ in their starts too
+        init = model.get_params(deep=False).get("init")
+        if isinstance(init, CredalPartition) and len(init) == n:
+            model.set_params(init=init[rows])
+        try:
+            partition = _partition_of(model.fit(self._rows_of_X(rows), **self._params(rows)))
+        except Exception as error:
+            error.add_note(f"in resample {entropy[1]}: {size:,} of {n:,} objects{' with repetitions' * bootstrap}")
+            raise
+        objects, first = np.unique(rows, return_index=True)
+        return Refit(objects, partition[first])
+
+    def _rows_of_X(self, rows: np.ndarray) -> Any:
+        return _square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
+
+    def _params(self, rows: np.ndarray) -> dict[str, Any]:
+        """What belongs to objects is cut along with them: weights, labels, constraints, dissimilarities."""
+        return {name: self._cut(value, rows) for name, value in self.fit_params.items()}
+
+    def _cut(self, value: Any, rows: np.ndarray) -> Any:
+        n = self.n_objects
+        if isinstance(value, Constraints):
+            known = Constraints(value.must_link, value.cannot_link, n_objects=n) if value.n_objects is None else value
+            return known[rows]
+        if isinstance(value, str) or not (hasattr(value, "shape") or isinstance(value, list | tuple)):
+            return value
+        shape = np.shape(value)
+        if shape == (n, n) and n > 1:
+            return _square_part(value, rows)
+        return _safe_indexing(value, rows) if shape[:1] == (n,) else value
+
+
+def _square_part(D: Any, rows: np.ndarray) -> Any:
+    if hasattr(D, "iloc"):
+        return D.iloc[rows, rows]
+    if sparse.issparse(D):
+        return D.tocsr()[rows][:, rows]
+    return np.asarray(D)[np.ix_(rows, rows)]
+
+
+def _quiet(model: Any, inside: dict[str, Any]) -> Any:
+    """The model, all its parts without progress bars and with the given settings where they have them."""
+    wanted = {"verbose": False, **inside}
+    found = {name: name.split("__")[-1] for name in model.get_params(deep=True)}
+    return model.set_params(**{name: wanted[last] for name, last in found.items() if last in wanted})
+
+
+def _set_seeds(model: Any, rng: np.random.Generator, *, all_parts: bool = True) -> None:
+    """Seeds for the parts of a model that draw, or for those only that have none."""
+    parameters = model.get_params(deep=True)
+    names = sorted(name for name in parameters if name.split("__")[-1] == "random_state")
+    seeds = {name: int(rng.integers(np.iinfo(np.int32).max)) for name in names}
+    model.set_params(**{name: seed for name, seed in seeds.items() if all_parts or parameters[name] is None})
+
+
+def _partition_of(model: Any) -> CredalPartition:
+    """The partition of a fitted clusterer, of the last step of a pipeline, or the labels of any other method."""
+    last = model[-1] if hasattr(model, "steps") else model
+    found = getattr(last, "credal_partition_", getattr(last, "labels_", None))
+    if found is None:
+        raise TypeError(
+            f"estimator must have credal_partition_ or labels_ once fitted, {type(last).__name__} has neither"
+        )
+    return as_credal_partition(found)

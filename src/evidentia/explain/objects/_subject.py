@@ -1,0 +1,400 @@
+"""The object that is to be explained, and those it is among, whatever model, table or partition they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
+
+from evidentia._tables import object_index, order_of_names
+from evidentia._types import Index, TableLike
+from evidentia.belief import MassFunctions
+from evidentia.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
+from evidentia.dissimilarity.sources import AttributeSource
+from evidentia.explain.objects._along_path import evidence_along_path
+from evidentia.explain.objects._members import (
+    differences,
+    evidence_from_dissimilarities,
+    evidence_from_members,
+    members_of,
+)
+from evidentia.explain.objects._table import Cells, ObjectTable, rows_of
+from evidentia.partition import CredalPartition
+from evidentia.partition.credal_partition import as_credal_partition
+
+__all__ = ["Subject", "subject_of"]
+
+_PROBES = 8  # objects by which the data of a fit are recognized
+_SAME = 1e-3  # masses that differ by less are the same, in single precision too
+
+
+class Subject:
+    """One object among others.
+
+    Attributes
+    ----------
+    partition : CredalPartition
+        Of the others, among whom exemplars are found.
+    masses : CredalPartition
+        Of the object.
+    position : int
+        Of the object among the others, -1 for a new one.
+    itself : int
+        Of the object, or of one that is the same, among the objects of the fit; -1 if there is none.
+    table, cells : attributes of the others and of the object, None where there are none
+    row : (n,) array or None
+        Dissimilarities to the others, where these are given; NaN where they are not known.
+    """
+
+    partition: CredalPartition
+    masses: CredalPartition
+    position: int = -1
+    itself: int = -1
+    table: ObjectTable | None = None
+    cells: Cells | None = None
+    row: np.ndarray | None = None
+
+    def __init__(self, estimator: Any, names: Index, *, new: bool):
+        self.estimator, self.names, self._is_new = estimator, names, new
+        self.reader: ReadObject | None = None
+        self.among_fit = True  # whether the others are the objects of the fit
+
+    @property
+    def name(self) -> Hashable | None:
+        return None if self._is_new else self.name_of(self.position)
+
+    @property
+    def own_position(self) -> int:
+        """Of the object, or of one that is the same, among the others; -1 if there is none."""
+        return self.position if self.position >= 0 or not self.among_fit else self.itself
+
+    def name_of(self, position: int) -> Hashable:
+        return position if self.names is None else self.names[position]
+
+    def name_in_fit(self, position: int) -> Hashable:
+        """Of an object that the model compares with."""
+        if self.among_fit:
+            return self.name_of(position)
+        index = self.estimator.credal_partition_.index
+        return f"{position if index is None else index[position]} of the fit"
+
+    def cluster(self, name: Hashable) -> int:
+        """Position of a cluster that is given by its name."""
+        try:
+            rows, _ = self.partition.membership_rows((name,))
+        except ValueError as error:
+            known = ", ".join(map(str, self.partition.frame))
+            raise ValueError(f"clusters must be names of clusters ({known}), got {name!r}") from error
+        return int(rows[0].argmax())
+
+    # ---- evidence -------------------------------------------------------------------------------------------------
+
+    def evidence(self) -> ClusterEvidence | None:
+        """What speaks for each cluster; None if the model has to be asked along a line."""
+        if self.reader is not None:
+            found = self.reader.evidence(self.itself)
+            if found is not None:
+                return found
+        if self.row is not None:
+            return evidence_from_dissimilarities(self.partition, self.row, self.own_position)
+        assert self.table is not None
+        assert self.cells is not None
+        if hasattr(self.estimator, "predict_mass") and self.table.all_numbers:
+            return None
+        return evidence_from_members(self.partition, self.table, self.cells, self.own_position)
+
+    def evidence_along_path(self, candidates: Sequence[int]) -> ClusterEvidence:
+        """From the middle between the two first candidates, each known by its members, to the object."""
+        assert self.table is not None
+        assert self.cells is not None
+        places = []
+        for k in candidates[:2]:
+            members = members_of(self.partition, k, self.own_position)
+            if len(members):
+                places.append(_means(self.table.numbers[members]))
+        middle = np.mean(places, axis=0) if places else _means(self.table.numbers)
+        point = np.array([cell[0] for cell in self.cells])
+        return evidence_along_path(lambda rows: np.asarray(self.ask(list(rows.T)).contour, dtype=float), middle, point)
+
+    # ---- asking the model -----------------------------------------------------------------------------------------
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the model can be asked about an object with other attributes."""
+        return self.row is None and self.table is not None and hasattr(self.estimator, "predict_mass")
+
+    def ask(self, cells: Cells) -> CredalPartition:
+        """Masses of objects with these attributes."""
+        rows = self._rows(cells)
+        if self.reader is not None:
+            return self.reader.masses_with(rows)
+        return CredalPartition(self.estimator.predict_mass(rows))
+
+    def certain(self, cells: Cells) -> np.ndarray:
+        """(m,) the cluster of which the model is certain for objects with these attributes, -1 for none.
+
+        A new object that is very like one of the fit shares its doubts less than that one itself, which does not count
+        for itself. So the model must be certain with the object where it was, and without.
+        """
+        found = _certain_of(self.ask(cells))
+        moved = None if self.reader is None else self.reader.masses_of_moved(self._rows(cells), self.itself)
+        return found if moved is None else np.where(found == _certain_of(moved), found, -1)
+
+    def _rows(self, cells: Cells) -> Any:
+        assert self.table is not None
+        return self.table.like([np.ascontiguousarray(column) for column in cells])
+
+    # ---- comparing ------------------------------------------------------------------------------------------------
+
+    def distances(self, positions: np.ndarray) -> np.ndarray:
+        """(r,) distances to some of the others; by the metric of the method, or standardized where it has none."""
+        if self.row is not None:
+            return self.row[positions]
+        assert self.table is not None
+        assert self.cells is not None
+        point = np.array([cell[0] for cell in self.cells]) if self.table.all_numbers else None
+        if point is None or self.reader is None or np.isnan(point).any() or np.isnan(self.table.numbers).any():
+            apart = differences(self.table, self.cells, positions)
+            known = np.maximum((~np.isnan(apart)).sum(axis=1), 1)
+            return np.sqrt(np.nansum(apart, axis=1) * apart.shape[1] / known)
+        metric = getattr(self.estimator, "metric", "euclidean")
+        own = isinstance(metric, str) and metric in ("gower", "adaptive", "precomputed")  # no metrics of two rows
+        source = AttributeSource(self.table.numbers, "euclidean" if own else metric)
+        return source.between(point[None], self.table.numbers[positions], exact=True)[0]
+
+    @cached_property
+    def can_share(self) -> bool:
+        """Whether what the objects compared with add can be shared by attributes that are given beside."""
+        return self.table is not None and self.cells is not None and self.among_fit
+
+    def shares(self, positions: np.ndarray) -> np.ndarray:
+        """(r, p) shares of the attributes in the squared standardized differences to some of the others."""
+        assert self.table is not None
+        assert self.cells is not None
+        apart = differences(self.table, self.cells, positions)
+        known = ~np.isnan(apart)
+        total = np.where(known, apart, 0).sum(axis=1, keepdims=True)
+        equal = known / np.maximum(known.sum(axis=1, keepdims=True), 1)
+        return np.where(total > 0, np.where(known, apart, 0) / np.where(total > 0, total, 1), equal)
+
+
+def _means(numbers: np.ndarray) -> np.ndarray:
+    """(p,) means of what is known, zero for attributes of which nothing is."""
+    known = ~np.isnan(numbers)
+    return np.where(known, numbers, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+
+
+def _certain_of(partition: CredalPartition) -> np.ndarray:
+    sets = partition.focal_sets.membership[partition.best_set]
+    return np.where(sets.sum(axis=1) == 1, sets.argmax(axis=1), -1)
+
+
+def subject_of(
+    estimator: Any,
+    X: TableLike,
+    i: Any,
+    attributes: TableLike,
+    feature_names: Sequence[str] | None,
+    metric: str | None,
+) -> Subject:
+    """The object i of X, or a new one, as the estimator or partition sees it."""
+    if metric not in (None, "precomputed"):
+        raise ValueError(f"metric must be None or 'precomputed', got {metric!r}")
+    if _is_estimator(estimator):
+        if get_tags(estimator).input_tags.pairwise:
+            return _among_dissimilarities(estimator, X, i, attributes, feature_names)
+        if attributes is not None:
+            raise ValueError("attributes must be None when X holds attributes; they are for dissimilarities")
+        return _among_attributes(estimator, X, i, feature_names)
+    if metric == "precomputed":
+        return _among_dissimilarities(estimator, X, i, attributes, feature_names)
+    return _among_attributes(estimator, X, i, feature_names)
+
+
+def _is_estimator(given: Any) -> bool:
+    """Whether something is a fitted estimator, rather than a partition."""
+    if isinstance(given, MassFunctions) or not hasattr(given, "get_params"):
+        if not isinstance(given, MassFunctions) and np.ndim(given) != 1:
+            raise TypeError(
+                f"estimator must be a fitted clusterer, a CredalPartition or labels, got {type(given).__name__}"
+            )
+        return False
+    if hasattr(given, "steps"):
+        raise ValueError(
+            "estimator must not be a pipeline: explain its last step with what the others make of X, "
+            "explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
+        )
+    if not any(hasattr(given, name) for name in ("credal_partition_", "labels_", "classes_")):
+        name = type(given).__name__
+        raise NotFittedError(f"This {name} instance is not fitted yet, or gives no partition. Call fit first.")
+    return True
+
+
+def _partition_known(estimator: Any) -> CredalPartition | None:
+    """The partition of the objects of the fit; None for a classifier."""
+    if not _is_estimator(estimator):
+        return as_credal_partition(estimator)
+    if hasattr(estimator, "credal_partition_"):
+        return estimator.credal_partition_
+    return CredalPartition.from_hard(np.ravel(estimator.labels_)) if hasattr(estimator, "labels_") else None
+
+
+# ---- attributes -----------------------------------------------------------------------------------------------------
+
+
+def _among_attributes(estimator: Any, X: TableLike, i: Any, feature_names: Sequence[str] | None) -> Subject:
+    image = getattr(estimator, "image_shape_", None)
+    ours = hasattr(estimator, "credal_partition_") and hasattr(estimator, "predict_mass")
+    names = feature_names
+    if names is None and not hasattr(X, "columns"):
+        names = getattr(estimator, "feature_names_in_", None)
+    shown = attributes_of(estimator, X) if ours else X
+    table = ObjectTable(shown, names=names, categorical=hasattr(estimator, "categories_"))
+    partition = _partition_known(estimator)
+    known = None if partition is None else partition.index
+    position = _position(i, table.index if table.index is not None else known, len(table), image)
+    subject = Subject(estimator, table.index if table.index is not None else known, new=position < 0)
+    subject.table, subject.position = table, position
+    subject.cells = table.read(i) if position < 0 else table.row(position)
+    if ours:
+        row = table.like(subject.cells) if position < 0 or image is None else None
+        whole = X if image is not None else (rows_of(X, [position]) if position >= 0 else None)
+        place = position if image is not None else 0
+        subject.reader = read_object(estimator, row, None) if position < 0 else read_object(estimator, whole, place)
+        subject.among_fit = _is_of_fit(estimator, X, len(table), partition)
+    elif partition is not None and len(partition) != len(table):
+        raise ValueError(f"X must hold the {len(partition)} objects of the partition, got {len(table)}")
+    if partition is None or not subject.among_fit:
+        partition = CredalPartition(estimator.predict_mass(X))
+        subject.names = table.index
+    elif not ours:
+        order = order_of_names(partition.index, table.index)
+        partition = partition if order is None else partition[order]
+    subject.partition = partition
+    twin = position if position >= 0 else table.find(subject.cells)
+    subject.itself = twin if subject.among_fit else -1
+    subject.masses = _masses(subject, twin)
+    return subject
+
+
+def _masses(subject: Subject, twin: int) -> CredalPartition:
+    """Of the object: those it has in the partition, or else those the model gives it."""
+    if twin >= 0:
+        return subject.partition[[twin]]
+    if subject.reader is not None:
+        return subject.reader.masses()
+    assert subject.table is not None
+    assert subject.cells is not None
+    if hasattr(subject.estimator, "predict_mass"):
+        return CredalPartition(subject.estimator.predict_mass(subject.table.like(subject.cells)))
+    # a partition does not say where a new object belongs: the nearest members do
+    evidence = evidence_from_members(subject.partition, subject.table, subject.cells, -1)
+    return _nearest_cluster(subject.partition, evidence)
+
+
+def _nearest_cluster(partition: CredalPartition, evidence: ClusterEvidence) -> CredalPartition:
+    """All mass on the cluster that most speaks for."""
+    if not np.isfinite(evidence.total).any():
+        raise ValueError("no cluster has an object to compare with: all objects are outliers")
+    masses = np.zeros((1, len(partition.focal_sets)))
+    place = partition.focal_sets.singleton_index[int(np.argmax(evidence.total))]
+    if place < 0:
+        raise ValueError("i must be an object of the partition, which has no sets of single clusters for a new one")
+    masses[0, place] = 1
+    return CredalPartition(masses, partition.focal_sets, frame=partition.frame)
+
+
+def _is_of_fit(estimator: Any, X: TableLike, n: int, partition: CredalPartition | None) -> bool:
+    """Whether X holds the objects that were clustered: as many, and some of them have the masses they should."""
+    if partition is None or len(partition) != n:
+        return False
+    some = np.unique(np.linspace(0, n - 1, _PROBES).astype(int))
+    if hasattr(estimator, "image_shape_"):
+        masses = estimator.predict_mass(X).masses[some]
+    else:
+        masses = estimator.predict_mass(rows_of(X, some)).masses
+    return bool(np.abs(masses - partition.masses[some]).max(initial=0) <= _SAME)
+
+
+# ---- dissimilarities ------------------------------------------------------------------------------------------------
+
+
+def _among_dissimilarities(
+    estimator: Any, X: TableLike, i: Any, attributes: TableLike, feature_names: Sequence[str] | None
+) -> Subject:
+    partition = _partition_known(estimator)
+    assert partition is not None
+    n, n_rows = len(partition), X.shape[0] if hasattr(X, "shape") else len(X)
+    index = object_index(X)
+    names = index if index is not None else partition.index if n_rows == n else None
+    position = _position(i, names, n_rows, None)
+    asked = _is_estimator(estimator) and hasattr(estimator, "predict_mass")
+    row = rows_of(X, [position]) if position >= 0 else np.asarray(i, dtype=float).reshape(1, -1)
+    subject = Subject(estimator, partition.index if partition.index is not None else names, new=position < 0)
+    subject.partition = partition
+    square = n_rows == n and (not asked or _is_of_fit(estimator, X, n, partition))
+    subject.position = subject.itself = position if square else -1
+    subject._is_new = subject.position < 0
+    subject.row = _full_row(estimator, row, n)
+    if asked:
+        subject.reader = read_object(estimator, row, 0)
+    if attributes is not None:
+        subject.table = ObjectTable(attributes, names=feature_names)
+        if len(subject.table) != n:
+            raise ValueError(f"attributes must have {n} rows, one for each object, got {len(subject.table)}")
+        if subject.position < 0:
+            raise ValueError("attributes must be None for a new object, whose own are not among them")
+        subject.cells = subject.table.row(subject.position)
+    if subject.position >= 0:
+        subject.masses = partition[[subject.position]]
+    elif subject.reader is not None:
+        subject.masses = subject.reader.masses()
+    else:
+        subject.masses = _nearest_cluster(partition, evidence_from_dissimilarities(partition, subject.row, -1))
+    return subject
+
+
+def _full_row(estimator: Any, row: Any, n: int) -> np.ndarray:
+    """(n,) dissimilarities to all objects, NaN where they are not known."""
+    out = np.full(n, np.nan)
+    if hasattr(row, "tocsr"):
+        stored = row.tocsr()
+        out[stored.indices] = stored.data
+        return out
+    values = np.asarray(row, dtype=float).reshape(-1)
+    where = np.arange(n) if len(values) == n else getattr(estimator, "landmark_indices_", np.zeros(0, dtype=int))
+    if len(values) != len(where):
+        raise ValueError(f"i must be a position, a name, or {n} dissimilarities to the objects, got {len(values)}")
+    out[where] = values
+    return out
+
+
+# ---- which object ---------------------------------------------------------------------------------------------------
+
+
+def _position(i: Any, names: Index, n: int, image: tuple[int, ...] | None) -> int:
+    """Where the object is among n objects; -1 for a new one."""
+    if isinstance(i, bool | np.bool_) or i is None:
+        raise TypeError(f"i must be the position or name of an object, or a row of attributes, got {i!r}")
+    listed = None if names is None else list(names)
+    if listed is not None and isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in listed:
+        if listed.count(i) > 1:
+            raise ValueError(f"i must name one object; {i!r} is the name of {listed.count(i)}: give its position")
+        return listed.index(i)
+    if image is not None and isinstance(i, tuple):
+        if len(i) != len(image) or not all(0 <= k < size for k, size in zip(i, image, strict=True)):
+            raise ValueError(f"i must be a pixel of an image of shape {image}, got {i}")
+        return int(np.ravel_multi_index(i, image))
+    if isinstance(i, int | np.integer):
+        if listed is not None and any(isinstance(name, int | float | np.number) for name in listed):
+            raise ValueError(f"i must be a name of an object, since some names are numbers; none is called {i!r}")
+        if not 0 <= i < n:
+            raise ValueError(f"i must be a position from 0 to {n - 1}, got {i}")
+        return int(i)
+    if isinstance(i, str) or (np.ndim(i) == 0 and not isinstance(i, Mapping)):
+        raise ValueError(f"i must be the position or name of an object, or a row of attributes; none is called {i!r}")
+    return -1

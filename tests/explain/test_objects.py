@@ -1,0 +1,630 @@
+"""Why this object: what is said adds up to what the methods compute, by loops; changes do what they say."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from scipy.stats import multivariate_normal
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.classify import EKNNClassifier
+from evidentia.cluster import (
+    CECM,
+    ECM,
+    EGMM,
+    EVCLUS,
+    MECM,
+    NNEVCLUS,
+    RECM,
+    SECM,
+    BootClus,
+    CatECM,
+    ECMdd,
+    EKNNClus,
+    WECMdd,
+)
+from evidentia.explain import ObjectExplanation, doubt_of, explain_object
+from tests.cluster.contract import IMAGE, POINTS, SUBJECTS, categories
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+NAMES = ["height", "weight"]
+
+
+def most_doubtful(model):
+    """Position of the object in most doubt that is no outlier."""
+    partition = getattr(model, "credal_partition_", None)
+    doubt = np.zeros(np.size(model.labels_)) if partition is None else doubt_of(partition)
+    return int(np.where(doubt > 1, -1, doubt).argmax())
+
+
+def relative(values):
+    """Evidence for the candidates, compared with their mean."""
+    return np.asarray(values) - np.mean(values)
+
+
+def found(explanation, totals):
+    """What the explanation says of its candidates, beside the totals of all clusters."""
+    return explanation.explained + explanation.base, relative([totals[k] for k in explanation.clusters])
+
+
+@pytest.fixture(scope="module")
+def ecm():
+    return ECM(3, random_state=0).fit(POINTS)
+
+
+# ---- every clusterer ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
+def test_contributions_add_up(subject):
+    model = subject.fitted()
+    n_attributes = model.n_features_in_
+    for i in (most_doubtful(model), 3):
+        why = explain_object(model, subject.data, i, changes=False)
+        assert why.by == "attributes"
+        assert why.contributions.shape == (n_attributes, len(why.clusters))
+        assert len(why.clusters) >= 2
+        assert np.isfinite(why.contributions).all()
+        np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+        np.testing.assert_allclose(why.contributions.sum(axis=1), 0, atol=1e-9)  # what one gains the others lose
+        np.testing.assert_allclose(why.explained + why.base, relative(why.evidence), atol=1e-9)
+        assert len(why.to_text()) > 40
+        assert len(why.to_frame()) == n_attributes
+        assert "<table" in why._repr_html_()
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
+def test_what_speaks_most_for_a_cluster_puts_the_object_there(subject):
+    model = subject.fitted()
+    labels = np.ravel(model.labels_)
+    some = np.arange(0, labels.size, 7)
+    agree = []
+    for i in some:
+        why = explain_object(model, subject.data, int(i), clusters=range(model.n_clusters_), changes=False)
+        agree.append(why.clusters[int(np.argmax(why.evidence))] == labels[i])
+    assert np.mean(agree) >= 0.85
+
+
+@pytest.mark.parametrize("subject", [s for s in SUBJECTS if hasattr(s.estimator, "predict_mass")], ids=str)
+def test_changes_make_it_certain(subject):
+    """`predict_mass` says so; of pixels, whose surroundings cannot be given, the model."""
+    model = subject.fitted()
+    i = most_doubtful(model)
+    why = explain_object(model, subject.data, i)
+    assert why.movable
+    assert why.changes
+    assert [change.size for change in why.changes] == sorted(change.size for change in why.changes)
+    if str(subject) == "SECM":
+        return
+    for change in why.changes:
+        row = subject.data[i].astype(float).copy()
+        for name, before, after in zip(change.attributes, change.before, change.after, strict=True):
+            d = why.attributes.index(name)
+            assert row[d] == pytest.approx(before)
+            row[d] = after
+        masses = model.predict_mass(row[None].astype(subject.data.dtype))
+        assert masses.lower(change.cluster).tolist() == [0]
+        assert change.cluster != model.credal_partition_.labels[i] or not len(why.masses.lower(change.cluster))
+
+
+@pytest.mark.parametrize("subject", [s for s in SUBJECTS if s.takes_tables], ids=str)
+def test_tables_with_names_and_new_objects(subject):
+    table = subject.table()
+    model = subject.make().fit(table)
+    why = explain_object(model, table, "object 7", changes=False)
+    assert why.name == "object 7"
+    assert why.attributes == tuple(table.columns)
+    plain = explain_object(subject.fitted(), subject.data, 7, changes=False)
+    np.testing.assert_allclose(why.contributions, plain.contributions)
+    again = explain_object(model, table, dict(table.iloc[7]), changes=False)
+    assert again.name is None
+    np.testing.assert_allclose(again.contributions, plain.contributions)  # it is the same object
+    np.testing.assert_allclose(again.masses.masses, why.masses.masses)
+
+
+def takes_dissimilarities(subject):
+    return "metric" in subject.parameters and get_tags(subject.make(metric="precomputed")).input_tags.pairwise
+
+
+@pytest.mark.parametrize("subject", [s for s in SUBJECTS if takes_dissimilarities(s)], ids=str)
+def test_dissimilarities_are_explained_by_objects(subject):
+    D = cdist(subject.data, subject.data)
+    model = subject.make(metric="precomputed").fit(D)
+    why = explain_object(model, D, 7)
+    assert (why.by, why.movable, why.changes, why.values) == ("objects", False, (), None)
+    np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+    assert len(why.contributions) == len(why.attributes) > 0
+    assert len(why.exemplars) == 2
+    beside = explain_object(model, D, 7, attributes=subject.data, feature_names=NAMES)
+    assert beside.by == "attributes"
+    assert beside.attributes == tuple(NAMES)
+    np.testing.assert_allclose(beside.contributions.sum(axis=0), beside.explained, atol=1e-9)
+    new = explain_object(model, D, D[7] + 0.01)
+    assert new.name is None
+    assert new.by == "objects"
+
+
+# ---- what the methods compute, by loops -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
+@pytest.mark.parametrize("method", [ECM, CECM])
+def test_squared_distances_to_centers(method, metric):
+    X = POINTS @ np.array([[1, 0.6], [0, 1]])
+    model = method(3, metric=metric, random_state=0).fit(X)
+    why = explain_object(model, X, 11, clusters=[0, 1, 2], changes=False)
+    for k, cluster in enumerate(why.clusters):
+        gap = X[11] - model.cluster_centers_[cluster]
+        S = np.eye(2) if metric == "euclidean" else model.metric_matrices_[cluster]
+        for d in range(2):  # a term of two attributes goes to both in equal parts
+            share = sum(gap[d] * gap[e] * (S[d, e] + S[e, d]) / 2 for e in range(2))
+            assert why.parts[d, k] == pytest.approx(-share)
+        assert why.evidence[k] == pytest.approx(-gap @ S @ gap)
+    np.testing.assert_allclose(why.base, 0)
+
+
+def test_weighted_means_are_points():
+    """The prototypes of relational c-means, for Euclidean distances."""
+    model = RECM(3, random_state=0).fit(POINTS)
+    why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
+    centers = model._model.means.weights @ POINTS
+    np.testing.assert_allclose(why.parts.T, -((POINTS[11] - centers[list(why.clusters)]) ** 2))
+    np.testing.assert_allclose(why.base, 0, atol=1e-9)
+
+
+def test_a_shift_of_dissimilarities_counts_besides():
+    """Relational c-means of dissimilarities that are no Euclidean distances: the costs from which it has its masses."""
+    D = cdist(POINTS, POINTS, "cityblock") ** 2
+    model = RECM(3, metric="precomputed", correction="shift", square=False, random_state=0).fit(D)
+    why = explain_object(model, D, 11, clusters=[0, 1, 2])
+    P, shifted = model._model.means.weights, D + model._model.means.shift * (1 - np.eye(60))
+    totals = [-(P[k] @ shifted[11] - P[k] @ shifted @ P[k] / 2) for k in range(3)]
+    np.testing.assert_allclose(*found(why, totals), rtol=1e-6)
+
+
+def test_logarithms_of_densities():
+    model = EGMM(3, random_state=0).fit(POINTS)
+    why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
+    for k, cluster in enumerate(why.clusters):
+        density = multivariate_normal(model.means_[cluster], model.covariance_).logpdf(POINTS[11])
+        assert why.evidence[k] == pytest.approx(density + np.log(model.weights_[cluster]))
+        gap = POINTS[11] - model.means_[cluster]
+        np.testing.assert_allclose(why.parts[:, k], -gap * np.linalg.solve(model.covariance_, gap) / 2)
+
+
+def test_logarithms_of_densities_in_the_mean_of_bootstraps():
+    model = BootClus(3, n_bootstraps=5, mixture="VVV", random_state=0).fit(POINTS)
+    why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
+    fits = model.bootstraps_
+    for k, cluster in enumerate(why.clusters):
+        logs = [
+            np.log(fits.proportions[b, cluster])
+            + multivariate_normal(fits.means[b, cluster], fits.covariances[b, cluster]).logpdf(POINTS[11])
+            for b in range(5)
+        ]
+        assert why.evidence[k] == pytest.approx(np.mean(logs))
+
+
+@pytest.mark.parametrize("method", [MECM, ECMdd])
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev"])
+def test_dissimilarities_to_medoids(method, metric):
+    model = method(3, metric=metric, random_state=0).fit(POINTS)
+    why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
+    D = cdist(POINTS[11:12], POINTS[model.medoid_indices_], metric)[0]
+    ratio = -why.evidence / D[list(why.clusters)] ** getattr(model, "power", 1)
+    np.testing.assert_allclose(ratio, ratio[0])
+    for k, cluster in enumerate(why.clusters):
+        gap = np.abs(POINTS[11] - POINTS[model.medoid_indices_[cluster]])
+        terms = {"euclidean": gap**2, "cityblock": gap, "chebyshev": _losses_of_maximum(gap)}[metric]
+        np.testing.assert_allclose(why.parts[:, k], why.evidence[k] * terms / terms.sum(), atol=1e-12)
+
+
+def _losses_of_maximum(gap):
+    """What the largest difference loses when one of two is made zero."""
+    return np.array([gap.max() - gap[1], gap.max() - gap[0]])
+
+
+def test_likeness_with_members():
+    """EVCLUS: sums over the members of each cluster but the object, with the scales of both."""
+    model = EVCLUS(3, random_state=0).fit(POINTS)
+    why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
+    D, n = cdist(POINTS, POINTS), len(POINTS)
+    nearest = np.sort(D + np.diag(np.full(n, np.inf)), axis=1)
+    scales = nearest[:, round(np.sqrt(n)) - 1]
+    rate = -np.log(0.05) / 1.5**2
+    totals, members = [], model.labels_.copy()
+    for k in range(3):
+        others = [j for j in range(n) if members[j] == k and j != 11]
+        alike = [np.exp(-rate * D[11, j] ** 2 / (scales[11] * scales[j])) for j in others]
+        totals.append(np.log(sum(alike) / np.sqrt(len(others))))
+        parts = np.zeros(2)
+        for j, strength in zip(others, alike, strict=True):
+            energy = rate * (POINTS[11] - POINTS[j]) ** 2 / (scales[11] * scales[j])
+            parts -= strength / sum(alike) * energy
+        np.testing.assert_allclose(why.parts[:, why.clusters.index(k)], parts, rtol=1e-6)
+    np.testing.assert_allclose(why.evidence, np.array(totals)[list(why.clusters)], rtol=1e-6)
+
+
+def test_misfit_of_conflicts():
+    """EVCLUS with all sets: how badly certainty would match the conflicts that distances ask for."""
+    model = EVCLUS(3, focal_sets="full", random_state=0).fit(POINTS)
+    why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
+    D, gamma = cdist(POINTS, POINTS)[11], -np.log(0.05) / model.d0_**2
+    contour, totals = model.credal_partition_.contour, []
+    others = [j for j in range(len(POINTS)) if j != 11]
+    for k in range(3):
+        totals.append(-np.mean([((1 - np.exp(-gamma * D[j] ** 2)) - (1 - contour[j, k])) ** 2 for j in others]))
+    np.testing.assert_allclose(*found(why, totals), atol=1e-6)
+
+
+def test_evidence_of_neighbors():
+    model = EKNNClus(random_state=0).fit(POINTS)
+    i = most_doubtful(model)
+    why = explain_object(model, POINTS, i, changes=False)
+    D = cdist(POINTS, POINTS)[i]
+    nearest = [j for j in np.argsort(D) if j != i][: model.n_neighbors_]
+    weights = {j: -np.log(1 - np.exp(-((D[j] / model.scale_) ** 2))) for j in nearest}
+    for k, cluster in enumerate(why.clusters):
+        mine = [weights[j] for j in nearest if model.labels_[j] == cluster]
+        if mine:
+            assert why.evidence[k] == pytest.approx(np.log(sum(mine)), rel=1e-6)
+
+
+def test_a_network_is_explained_along_a_line():
+    model = NNEVCLUS(3, network=5, max_iter=30, random_state=0).fit(POINTS)
+    why = explain_object(model, POINTS, 11, changes=False)
+    places = [POINTS[[j for j in model.credal_partition_.lower(k) if j != 11]].mean(axis=0) for k in why.clusters]
+    middle = np.mean(places, axis=0)
+    plausible = model.predict_mass(np.array([middle, POINTS[11]])).contour[:, list(why.clusters)]
+    np.testing.assert_allclose(why.parts.sum(axis=0), plausible[1] - plausible[0], atol=1e-6)
+    np.testing.assert_allclose(why.evidence, plausible[1], atol=1e-6)
+    # the integral of the gradient, by many small differences
+    steps, h = (np.arange(2000) + 0.5) / 2000, 1e-5
+    move = POINTS[11] - middle
+    for d in range(2):
+        up, down = (middle + steps[:, None] * move + sign * h * np.eye(2)[d] for sign in (1, -1))
+        slope = (model.predict_mass(up).contour - model.predict_mass(down).contour)[:, list(why.clusters)] / (2 * h)
+        np.testing.assert_allclose(why.parts[d], slope.mean(axis=0) * move[d], atol=5e-3)
+
+
+def test_categories_that_differ():
+    X = categories(POINTS)
+    model = CatECM(3, random_state=0).fit(X)
+    why = explain_object(model, X, 11, clusters=[0, 1, 2], changes=False)
+    for k, cluster in enumerate(why.clusters):
+        center = model.cluster_centers_[cluster]
+        assert why.parts[:, k].tolist() == [-float(a != b) for a, b in zip(X[11], center, strict=True)]
+
+
+def test_weights_of_candidates():
+    model = WECMdd(3, random_state=0).fit(POINTS)
+    why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
+    d = cdist(POINTS[11:12], POINTS[model.candidate_indices_])[0] ** model.power
+    for k, cluster in enumerate(why.clusters):
+        shares = (60 / 3) ** (model.psi - 1) * model.prototype_weights_[cluster] ** model.psi
+        assert why.evidence[k] == pytest.approx(-shares @ d)
+        parts = np.zeros(2)
+        for j, candidate in enumerate(model.candidate_indices_):
+            squares = (POINTS[11] - POINTS[candidate]) ** 2
+            parts -= shares[j] * d[j] * squares / (squares.sum() or 1)
+        np.testing.assert_allclose(why.parts[:, k], parts)
+    np.testing.assert_allclose(why.base, 0, atol=1e-9)
+    assert why.compared[0].weights[0] > 0
+
+
+def test_a_pixel_and_its_neighborhood():
+    model = SECM(3, random_state=0).fit(IMAGE)
+    by_place, by_number = (explain_object(model, IMAGE, i) for i in ((2, 3), 2 * 10 + 3))
+    np.testing.assert_array_equal(by_place.parts, by_number.parts)
+    np.testing.assert_allclose(by_place.base, 0, atol=1e-9)  # the spread is the same for all clusters
+    new = explain_object(model, IMAGE, [2.0])
+    assert new.masses.labels[0] == model.predict(np.full((3, 3), 2.0))[1, 1]
+    with pytest.raises(ValueError, match="a pixel of an image of shape \\(8, 10\\)"):
+        explain_object(model, IMAGE, (8, 0))
+
+
+# ---- partitions, tables, other data ---------------------------------------------------------------------------------
+
+
+def test_a_partition_alone(ecm, tmp_path):
+    from evidentia.io import read_partition, write_partition
+
+    table = pd.DataFrame(POINTS, columns=NAMES, index=[f"p{i}" for i in range(60)])
+    partition = ECM(3, random_state=0).fit(table).credal_partition_
+    write_partition(partition, tmp_path / "partition.csv")
+    read = read_partition(tmp_path / "partition.csv")
+    why = explain_object(read, table[::-1], "p11", clusters=[0, 1, 2])
+    spread = POINTS.std(axis=0)
+    for k, cluster in enumerate(why.clusters):
+        members = [j for j in partition.lower(cluster) if j != 11]
+        mean = POINTS[members].mean(axis=0)
+        np.testing.assert_allclose(why.parts[:, k], -(((POINTS[11] - mean) / spread) ** 2))
+        np.testing.assert_allclose(why.typical[k], mean)
+    assert not why.movable
+    nearest = why.exemplars[0]
+    apart = np.linalg.norm((POINTS - POINTS[11]) / spread, axis=1)
+    members = [j for j in partition.lower(nearest.cluster) if j != 11]
+    assert nearest.name == f"p{members[int(np.argmin(apart[members]))]}"
+
+
+def test_labels_and_other_libraries():
+    model = KMeans(3, n_init=1, random_state=0).fit(POINTS)
+    why, plain = explain_object(model, POINTS, 11), explain_object(model.labels_, POINTS, 11)
+    np.testing.assert_array_equal(why.contributions, plain.contributions)
+    assert why.masses.labels[0] == why.clusters[0]
+
+
+def test_a_classifier():
+    y = np.array(["a", "b", "c"])[ECM(3, random_state=0).fit_predict(POINTS)]
+    model = EKNNClassifier(n_neighbors=5).fit(POINTS, y)
+    why = explain_object(model, POINTS, 11)
+    assert set(why.clusters) <= {"a", "b", "c"}
+    np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+
+
+def test_the_method_of_somebody_else():
+    """No more than predict_mass and a partition is needed."""
+
+    class Theirs(BaseEstimator):
+        def fit(self, X):
+            self.inner_ = ECM(3, random_state=0).fit(X)
+            self.credal_partition_ = self.inner_.credal_partition_
+            return self
+
+        def predict_mass(self, X):
+            return self.inner_.predict_mass(X)
+
+    why = explain_object(Theirs().fit(POINTS), POINTS, 11)
+    assert why.quantity == "plausibility"
+    np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+
+
+def test_polars_lists_and_single_precision(ecm):
+    expected = explain_object(ecm, POINTS, 11)
+    frame = pl.DataFrame(POINTS, schema=NAMES)
+    for X in (POINTS.tolist(), frame, POINTS.astype(np.float32)):
+        model = ECM(3, random_state=0).fit(X)
+        why = explain_object(model, X, 11)
+        np.testing.assert_allclose(why.contributions, expected.contributions, rtol=1e-3)
+        assert [change.cluster for change in why.changes] == [change.cluster for change in expected.changes]
+    assert explain_object(ECM(3, random_state=0).fit(frame), frame, 11).attributes == tuple(NAMES)
+
+
+def test_mixed_tables():
+    table = pd.DataFrame(POINTS, columns=NAMES).assign(
+        color=np.where(POINTS[:, 0] > 3, "red", "blue"), tall=POINTS[:, 1] > 3
+    )
+    table.loc[5, "weight"] = np.nan
+    model = EVCLUS(3, metric="gower", random_state=0).fit(table[["color", "height", "tall", "weight"]])
+    X = table[["color", "height", "tall", "weight"]]
+    why = explain_object(model, X, 5)
+    assert why.attributes == ("color", "height", "tall", "weight")
+    assert why.contributions[3].tolist() == [0.0] * len(why.clusters)  # what is missing pulls to nothing
+    np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+    for change in why.changes:
+        row = X.iloc[[5]].copy()
+        for name, after in zip(change.attributes, change.after, strict=True):
+            row[name] = [after]
+        assert model.predict_mass(row).lower(change.cluster).tolist() == [0]
+
+
+def test_columns_of_any_type(ecm):
+    numbers, kinds = pd.array([1, 2, None, 4] * 15, dtype="Int64"), pd.Categorical(["a", "b"] * 30)
+    table = pd.DataFrame({"number": numbers, "x": POINTS[:, 0], "kind": kinds})
+    why = explain_object(ecm.credal_partition_, table, 2)
+    assert why.contributions[0].tolist() == [0.0, 0.0]  # what is missing pulls to nothing
+    for k, cluster in enumerate(why.clusters):
+        members = [j for j in ecm.credal_partition_.lower(cluster) if j != 2]
+        assert why.parts[2, k] == pytest.approx(-np.mean([table["kind"][j] != "a" for j in members]))
+
+
+def test_some_dissimilarities_are_enough():
+    D = cdist(POINTS, POINTS)
+    model = EVCLUS(3, metric="precomputed", sampling="landmarks", n_landmarks=20, random_state=0).fit(D)
+    why = explain_object(model, D, D[7, model.landmark_indices_] + 0.01)
+    assert {one.position for one in why.compared} <= set(model.landmark_indices_)
+    assert {one.position for one in why.exemplars} <= set(model.landmark_indices_)
+    kept = np.triu(np.random.default_rng(0).random(D.shape) < 0.5, 1)
+    stored = sparse.csr_matrix(np.where(kept | kept.T, D, 0))
+    for method in (EVCLUS(3, metric="precomputed", random_state=0), EKNNClus(metric="precomputed", random_state=0)):
+        why = explain_object(method.fit(stored), stored, 7)
+        assert why.by == "objects"
+        assert set(map(int, why.attributes)) <= set(stored[7].indices)
+        np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+    partition = method.credal_partition_
+    known = explain_object(partition, stored, 7, metric="precomputed")
+    for k, cluster in enumerate(known.clusters):
+        members = [j for j in partition.lower(cluster) if j in stored[7].indices]
+        assert known.evidence[k] == pytest.approx(-D[7, members].mean())
+
+
+def test_pictures_and_a_network_of_torch():
+    torch = pytest.importorskip("torch")
+    images = np.random.default_rng(0).normal(size=(45, 1, 4, 4)).astype(np.float32)
+    images[:15] += 2
+    images[15:30, :, :2] -= 2
+    layers = torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.LazyLinear(8)
+    model = NNEVCLUS(3, network=torch.nn.Sequential(*layers), max_iter=5, random_state=0).fit(images)
+    why = explain_object(model, images, 3)
+    assert why.contributions.shape == (16, 2)
+    np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+
+
+def test_objects_that_were_not_clustered(ecm):
+    others = POINTS[::-1] + 0.05
+    why = explain_object(ecm, others, 4)
+    np.testing.assert_allclose(why.masses.masses, ecm.predict_mass(others[4:5]).masses)
+    few = explain_object(EVCLUS(3, random_state=0).fit(POINTS), others[:20], 4)
+    assert all(str(one.name).endswith("of the fit") for one in few.compared)
+
+
+def test_missing_attributes_pull_to_nothing(ecm):
+    holes = POINTS.copy()
+    holes[11, 0] = np.nan
+    why = explain_object(ecm.credal_partition_, holes, 11)
+    assert why.contributions[0].tolist() == [0.0] * len(why.clusters)
+    assert np.isfinite(why.contributions).all()
+    assert "unknown" in why.plot().ax_.get_yticklabels()[-2].get_text()
+
+
+# ---- words ----------------------------------------------------------------------------------------------------------
+
+
+def test_words_for_the_torn_the_certain_and_the_outlier():
+    X = np.array([[0.0, 0.0], [0.2, 0.1], [0.1, 0.0], [4.0, 0.0], [4.1, 0.2], [4.2, 0.1], [2.0, 0.1], [2.0, 90.0]])
+    torn, outlier = [0, 0.1, 0.1, 0.8], [0.9, 0.1, 0, 0]
+    masses = [[0, 1, 0, 0]] * 3 + [[0, 0, 1, 0]] * 3 + [torn, outlier]
+    partition = CredalPartition(masses, FocalSets.full(2))
+    text = explain_object(partition, X, 6, feature_names=NAMES).to_text()
+    assert text.startswith("Object 6 is torn between clusters 0 and 1 (mass 0.80 on the two together).")
+    assert "The nearest certain object of cluster 0 is 1 and of cluster 1 is 3." in text
+    assert explain_object(partition, X, 0).to_text().startswith("Object 0 is in cluster 0 (mass 1.00).")
+    text = explain_object(partition, X, 7, feature_names=NAMES).to_text()
+    assert "is an outlier: mass 0.90" in text
+    assert "Even from the nearest cluster it is far, most in weight (90)." in text
+
+
+def test_what_would_make_it_certain_is_said(ecm):
+    i = most_doubtful(ecm)
+    why = explain_object(ecm, POINTS, i, feature_names=NAMES)
+    change = next(change for change in why.changes if change.towards is None)
+    said = f"It would be certain of cluster {change.cluster} if {change.attributes[0]} were {change.after[0]:.4g}"
+    assert said in why.to_text()
+    assert repr(why) == why.to_text()
+    assert not explain_object(ecm, POINTS, i, changes=False).movable
+
+
+def test_attributes_of_the_same_name_stay_apart(ecm):
+    i = most_doubtful(ecm)
+    named, plain = (explain_object(ecm, POINTS, i, feature_names=names) for names in (["a", "a"], NAMES))
+    assert [change.after for change in named.changes] == [change.after for change in plain.changes]
+
+
+def test_names_of_clusters_are_used(ecm):
+    partition = CredalPartition(ecm.credal_partition_, frame=["red", "green", "blue"])
+    why = explain_object(partition, POINTS, 11, clusters=["blue", "red"])
+    assert set(why.clusters) == {"blue", "red"}
+    assert set(why.to_frame().columns[-2:]) == {"towards blue", "towards red"}
+    np.testing.assert_allclose(why.between("red", "blue"), -why.between("blue", "red"))
+
+
+# ---- the edges ------------------------------------------------------------------------------------------------------
+
+
+def test_one_object_and_one_cluster():
+    why = explain_object(ECM(1, random_state=0).fit(POINTS[:1]), POINTS[:1], 0)
+    assert why.contributions.shape == (2, 1)
+    assert "No other object is certain" in why.to_text()
+    alone = explain_object(ECM(1, random_state=0).fit(POINTS), POINTS, 11)
+    np.testing.assert_array_equal(alone.contributions, alone.parts)
+    assert alone.plot().bars_
+
+
+def test_constant_attributes_and_twins():
+    X = np.repeat(np.column_stack([POINTS, np.full(60, 7.0)]), 2, axis=0)
+    why = explain_object(ECM(3, random_state=0).fit(X), X, 22)
+    assert why.contributions[2] == pytest.approx(0, abs=1e-9)
+    assert not any("attribute 2" in change.attributes for change in why.changes if change.towards is None)
+    assert explain_object(EVCLUS(3, random_state=0).fit(X).credal_partition_, X, 22).contributions[2] == pytest.approx(
+        0
+    )
+
+
+def test_clusters_without_objects():
+    masses = [[0, 1, 0, 0], [0, 1, 0, 0], [0, 0.2, 0, 0.8], [1, 0, 0, 0.0]]
+    partition = CredalPartition(masses, FocalSets.full(2))
+    why = explain_object(partition, POINTS[:4], 2)
+    assert why.clusters == (0,)
+    with pytest.raises(ValueError, match="clusters must have objects to compare with; 1 has none"):
+        explain_object(partition, POINTS[:4], 2, clusters=[0, 1])
+    everyone = CredalPartition([[1.0, 0, 0, 0]] * 4, FocalSets.full(2))
+    with pytest.raises(ValueError, match="all objects are outliers"):
+        explain_object(everyone, POINTS[:4], 2)
+
+
+@pytest.mark.parametrize(
+    ("i", "options", "words"),
+    [
+        (60, {}, "i must be a position from 0 to 59, got 60"),
+        (-1, {}, "i must be a position from 0 to 59, got -1"),
+        ("a", {}, "none is called 'a'"),
+        (2.5, {}, "none is called 2.5"),
+        ([1.0], {}, "a row of 2 attributes, got 1"),
+        ([1.0, np.inf], {}, "attribute 1 of the object must be a finite number"),
+        ([1.0, "a"], {}, "attribute 1 of the object must be a number, got 'a'"),
+        ({"x": 1}, {}, "i must give the attributes attribute 0, attribute 1; got x"),
+        (3, {"clusters": [7]}, "clusters must be names of clusters \\(0, 1, 2\\), got 7"),
+        (3, {"clusters": []}, "clusters must name at least one cluster"),
+        (3, {"clusters": [1, 1]}, "each once"),
+        (3, {"feature_names": ["a"]}, "feature_names must hold 2 names"),
+        (3, {"n_exemplars": 0}, "n_exemplars must be an integer of at least 1, got 0"),
+        (3, {"metric": "cosine"}, "metric must be None or 'precomputed', got 'cosine'"),
+        (3, {"attributes": POINTS}, "attributes must be None when X holds attributes"),
+    ],
+)
+def test_bad_input_is_refused(ecm, i, options, words):
+    with pytest.raises(ValueError, match=words):
+        explain_object(ecm, POINTS, i, **options)
+
+
+def test_other_things_that_are_refused(ecm):
+    with pytest.raises(NotFittedError, match="ECM instance is not fitted"):
+        explain_object(ECM(3), POINTS, 0)
+    with pytest.raises(TypeError, match="estimator must be a fitted clusterer"):
+        explain_object(7, POINTS, 0)
+    with pytest.raises(ValueError, match="must not be a pipeline: explain its last step"):
+        explain_object(make_pipeline(StandardScaler(), ECM(3)).fit(POINTS), POINTS, 0)
+    with pytest.raises(TypeError, match="i must be the position or name"):
+        explain_object(ecm, POINTS, None)
+    with pytest.raises(ValueError, match="X must hold the 60 objects"):
+        explain_object(ecm.credal_partition_, POINTS[:5], 0)
+    table = pd.DataFrame(POINTS, index=["a", "a", *range(58)])
+    with pytest.raises(ValueError, match="'a' is the name of 2"):
+        explain_object(ecm, table, "a")
+    with pytest.raises(ValueError, match="since some names are numbers; none is called 59"):
+        explain_object(ecm, table, 59)
+    with pytest.raises(ValueError, match="finite"):
+        explain_object(ecm.credal_partition_, np.where(POINTS[0, 0] == POINTS, np.inf, POINTS), 1)
+    with pytest.raises(ValueError, match="the clusters in question are"):
+        explain_object(ecm, POINTS, 11, clusters=[0, 1]).between(2, 1)
+
+
+# ---- the picture ----------------------------------------------------------------------------------------------------
+
+
+def test_bars_are_the_pulls(ecm):
+    from evidentia.plot import ObjectExplanationDisplay
+
+    why = explain_object(ecm, POINTS, most_doubtful(ecm), feature_names=NAMES)
+    display = why.plot(title="why")
+    assert isinstance(display, ObjectExplanationDisplay)
+    widths = [bar.get_width() for bar in display.bars_]
+    assert widths[-1] == pytest.approx(sum(widths[:-1])) == pytest.approx(display.total)
+    assert sorted(widths[:-1]) == pytest.approx(sorted(why.between()))
+    assert display.ax_.get_title(loc="left") == "why"
+    turned = ObjectExplanationDisplay.from_explanation(why, clusters=why.clusters[:2][::-1])
+    assert turned.total == pytest.approx(-display.total)
+    with pytest.raises(ValueError, match="clusters must be two of"):
+        ObjectExplanationDisplay(explanation=why, clusters=[0])
+    with pytest.raises(TypeError, match="must come from explain_object"):
+        ObjectExplanationDisplay(explanation=3)
+    with pytest.raises(ValueError, match="most must be an integer"):
+        why.plot(most=0)
+
+
+def test_many_attributes_share_a_bar():
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    display = ECM(2, random_state=0).fit(X)
+    display = explain_object(display, X, 3, changes=False).plot(most=5)
+    assert len(display.bars_) == 7
+    assert display.ax_.get_yticklabels()[5].get_text() == "25 other attributes"
+    assert sum(bar.get_width() for bar in display.bars_[:-1]) == pytest.approx(display.total)
+    assert isinstance(display.explanation, ObjectExplanation)

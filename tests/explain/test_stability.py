@@ -1,0 +1,205 @@
+"""Stability: what it counts, by loops over the resamples; what it cuts along; that threads change nothing."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.datasets import make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from evidentia import CredalPartition
+from evidentia.cluster import CECM, ECM, EVCLUS, RECM
+from evidentia.constraints import Constraints
+from evidentia.explain import stability
+from evidentia.partition import credal_rand_index
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+X, y = make_blobs(60, 2, centers=[[0, 0], [3, 0], [0, 12]], random_state=0)
+
+
+class Recorder(ClusterMixin, BaseEstimator):
+    """Cuts the line at a place that its seed moves; keeps what it was fitted to."""
+
+    seen: list = []
+
+    def __init__(self, random_state=None, init=None):
+        self.random_state = random_state
+        self.init = init
+
+    def fit(self, X, y=None, sample_weight=None, constraints=None, dissimilarities=None, depth=3):
+        Recorder.seen.append((np.asarray(X), y, sample_weight, constraints, dissimilarities, depth, self.init))
+        where = 1.2 * np.random.RandomState(self.random_state).rand() + 0.9
+        flip = np.random.RandomState(self.random_state).rand() < 0.5  # numbers of clusters mean nothing
+        self.labels_ = ((np.asarray(X)[:, 0] > where) ^ flip).astype(int)
+        return self
+
+
+def test_counts_by_loops(monkeypatch):
+    """Every resample is fitted again here, and all is counted one by one."""
+    monkeypatch.setattr(Recorder, "seen", [])
+    points = np.random.default_rng(0).uniform(0, 3, size=(40, 1))
+    found = stability(Recorder(random_state=0), points, 6, random_state=3, n_jobs=1)
+    fits = Recorder.seen[1:]
+    assert len(fits) == 6
+    place = {value: i for i, value in enumerate(points[:, 0])}
+    reference = found.partition.labels
+    kept, drawn = np.zeros(40), np.zeros(40)
+    together, both = np.zeros(len(found.pairs)), np.zeros(len(found.pairs))
+    seeds = [np.random.default_rng(np.random.SeedSequence([3, b])) for b in range(6)]
+    for b, (sample, *_) in enumerate(fits):
+        rows = np.array([place[value] for value in sample[:, 0]])
+        assert len(rows) == len(set(rows)) == 32
+        np.testing.assert_array_equal(rows, np.sort(seeds[b].choice(40, 32, replace=False)))
+        labels = Recorder(random_state=int(seeds[b].integers(2**31 - 1))).fit(sample).labels_
+        best = max((labels, 1 - labels), key=lambda one: (one == reference[rows]).sum())
+        kept[rows] += best == reference[rows]
+        drawn[rows] += 1
+        for k in range(2):
+            own = set(np.flatnonzero(reference[rows] == k))
+            theirs = [set(np.flatnonzero(labels == m)) for m in range(2)]
+            assert found.jaccard[b, k] == pytest.approx(max(len(own & t) / len(own | t) for t in theirs))
+        where = dict(zip(rows, labels, strict=True))
+        for p, (i, j) in enumerate(found.pairs):
+            if i in where and j in where:
+                both[p] += 1
+                together[p] += where[i] == where[j]
+        expected = credal_rand_index(labels, reference[rows])
+        assert found.rand[b] == pytest.approx(expected, abs=1e-6)
+    np.testing.assert_array_equal(found.drawn, drawn)
+    np.testing.assert_allclose(found.objects, kept / drawn)
+    np.testing.assert_allclose(found.together, together / both)
+    assert 0 < len(found.changing) < 40
+    assert found.objects[found.changing[0]] == found.objects.min()
+
+
+def test_what_is_certain_stays_and_what_is_torn_changes():
+    found = stability(ECM(3, random_state=0), X, 8, random_state=0)
+    assert found.clusters[found.partition.labels[y == 2][0]] == 1
+    assert found.objects[y == 2].min() == 1
+    assert found.objects[found.partition.ambiguous].mean() < found.mean
+    assert found.doubt_correlation > 0.2
+    assert found.rand_between.shape == (8, 8)
+    np.testing.assert_array_equal(found.rand_between, found.rand_between.T)
+    assert 0.8 < found.mean_rand_between <= 1
+    perfect = stability(ECM(2, random_state=0), X[y != 1], 4, random_state=0)
+    assert perfect.mean == perfect.pairs_kept == 1
+    assert np.isnan(perfect.doubt_correlation)
+
+
+def test_threads_and_bars_change_nothing(capsys):
+    one, two = (
+        stability(EVCLUS(3), X, 4, random_state=5, n_jobs=n_jobs, verbose=verbose)
+        for n_jobs, verbose in ((1, 0), (2, 1))
+    )
+    for name in ("objects", "jaccard", "together", "rand", "rand_between", "pairs"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    assert "EVCLUS, stability" in capsys.readouterr().err
+
+
+def test_what_belongs_to_objects_is_cut_along(monkeypatch):
+    monkeypatch.setattr(Recorder, "seen", [])
+    points = np.arange(20.0)[:, None]
+    D = np.abs(points - points.T)
+    init = CredalPartition.from_hard(np.arange(20) % 2)
+    known = Constraints([(i, i + 1) for i in range(19)])
+    found = stability(
+        Recorder(init=init),
+        points,
+        3,
+        bootstrap=True,
+        random_state=0,
+        sample_weight=np.arange(20.0),
+        y=list(range(20)),
+        constraints=known,
+        dissimilarities=D,
+        depth=7,
+    )
+    for sample, labels, weights, constraints, part, depth, start in Recorder.seen[1:]:
+        rows = sample[:, 0].astype(int)
+        assert len(rows) == 20 > len(set(rows))
+        np.testing.assert_array_equal(weights, rows)
+        np.testing.assert_array_equal(labels, rows)
+        np.testing.assert_array_equal(part, D[np.ix_(rows, rows)])
+        np.testing.assert_array_equal(start.labels, rows % 2)
+        assert depth == 7
+        assert constraints.n_objects == 20
+        for i, j in constraints.must_link:
+            assert abs(rows[i] - rows[j]) == 1
+    assert (found.drawn <= 3).all()  # an object counts once in a resample
+
+
+def test_methods_of_the_house_with_constraints_and_weights():
+    known = Constraints.from_labels(y, 20, random_state=0)
+    assert stability(CECM(3, n_init=1), X, 3, random_state=0, constraints=known).mean > 0.8
+    assert stability(ECM(3), X, 3, random_state=0, sample_weight=np.ones(60)).mean > 0.8
+
+
+def test_dissimilarities_of_every_kind():
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    plain = stability(EVCLUS(3, metric="precomputed"), D, 3, random_state=0)
+    named = stability(EVCLUS(3, metric="precomputed"), pd.DataFrame(D), 3, random_state=0)
+    np.testing.assert_array_equal(plain.objects, named.objects)
+    assert stability(RECM(3), D**2, 3, random_state=0).mean > 0.8
+    some = sparse.csr_matrix(D * (np.add.outer(np.arange(60), np.arange(60)) % 2))
+    assert len(stability(EVCLUS(2, metric="precomputed"), some, 2, random_state=0)) == 60
+
+
+def test_tables_pipelines_and_other_methods():
+    table = pd.DataFrame(X, index=[f"o{i}" for i in range(60)], columns=["a", "b"])
+    found = stability(ECM(3), table, 3, random_state=0)
+    assert found.to_frame().index[0] == "o0"
+    assert list(found.to_frame().columns) == ["set", "doubt", "drawn", "stability"]
+    assert len(stability(KMeans(3, n_init=1), pl.DataFrame(X), 2, random_state=0)) == 60
+    assert len(stability(make_pipeline(StandardScaler(), EVCLUS(3)), X.tolist(), 2, random_state=0)) == 60
+    noise = stability(DBSCAN(1.0), X, 3, random_state=0)  # its number of clusters varies
+    assert noise.jaccard.shape == (3, noise.partition.n_clusters)
+    same, again = (stability(make_pipeline(StandardScaler(), ECM(3)), X, 2, random_state=0) for _ in range(2))
+    np.testing.assert_array_equal(same.objects, again.objects)  # steps without a seed get one
+
+
+def test_all_objects_and_sampled_pairs():
+    whole = stability(ECM(3), X, 3, fraction=1, random_state=0, n_pairs=50)
+    assert (whole.drawn == 3).all()
+    assert whole.pairs.shape == (50, 2)
+    large = np.random.default_rng(0).normal(size=(1000, 2))
+    assert len(stability(KMeans(2, n_init=1), large, 2, random_state=0).pairs) == 20_000
+
+
+def test_text():
+    found = stability(ECM(3, random_state=0), X, 5, random_state=0)
+    text = found.to_text()
+    assert text == str(found)
+    assert "5 resamples" in text
+    assert "ever changed" in text
+    assert repr(found).startswith("Stability(5 resamples of 60 objects, objects=")
+    assert found.per_cluster()["recovered"].max() == 5
+    assert len(found) == 60
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"n_resamples": 1}, "n_resamples must be an integer of at least 2, got 1"),
+        ({"fraction": 0}, "fraction must be None or a number above 0 and at most 1, got 0"),
+        ({"fraction": 1.5}, "fraction must be None or a number above 0 and at most 1, got 1.5"),
+        ({"n_pairs": 0}, "n_pairs must be 'auto' or an integer of at least 1, got 0"),
+        ({"estimator": "ECM"}, "estimator must be a clusterer, got 'ECM'"),
+        ({"estimator": StandardScaler()}, "StandardScaler has neither"),
+        ({"X": X[:1]}, "X must hold at least two objects, got 1"),
+        ({"X": np.where(np.arange(60)[:, None] == 5, np.nan, X)}, "NaN"),
+        ({"random_state": "a"}, "random_state must be"),
+    ],
+)
+def test_clear_errors(change, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        stability(**{"estimator": ECM(3), "X": X, "n_resamples": 2, **change})
+
+
+def test_a_fit_that_fails_says_which():
+    with pytest.raises(ValueError, match="n_clusters") as caught:
+        stability(KMeans(50), X, 2, fraction=0.5, random_state=0, n_jobs=1)
+    assert caught.value.__notes__ == ["in resample 0: 30 of 60 objects"]
