@@ -16,6 +16,7 @@ from evidentia.cluster import (
     EVCLUS,
     MECM,
     RECM,
+    WMVEC,
     BeliefPeaks,
     BootClus,
     CatECM,
@@ -52,6 +53,8 @@ VARIANTS = [
     EVCLUS(sampling="landmarks", n_landmarks=10),
     EVCLUS(metric="precomputed"),
     EVCLUS(missing="partial"),
+    WMVEC(focal_sets="selected", views="attributes"),
+    WMVEC(metric="precomputed"),
     BootClus(n_bootstraps=20, n_partners=10, mixture="VII"),
 ]
 
