@@ -12,7 +12,7 @@ import numpy as np
 from evidentia.belief import FocalSets
 from evidentia.cluster._medoid_kernels import far_seeds, to_medoids
 
-__all__ = ["medoid_starts", "masses_of_labels", "random_masses"]
+__all__ = ["medoid_starts", "masses_from_medoids", "masses_of_labels", "random_masses"]
 
 _DRAWS = 8  # sets of seeds per start
 _MEDOID_STEPS = 10
@@ -77,3 +77,12 @@ def random_masses(n: int, family: FocalSets, rng: np.random.Generator) -> np.nda
     """Rows uniform on [0, 1]^f, rescaled."""
     masses = rng.random((n, len(family)))
     return masses / masses.sum(axis=1, keepdims=True)
+
+
+def masses_from_medoids(
+    delta: np.ndarray, family: FocalSets, n_starts: int, rng: np.random.Generator, weights: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Starting masses: objects are certain of the cluster of the nearest of some medoids, by the dissimilarities
+    delta."""
+    sets = medoid_starts(delta, family.n_clusters, n_starts, rng, weights)
+    return [masses_of_labels(delta[medoids].argmin(axis=0), family) for medoids in sets]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from evidentia.belief import FocalSets
-from evidentia.cluster._medoid_starts import masses_of_labels, medoid_starts, random_masses
+from evidentia.cluster._medoid_starts import masses_from_medoids, masses_of_labels, medoid_starts, random_masses
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster._starts import checked_masses_start
 from evidentia.cluster.evclus._conflict_problems import AllPairs, Links, link_form
@@ -20,8 +20,9 @@ from evidentia.cluster.evclus._doubt_model import DoubtModel, neighbors_of_pairs
 from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus._scale import Scale, ScaleTrial
-from evidentia.cluster.evclus._scale_on_landmarks import ScaleOnLandmarks
+from evidentia.cluster.evclus._scale_on_landmarks import ScaleOnLandmarks, StartsOfTrials
 from evidentia.cluster.evclus._settings import EvclusSettings
+from evidentia.cluster.evclus._states import EvclusStart, ObjectMasses
 from evidentia.cluster.evclus._wanted_conflicts import twins_at_zero, wanted_terms
 from evidentia.cluster.evclus.shepard import Assessment, assess
 from evidentia.constraints import Constraints
@@ -34,47 +35,14 @@ from evidentia.optimize.descent import Run
 from evidentia.optimize.projection import projection_hessian, settle_links
 from evidentia.partition import CredalPartition
 
-__all__ = ["EvclusMethod", "EvclusStart", "ObjectMasses"]
+__all__ = ["EvclusMethod"]
 
 _REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
 _LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
 _FIRST_TOLERANCE, _FIRST_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # at which starts compete; the first is the papers'
-_STARTS_AT_EACH = 0.4  # of n_init, at each of the scales that compete
+_STARTS_AT_EACH, _STARTS_OF_TRIALS = 0.4, 0.2  # of n_init, at each of the scales that compete
 _FIRST_XI = 0.05  # second of the three stages of the constraints
 _SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
-
-
-@dataclass(frozen=True)
-class ObjectMasses:
-    """Masses of the objects that are fitted.
-
-    Attributes
-    ----------
-    family : FocalSets
-    masses : (m, f) array
-        As the descent left them.
-    equalized : (m, f) array or None
-        The same at the very end, where objects at dissimilarity zero in a matrix have got equal ones.
-    doubtful : bool
-        Whether doubt between neighboring clusters is to be read off.
-    scale : int
-        Which of the scales that compete they were found at.
-    """
-
-    family: FocalSets
-    masses: np.ndarray
-    equalized: np.ndarray | None = None
-    doubtful: bool = False
-    scale: int = 0
-
-
-class EvclusStart(NamedTuple):
-    """Masses of the objects that are fitted, what the order of the sweeps is drawn from, and at which of the scales."""
-
-    masses: np.ndarray
-    family: FocalSets
-    rng: np.random.Generator
-    scale: int = 0
 
 
 class EvclusMethod(Method[EvclusStart, ObjectMasses]):
@@ -100,6 +68,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         self.tol = max(settings.tol, _LANDMARK_TOLERANCE) if coarse else settings.tol
         self.first_tol = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if coarse else _FIRST_TOLERANCE)
         self.scale: Scale | None = None  # how d0 was found, if it was
+        self._found: np.ndarray | None = None  # where a trial of the scales has led
 
     @property
     def d0(self) -> float:
@@ -122,7 +91,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         """What was asked for; where scales compete, it does so at each of them."""
         if self._competing and self._are_landmarks:
             self._settle_scale(family)
-        return None if self._competing else self._given(family)
+        return None if self._competing or self._found is not None else self._given(family)
 
     def _given(self, family: FocalSets) -> EvclusStart | None:
         init, labels, scale = self.settings.init, self.settings.labels, self.pairs.settled
@@ -133,8 +102,13 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvclusStart], int]:
         given, pairs = self._given(family), self.pairs
         at = range(len(pairs.scales)) if self._competing else [pairs.settled]
-        few = max(1, round(_STARTS_AT_EACH * self.settings.n_init)) if self._competing else self.settings.n_init
+        found = self.scale is not None
+        few = (
+            max(1, round(_STARTS_AT_EACH * self.settings.n_init)) if self._competing or found else self.settings.n_init
+        )
         masses = [self._drawn_masses(family, k, few) if given is None else [given.masses] for k in at]
+        if self._found is not None:
+            masses[0].append(self._found)
         starts = [(start, k) for k, drawn in zip(at, masses, strict=True) for start in drawn]
         seeds = self.rng.integers(0, 2**63, len(starts))
         each = zip(starts, seeds, strict=True)
@@ -146,12 +120,15 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         return len(self.pairs.scales) > 1 and self.scale is None
 
     def _settle_scale(self, family: FocalSets) -> None:
-        """Find the scale on some of the landmarks; the rest is as if it had been given."""
+        """Find the scale on some of the landmarks; what was found there competes with other starts at this scale."""
         pairs, settings, given = self.pairs, self.settings, self._given(family)
-        trial = ScaleOnLandmarks.of(pairs, settings.max_iter, self.first_tol)
-        masses = None if given is None else given.masses
-        self.scale = trial.found(pairs.scales, family, masses, settings.init, self.rng, self.apply)
+        few = max(1, round(_STARTS_OF_TRIALS * settings.n_init))
+        starts = StartsOfTrials(settings.init == "random", few, None if given is None else given.masses)
+        trial = ScaleOnLandmarks.of(pairs, starts, settings.max_iter, self.first_tol)
+        self.scale, labels = trial.found(pairs.scales, family, self.rng, self.apply)
         pairs.settle(self.scale.trials.index(self.scale.best))
+        if given is None:
+            self._found = masses_of_labels(trial.spread(labels, pairs.problem), family)
 
     def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
         given = checked_masses_start(init, self.n, family)
@@ -164,16 +141,12 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         if s.init == "random" or self.pairs.stored is not None:
             return [random_masses(m, family, self.rng) for _ in range(n_init)]
         if isinstance(problem, AllPairs):
-            sets = medoid_starts(problem.delta, s.n_clusters, n_init, self.rng, self.pairs.counts)
-            labels = [problem.delta[medoids].argmin(axis=0) for medoids in sets]
-        else:
-            places = choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)
-            some, counts = self.pairs.fitted[places], self.pairs.counts
-            delta = to_conflict(self.pairs.source.block(some, some), self.pairs.scales[scale].d0)
-            weights = None if counts is None else counts[places]
-            sets = medoid_starts(delta, s.n_clusters, n_init, self.rng, weights)
-            labels = [self._nearest(some[medoids]) for medoids in sets]
-        return [masses_of_labels(y, family) for y in labels]
+            return masses_from_medoids(problem.delta, family, n_init, self.rng, self.pairs.counts)
+        places = choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)
+        some, counts = self.pairs.fitted[places], self.pairs.counts
+        delta = to_conflict(self.pairs.source.block(some, some), self.pairs.scales[scale].d0)
+        sets = medoid_starts(delta, s.n_clusters, n_init, self.rng, None if counts is None else counts[places])
+        return [masses_of_labels(self._nearest(some[medoids]), family) for medoids in sets]
 
     def _nearest(self, medoids: np.ndarray) -> np.ndarray:
         """Number of the nearest medoid, for every object that is fitted."""
@@ -190,9 +163,12 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         """Of the starts at one scale that of smallest objective; of the scales the one whose clusters explain the data
         best: objectives at different scales cannot be compared."""
         pairs = self.pairs
-        if not self._competing:
-            return super().chosen(runs, tol)
         everyone = list(runs)
+        if self._found is not None:  # the last start: it must not be lost to clusters that explain less
+            runner = super().chosen(everyone[:-1], tol)
+            return max(runner, everyone[-1], key=lambda run: pairs.likelihood(self.partition(run).labels))
+        if not self._competing:
+            return super().chosen(everyone, tol)
         best, trials = [], []
         for k in sorted({run.model.scale for run in everyone}):
             best.append(super().chosen([run for run in everyone if run.model.scale == k], tol))

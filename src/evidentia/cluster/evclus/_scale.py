@@ -18,10 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["SCALES", "SCALES_OF_LANDMARKS", "Scale", "ScaleTrial", "PairDissimilarities", "likelihood_of_clusters"]
+__all__ = ["SCALES", "Scale", "ScaleTrial", "PairDissimilarities", "likelihood_of_clusters"]
 
 SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities that are tried
-SCALES_OF_LANDMARKS = (0.06, 0.2, 0.5, 1.0)  # fewer where they stand for many objects: as good, and less to wait for
 _FLOOR = 0.02
 
 

@@ -7,23 +7,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.cluster._medoid_starts import masses_of_labels, medoid_starts, random_masses
-from evidentia.cluster.evclus._conflict_problems import AllPairs, Links
+from evidentia.cluster._medoid_starts import masses_from_medoids, random_masses
+from evidentia.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links
 from evidentia.cluster.evclus._fitted_pairs import FittedPairs, ScaleChoice
 from evidentia.cluster.evclus._scale import Scale, ScaleTrial, likelihood_of_clusters
 from evidentia.dissimilarity.transform import to_conflict
 from evidentia.optimize.blocks import Apply
 from evidentia.partition import CredalPartition
 
-__all__ = ["ScaleOnLandmarks"]
+__all__ = ["ScaleOnLandmarks", "StartsOfTrials"]
 
 _SHARE, _FEWEST = 1 / 2, 300  # of the landmarks
 _SWEEPS = 8  # after which labels hardly change
 
 
 @dataclass(frozen=True)
+class StartsOfTrials:
+    """Where trials start: from ``given`` masses of all landmarks, else so many times, at random or from medoids."""
+
+    random: bool
+    number: int
+    given: np.ndarray | None
+
+    def masses(self, trial: ScaleOnLandmarks, delta: np.ndarray, family: FocalSets, rng: np.random.Generator) -> list:
+        if self.given is not None:
+            return [self.given[trial.places]]
+        if self.random:
+            return [random_masses(len(delta), family, rng) for _ in range(self.number)]
+        return masses_from_medoids(delta, family, self.number, rng, trial.counts)
+
+
+@dataclass(frozen=True)
 class ScaleOnLandmarks:
-    """Lets scales compete on half of the landmarks, a few sweeps from one start at each of them.
+    """Lets scales compete on half of the landmarks, for a few sweeps.
 
     Attributes
     ----------
@@ -34,6 +50,7 @@ class ScaleOnLandmarks:
     counts : (t,) array or None
         How much each of them counts.
     dimension : float
+    starts : StartsOfTrials
     max_iter : int
     tol : float
         When a descent ends, after a few sweeps at the latest.
@@ -43,44 +60,48 @@ class ScaleOnLandmarks:
     D: np.ndarray
     counts: np.ndarray | None
     dimension: float
+    starts: StartsOfTrials
     max_iter: int
     tol: float
 
     @classmethod
-    def of(cls, pairs: FittedPairs, max_iter: int, tol: float) -> ScaleOnLandmarks:
+    def of(cls, pairs: FittedPairs, starts: StartsOfTrials, max_iter: int, tol: float) -> ScaleOnLandmarks:
         D = pairs.dissimilarities
         assert isinstance(D, np.ndarray)
         size = min(len(D), max(round(_SHARE * len(D)), _FEWEST))
         places = np.arange(size) * len(D) // size
         counts = None if pairs.counts is None else pairs.counts[places]
-        return cls(places, D[np.ix_(places, places)], counts, pairs.dimension, min(max_iter, _SWEEPS), tol)
+        return cls(places, D[np.ix_(places, places)], counts, pairs.dimension, starts, min(max_iter, _SWEEPS), tol)
 
     def found(
-        self,
-        scales: list[ScaleChoice],
-        family: FocalSets,
-        given: np.ndarray | None,
-        init: object,
-        rng: np.random.Generator,
-        apply: Apply,
-    ) -> Scale:
-        """How well each of the scales does; from the masses that are ``given`` for all landmarks, or as ``init``
-        says."""
+        self, scales: list[ScaleChoice], family: FocalSets, rng: np.random.Generator, apply: Apply
+    ) -> tuple[Scale, np.ndarray]:
+        """How well each of the scales does, and the clusters of these landmarks at the best, by their numbers. Of
+        several starts at one scale, the one counts that leads to the best clusters."""
 
-        def tried(scale: ScaleChoice, seed: int) -> ScaleTrial:
+        def tried(scale: ScaleChoice, seed: int) -> tuple[ScaleTrial, np.ndarray]:
             draw, problem = np.random.default_rng(seed), AllPairs(to_conflict(self.D, scale.d0), self.counts)
-            if given is not None:
-                start = given[self.places]
-            elif init == "random":
-                start = random_masses(len(self.D), family, draw)
-            else:
-                medoids = medoid_starts(problem.delta, family.n_clusters, 1, draw, self.counts)[0]
-                start = masses_of_labels(problem.delta[medoids].argmin(axis=0), family)
-            order, nobody = draw.permutation(len(start)), Links.none(len(start))
-            masses, _, _ = problem.descend(start, family, order, self.max_iter, self.tol, nobody, 0.0)
-            labels = CredalPartition.unchecked(masses, family).labels
-            likelihood = likelihood_of_clusters(self.D, labels, self.dimension, self.counts)
-            return ScaleTrial(scale.quantile, scale.d0, likelihood)
+            nobody, found = Links.none(len(self.D)), []
+            for start in self.starts.masses(self, problem.delta, family, draw):
+                order = draw.permutation(len(start))
+                masses, _, _ = problem.descend(start, family, order, self.max_iter, self.tol, nobody, 0.0)
+                labels = CredalPartition.unchecked(masses, family).labels
+                found.append((likelihood_of_clusters(self.D, labels, self.dimension, self.counts), labels))
+            likelihood, labels = max(found, key=lambda each: each[0])
+            return ScaleTrial(scale.quantile, scale.d0, likelihood), labels
 
         seeds = rng.integers(0, 2**63, len(scales))
-        return Scale(tuple(apply(tried, list(zip(scales, seeds, strict=True)))))
+        results = list(apply(tried, list(zip(scales, seeds, strict=True))))
+        scale = Scale(tuple(trial for trial, _ in results))
+        return scale, results[scale.trials.index(scale.best)][1]
+
+    def spread(self, labels: np.ndarray, problem: ConflictProblem) -> np.ndarray:
+        """Labels of all landmarks: the others join the cluster that they should conflict least with, on average."""
+        assert isinstance(problem, AllPairs)
+        members = np.zeros((len(self.places), int(labels.max()) + 1))
+        members[np.arange(len(labels)), labels] = 1 if self.counts is None else self.counts
+        total = members.sum(axis=0)
+        conflict = problem.delta[:, self.places] @ members / np.where(total > 0, total, 1)
+        everyone = np.where(total > 0, conflict, np.inf).argmin(axis=1)
+        everyone[self.places] = labels
+        return everyone
