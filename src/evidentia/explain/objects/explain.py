@@ -172,8 +172,11 @@ def _seen(
     if evidence.parts is not None and subject.table is not None:
         found = replace(evidence, parts=evidence.parts[:, candidates], total=evidence.total[candidates])
         return found, subject.table.names, "attributes"
-    names = [str(subject.name_in_fit(evidence, j)) for j in range(len(evidence.positions))]
-    return evidence.by_objects(candidates), names, "objects"
+    counting = np.flatnonzero(evidence.coefficients[:, candidates].any(axis=1))  # medoids of others say nothing here
+    found = evidence.by_objects(candidates)
+    assert found.parts is not None
+    names = [str(subject.name_in_fit(evidence, int(j))) for j in counting]
+    return replace(found, parts=found.parts[counting]), names, "objects"
 
 
 def _exemplars(subject: Subject, cluster: int, number: int) -> list[Exemplar]:
