@@ -291,6 +291,7 @@ def test_dissimilarities_are_no_attributes(of_matrices):
         ([SHAPE, COLOR[:50]], "all views of X must hold the same objects, but 'view 0' has 60, 'view 1' has 50"),
         ({"a": SHAPE, "b": COLOR[:, 0]}, "'b' in X must be a table of objects and attributes, got shape"),
         ({"a": SHAPE, "b": COLOR[:, :0]}, "'b' in X must be a table"),
+        ([SHAPE, [[1.0, 2.0], [3.0]]], "'view 1' in X must be a table, got rows of different lengths"),
         ({}, "X must hold at least one table"),
         ({1: SHAPE, "1": COLOR}, "X must have different names of views, got '1' more than once"),
         (
@@ -298,7 +299,7 @@ def test_dissimilarities_are_no_attributes(of_matrices):
             "'view 1' in X: the names of the obj",
         ),
     ],
-    ids=["lengths", "vector", "no columns", "nothing", "names", "other objects"],
+    ids=["lengths", "vector", "no columns", "ragged", "nothing", "names", "other objects"],
 )
 def test_views_that_do_not_fit(model, X, words):
     partition = model.credal_partition_
@@ -324,6 +325,8 @@ def test_new_objects_and_matrices_that_do_not_fit(model, of_matrices):
         explain_object(of_matrices, MATRICES, [MATRICES[0][7], MATRICES[1][7, 1:]])
     with pytest.raises(ValueError, match="X must be a list of 2 tables"):
         explain_object(model, WHOLE, 3)
+    with pytest.raises(ValueError, match=r"got an array of shape \(2, 60, 2\); give list"):
+        explain_object(model, np.stack([SHAPE, SHAPE]), 3)
     with pytest.raises(ValueError, match="'view 1' in X: Negative values"):
         credal_silhouette(model.credal_partition_, [MATRICES[0], -MATRICES[1]], metric="precomputed")
     with pytest.raises(ValueError, match="'view 1' in X: X must be a square matrix"):

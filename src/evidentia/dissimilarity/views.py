@@ -91,7 +91,10 @@ class Views:
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise ValueError(f"X must have different names of views, got {twice[0]!r} more than once")
         for name, table in zip(names, tables, strict=True):
-            shape = np.shape(table)
+            try:
+                shape = np.shape(table)
+            except ValueError as error:  # a list of lists of different lengths
+                raise ValueError(f"{name!r} in X must be a table, got rows of different lengths") from error
             if len(shape) != 2 or 0 in shape:
                 raise ValueError(f"{name!r} in X must be a table of objects and attributes, got shape {tuple(shape)}")
         lengths = [np.shape(table)[0] for table in tables]

@@ -20,15 +20,15 @@ def joined_attributes(X: Any, partition: Any = None) -> Any:
     to are refused, which would be taken for attributes."""
     from sklearn.utils import get_tags
 
-    tables = (split_views(X) or ([], [X]))[1]
+    joined = joined_views(X)
     if hasattr(partition, "fit") and hasattr(partition, "__sklearn_tags__"):
-        n = len(partition_of(partition))
+        n, tables = len(partition_of(partition)), (split_views(X) or ([], [X]))[1]
         if get_tags(partition).input_tags.pairwise and all(np.shape(table) == (n, n) for table in tables):
             raise ValueError(
                 "X must hold attributes of the objects, any that are known, but it has the shape of the "
                 f"dissimilarities that {type(partition).__name__} was fitted to"
             )
-    return joined_views(X)
+    return joined
 
 
 def partition_of(partition: Any) -> CredalPartition:

@@ -249,7 +249,7 @@ default="k-means++"
         return super()._names(X) if split is None else index_of_views(split[1])
 
     def _attributes_of(self, X: TableLike) -> TableLike:
-        views = Views.of(X)
+        views = None if given_views(X) is None else Views.of(X)
         return X if views is None else views.in_order(self.view_names_).table()
 
     def _read_objects(self, attributes: TableLike, like: Any) -> np.ndarray | ViewMatrices:
