@@ -55,12 +55,13 @@ def squares_by_loops(model, X, i, cluster):
 # ---- why this object ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", [{}, {"views": "attributes"}, {"views": ["a", "b", "a", "b", "b"]}], ids=str)
-@pytest.mark.parametrize("X", [LIST, DICT, WHOLE], ids=["list", "dict", "table"])
-def test_squared_distances_by_loops(X, settings):
-    if settings and X is not WHOLE:
-        return
-    found = make(**settings).fit(X)
+@pytest.mark.parametrize(
+    ("X", "views"),
+    [(LIST, None), (DICT, None), (WHOLE, None), (WHOLE, "attributes"), (WHOLE, ["a", "b", "a", "b", "b"])],
+    ids=["list", "dict", "table", "attributes", "columns"],
+)
+def test_squared_distances_by_loops(X, views):
+    found = make(views=views).fit(X)
     why = explain_object(found, X, 7, clusters=[0, 1, 2], changes=False)
     assert why.by == "attributes"
     for k, cluster in enumerate(why.clusters):
