@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from evidentia.cluster import ECM, WMVEC
+from evidentia.explain import CautiousTree, doubt_of, explain_object
 from evidentia.plot import CredalPartitionDisplay
 
 # Four kinds of objects. One instrument tells the first two from the last two, another the odd from the even ones,
@@ -42,6 +43,12 @@ for name, table in tables.items():
 new = {name: table[:2].copy() for name, table in views.items()}
 new["spectrum"][1] += 9000
 print("\nof a usual object and a strange one, outliers are:", model.predict_mass(new).outliers)
+
+# What comes after the fit takes the same views: why an object is in doubt, and the clusters in rules.
+doubtful = int(np.where(doubt_of(partition) > 1, -1, doubt_of(partition)).argmax())
+print(f"\n{explain_object(model, views, doubtful).to_text()}")
+rules = CautiousTree(max_leaves=4).fit(views, model)
+print(f"\n{rules.export_text()}")
 
 # One attribute of each view that shows something, and the weights.
 figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), width_ratios=[3, 2])

@@ -51,6 +51,8 @@ class ClusterEvidence:
         How far each of them is, as the model measures it.
     log_strengths : (r, c) array or None
         Logarithms of how strongly each of them speaks for each cluster, where the evidence is that of their sum.
+    views : (r,) array or None
+        In which of several views each of them is compared with, where a model has several.
     """
 
     quantity: str
@@ -60,6 +62,7 @@ class ClusterEvidence:
     coefficients: np.ndarray
     costs: np.ndarray
     log_strengths: np.ndarray | None = None
+    views: np.ndarray | None = None
 
     @classmethod
     def of_attributes(cls, quantity: str, parts: np.ndarray, base: np.ndarray | float = 0.0) -> ClusterEvidence:
@@ -194,6 +197,16 @@ class ReadObject:
     def masses(self) -> CredalPartition:
         """Of the object."""
         return self._given(self._values)
+
+    def dissimilarities(self) -> np.ndarray:
+        """(n,) those of the object to the objects of the fit, of a model that joins several views."""
+        return np.asarray(self._estimator._model.dissimilarities(self._values)[0])
+
+    def placed(self, attributes: np.ndarray) -> np.ndarray:
+        """Objects with these attributes as points whose distances are those of the model; where it does not say, the
+        attributes themselves."""
+        model = self._estimator._model
+        return model.placed(attributes) if hasattr(model, "placed") else attributes
 
     def masses_with(self, attributes: TableLike) -> CredalPartition:
         """Of objects that are like this one but for the attributes given."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from evidentia.constraints import Constraints
+from evidentia.dissimilarity.views import Views, square_part
 from evidentia.optimize.blocks import n_threads
 from evidentia.partition import CredalPartition
 from evidentia.partition.credal_partition import as_credal_partition
@@ -43,7 +44,13 @@ class Resampling:
 
     @property
     def n_objects(self) -> int:
-        return int(_num_samples(self.X))
+        return int(_num_samples(self.X)) if self._views is None else len(self._views)
+
+    @cached_property
+    def _views(self) -> Views | None:
+        """The views of X, for a method that takes several tables."""
+        takes = any(name.split("__")[-1] == "views" for name in self.estimator.get_params(deep=True))
+        return Views.of(self.X) if takes or isinstance(self.X, dict) else None
 
     @property
     def is_pairwise(self) -> bool:
@@ -88,7 +95,9 @@ class Resampling:
         return Refit(objects, partition[first])
 
     def _rows_of_X(self, rows: np.ndarray) -> Any:
-        return _square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
+        if self._views is not None:
+            return self._views.square_parts(rows) if self.is_pairwise else self._views.rows(rows)
+        return square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
 
     def _params(self, rows: np.ndarray) -> dict[str, Any]:
         """What belongs to objects is cut along with them: weights, labels, constraints, dissimilarities."""
@@ -103,16 +112,8 @@ class Resampling:
             return value
         shape = np.shape(value)
         if shape == (n, n) and n > 1:
-            return _square_part(value, rows)
+            return square_part(value, rows)
         return _safe_indexing(value, rows) if shape[:1] == (n,) else value
-
-
-def _square_part(D: Any, rows: np.ndarray) -> Any:
-    if hasattr(D, "iloc"):
-        return D.iloc[rows, rows]
-    if sparse.issparse(D):
-        return D.tocsr()[rows][:, rows]
-    return np.asarray(D)[np.ix_(rows, rows)]
 
 
 def _quiet(model: Any, inside: dict[str, Any]) -> Any:

@@ -8,10 +8,27 @@ import numpy as np
 
 from evidentia._tables import object_index, order_of_names
 from evidentia.dissimilarity.columns import Column, read_columns
+from evidentia.dissimilarity.views import joined_views, split_views
 from evidentia.partition import CredalPartition
 from evidentia.partition.credal_partition import as_credal_partition
 
-__all__ = ["matched_partition", "partition_of", "read_attributes"]
+__all__ = ["matched_partition", "partition_of", "read_attributes", "joined_attributes"]
+
+
+def joined_attributes(X: Any, partition: Any = None) -> Any:
+    """Attributes of several views as one table, anything else as it is; dissimilarities that an estimator was fitted
+    to are refused, which would be taken for attributes."""
+    from sklearn.utils import get_tags
+
+    joined = joined_views(X)
+    if hasattr(partition, "fit") and hasattr(partition, "__sklearn_tags__"):
+        n, tables = len(partition_of(partition)), (split_views(X) or ([], [X]))[1]
+        if get_tags(partition).input_tags.pairwise and all(np.shape(table) == (n, n) for table in tables):
+            raise ValueError(
+                "X must hold attributes of the objects, any that are known, but it has the shape of the "
+                f"dissimilarities that {type(partition).__name__} was fitted to"
+            )
+    return joined
 
 
 def partition_of(partition: Any) -> CredalPartition:

@@ -13,7 +13,7 @@ from evidentia import _parameters as rule
 from evidentia._tables import object_index, object_weights
 from evidentia._types import ArrayLike, TableLike
 from evidentia.belief import FocalSets
-from evidentia.explain._subject import matched_partition, read_attributes
+from evidentia.explain._subject import joined_attributes, matched_partition, read_attributes
 from evidentia.explain._tree.columns import column_values, split_columns
 from evidentia.explain._tree.growth import Node, goes_left, grow
 from evidentia.explain._tree.mistakes import mistakes, overlaps
@@ -138,12 +138,14 @@ class CautiousTree(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Any attributes of the objects, those that were clustered or others.
+            Any attributes of the objects, those that were clustered or others. Several tables, a list or a dictionary,
+            are taken side by side, their columns called "view: column".
         y : CredalPartition, estimator that has one, MassFunctions, or labels
             The partition to explain. Objects with names are matched with the rows of X by their names.
         sample_weight : array-like of shape (n_samples,), optional
         """
         rule.check_parameters(self, self._rules)
+        X = joined_attributes(X, y)
         table = read_attributes(X)
         n = len(table[0])
         if y is None:
@@ -244,10 +246,11 @@ class CautiousTree(BaseEstimator):
     def apply(self, X: TableLike) -> np.ndarray:
         """(n,) number of the leaf, among `nodes_`, that each object comes to."""
         check_is_fitted(self, "nodes_")
-        return self._leaf_of(self._values(X))
+        return self._leaf_of(self._values(joined_attributes(X)))
 
     def predict_mass(self, X: TableLike) -> CredalPartition:
         """Credal partition of the objects: the mean mass of the leaf each comes to."""
+        X = joined_attributes(X)
         leaf = self.apply(X)
         masses = np.array([node.mass for node in self.nodes_])
         return CredalPartition.unchecked(masses[leaf], self.focal_sets_, object_index(X), self.frame_)
@@ -264,6 +267,7 @@ class CautiousTree(BaseEstimator):
 
     def score(self, X: TableLike, y: Any, sample_weight: ArrayLike = None) -> float:
         """Fidelity, as `fidelity_`, for other objects and their partition ``y``."""
+        X = joined_attributes(X)
         answer = self.predict_set(X)
         credal = matched_partition(y, X, len(answer))
         if credal.frame != self.frame_:

@@ -16,7 +16,7 @@ from evidentia.explain._profile.apart import tell_apart
 from evidentia.explain._profile.attributes import Attribute, Feature, attributes_of, features_of
 from evidentia.explain._profile.comparisons import Ranked, adjusted, category_test, compare, mann_whitney, overall_test
 from evidentia.explain._profile.groups import Group, add_typical, group_weights, groups_of
-from evidentia.explain._subject import matched_partition, read_attributes
+from evidentia.explain._subject import joined_attributes, matched_partition, read_attributes
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -200,6 +200,7 @@ def profile(
         Objects with names are matched with the rows of X by their names.
     X : array-like or table of n rows
         Any attributes, those that were clustered or others: numbers, dates, Booleans, categories, with cells missing.
+        Several tables, a list or a dictionary, are taken side by side, their columns called "view: column".
     rule : {"max_mass", "interval_dominance"}, default="max_mass"
         Which answer each object gives, as in `CredalPartition.assignment`.
     weights : {"certain", "possible", "pignistic"}, default="certain"
@@ -246,6 +247,7 @@ def profile(
     'cluster 1 if petal length (cm) <= 2.5, otherwise cluster 0'
     """
     _check(rule=rule, weights=weights, correction=correction, n_typical=n_typical, max_categories=max_categories)
+    X = joined_attributes(X, partition)
     columns = read_attributes(X, dates=True)
     credal = matched_partition(partition, X, len(columns[0]))
     attributes = attributes_of(columns, max_categories)

@@ -11,6 +11,7 @@ import numpy as np
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
+from evidentia.dissimilarity.views import joined_views
 from evidentia.explain.classes import checked_classes
 from evidentia.explain.kept import kept_curve
 from evidentia.explain.resamples import Stability
@@ -121,7 +122,7 @@ def quality(
     ----------
     partition : CredalPartition, or array-like of n labels
     X : table, array or square matrix of dissimilarities, optional
-        Adds the silhouettes (`credal_silhouette`).
+        Adds the silhouettes (`credal_silhouette`); several tables or matrices as there.
     y : array-like of shape (n,), optional
         Known classes. Add the agreement of labels (adjusted Rand index, and that of the surest 80 %, `kept_curve`) and
         of sets (`set_scores`).
@@ -158,6 +159,7 @@ def quality(
         raise ValueError("partition must hold at least one object")
     if stability is not None and not isinstance(stability, Stability):
         raise TypeError(f"stability must come from evidentia.explain.stability, got {type(stability).__name__}")
+    X = joined_views(X, metric)
     rng = generator(random_state)
     classes = None if y is None else checked_classes(y, credal)
 

@@ -217,7 +217,8 @@ def stability(
     estimator : clusterer
         Any of the package, any other one with ``labels_``, or a pipeline that ends with one. It is copied.
     X : table, array or square matrix of dissimilarities
-        What ``estimator.fit`` takes. Of dissimilarities (``metric="precomputed"``) rows and columns are drawn.
+        What ``estimator.fit`` takes. Of dissimilarities (``metric="precomputed"``) rows and columns are drawn. Of
+        several views, a list or a dictionary, the same objects are drawn from each.
     n_resamples : int, default=20
     fraction : float in (0, 1], optional
         Share of the objects in a resample; 0.8 by default, 1 with ``bootstrap``.

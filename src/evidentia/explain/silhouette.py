@@ -16,6 +16,7 @@ from evidentia._tables import object_index, order_of_names, printable
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource
+from evidentia.dissimilarity.views import joined_views
 from evidentia.explain.doubt import doubt_of
 from evidentia.partition import CredalPartition
 from evidentia.partition.credal_partition import as_credal_partition
@@ -189,6 +190,8 @@ def credal_silhouette(
         Of labels -1 marks noise, which belongs to no cluster.
     X : table, array or square matrix of dissimilarities
         The objects. Rows of tables with names are matched with those of the partition.
+        Several tables, a list or a dictionary, are compared by all their attributes in their own units; of several
+        matrices the squares are added.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
         "precomputed" if X holds dissimilarities.
@@ -223,6 +226,7 @@ def credal_silhouette(
     rule.check_parameters(reader, _RULES)
     if len(credal) == 0:
         raise ValueError("partition must hold at least one object")
+    X = joined_views(X, metric)
     remedy = "; give the mean of the two, (X + X.T) / 2"
     source = DissimilarityInput(metric, centered=True, remedy=remedy).training(reader, X)
     assert not isinstance(source, SparseSource)  # which this reading refuses

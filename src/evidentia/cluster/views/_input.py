@@ -20,10 +20,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from evidentia._tables import object_index, order_of_names, printable
-from evidentia._types import ArrayLike, Index, TableLike
+from evidentia._types import ArrayLike, TableLike
 from evidentia.dissimilarity.input import DissimilarityInput
+from evidentia.dissimilarity.views import index_of_views, split_views
 
-__all__ = ["ViewInput", "ViewMatrices", "split_views"]
+__all__ = ["ViewInput", "ViewMatrices", "given_views"]
 
 
 class View(BaseEstimator):
@@ -40,33 +41,22 @@ class ViewMatrices:
     def __len__(self) -> int:
         return len(self.matrices[0])
 
+    def __getitem__(self, rows: slice) -> ViewMatrices:
+        """Some of the objects, with their dissimilarities to all."""
+        return ViewMatrices([D[rows] for D in self.matrices])
 
-def split_views(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLike]] | None:
+
+def given_views(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLike]] | None:
     """Names and tables of the views; None if X is one table."""
-    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # some sparse matrices are dictionaries
-        tables = list(X.values())
-        names = [printable(name) for name in X]
-    elif isinstance(X, list | tuple) and (len(X) == 0 or any(map(_is_table, X))):
-        tables = list(X)
-        names = [f"view {v}" for v in range(len(X))]
-    else:
-        shape = getattr(X, "shape", ())
-        if len(shape) == 3:
-            raise ValueError(
-                f"{name} must be one table or a list of tables, got an array of shape {shape}; give list({name})"
-            )
-        return None
-    if not tables:
+    split = split_views(X)
+    shape = getattr(X, "shape", ())
+    if split is None and len(shape) == 3:
+        raise ValueError(
+            f"{name} must be one table or a list of tables, got an array of shape {shape}; give list({name})"
+        )
+    if (split is not None and not split[1]) or (isinstance(X, list | tuple) and len(X) == 0):
         raise ValueError(f"{name} must hold at least one table, got none")
-    return names, tables
-
-
-def _is_table(value: Any) -> bool:
-    """Whether something has rows and columns."""
-    shape = getattr(value, "shape", None)
-    if shape is not None:
-        return len(shape) >= 2
-    return isinstance(value, list | tuple) and len(value) > 0 and isinstance(value[0], list | tuple | np.ndarray)
+    return split
 
 
 class ViewInput:
@@ -98,7 +88,7 @@ class ViewInput:
 
     def training(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray | ViewMatrices:
         """All attributes side by side, or the matrices; sets what scikit-learn wants to know (``n_features_in_``)."""
-        split = split_views(X)
+        split = given_views(X)
         self.several = split is not None
         if split is None:
             names, tables, self._readers = ["X"], [X], []
@@ -145,7 +135,7 @@ class ViewInput:
 
     def new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray | ViewMatrices:
         """New objects: all attributes side by side, or their dissimilarities to the objects of the fit."""
-        split = split_views(X)
+        split = given_views(X)
         if split is None:
             if self.several and len(self._doors) > 1:
                 raise ValueError(f"X must be a list of {len(self._doors)} tables, one a view ({', '.join(self.names)})")
@@ -167,6 +157,17 @@ class ViewInput:
         if self.is_precomputed:
             return ViewMatrices(parts)
         return np.ascontiguousarray(np.hstack(parts)) if len(parts) > 1 else parts[0]
+
+    def joined(self, estimator: BaseEstimator, attributes: TableLike) -> np.ndarray | ViewMatrices:
+        """New objects whose attributes of all views come side by side, in the order of the fit."""
+        readers = self._readers or [estimator]
+        values = np.asarray(attributes)
+        ends = np.cumsum([reader.n_features_in_ for reader in readers])[:-1]
+        tables = [
+            _with_names(part, getattr(reader, "feature_names_in_", None))
+            for part, reader in zip(np.split(values, ends, axis=1), readers, strict=True)
+        ]
+        return self.new(estimator, tables)
 
     def _order_of_views(self, names: list[str]) -> list[int]:
         """Where the views of the fit are among those of new objects."""
@@ -205,9 +206,12 @@ class ViewInput:
         return parts, orders
 
 
-def index_of_views(tables: Sequence[TableLike]) -> Index:
-    """Names of the objects: those of the first table that has some."""
-    return next((index for index in map(object_index, tables) if index is not None), None)
+def _with_names(values: np.ndarray, names: np.ndarray | None) -> TableLike:
+    if names is None:
+        return values
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=names)
 
 
 def _values(source: Any) -> np.ndarray:

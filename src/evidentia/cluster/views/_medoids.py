@@ -20,6 +20,7 @@ from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster._medoid_starts import medoid_starts
 from evidentia.cluster._scales import outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.views._input import ViewMatrices
 from evidentia.cluster.views._settings import ViewSettings, all_on_one_view
 from evidentia.cluster.views._weights import (
@@ -95,6 +96,30 @@ class MedoidViewModel:
     def masses(self, X: ViewMatrices, apply: Apply) -> np.ndarray:
         """(n, f) masses of objects, by their dissimilarities to those of the fit."""
         return self.step.masses(self.costs(X), np.empty(0), apply)[1].astype(X.dtype, copy=False)
+
+    def dissimilarities(self, X: ViewMatrices) -> np.ndarray:
+        """(n, N) dissimilarities of objects to those of the fit over all views, as much as each of these counts."""
+        total = np.zeros(X.matrices[0].shape)
+        for D, factor in zip(X.matrices, self.weights / self.dispersions, strict=True):
+            total += factor * np.square(D, dtype=float)
+        return np.sqrt(total)
+
+    def evidence(self, X: ViewMatrices, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the nearer its medoid is in each view, the more; an object that stands for
+        clusters in several views is compared with in each."""
+        n_clusters = self.medoids.shape[1]
+        found = [np.unique(medoids, return_inverse=True) for medoids in self.medoids]
+        views = np.repeat(np.arange(len(found)), [len(objects) for objects, _ in found])
+        positions = np.concatenate([objects for objects, _ in found])
+        costs = np.array([float(X.matrices[v][0, j]) for v, j in zip(views, positions, strict=True)]) ** 2
+        costs /= self.dispersions[views]
+        coefficients = np.zeros((len(positions), n_clusters))
+        start = 0
+        for weight, (objects, which) in zip(self.weights, found, strict=True):
+            coefficients[start + which, np.arange(n_clusters)] = weight
+            start += len(objects)
+        words = "minus the weighted squared dissimilarity to the medoids"
+        return ClusterEvidence(words, -costs @ coefficients, None, positions, coefficients, costs, views=views)
 
 
 class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):

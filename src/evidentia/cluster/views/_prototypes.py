@@ -17,6 +17,7 @@ from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster._scales import distances_to_centers, isolated, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
+from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.views._kernels import Comparison
 from evidentia.cluster.views._settings import ViewSettings, all_on_one_view
 from evidentia.cluster.views._weights import (
@@ -117,6 +118,16 @@ class ViewModel:
 
         apply(write, row_blocks(len(X)))
         return out.astype(X.dtype, copy=False)
+
+    def placed(self, X: np.ndarray) -> np.ndarray:
+        """Points of a space in which Euclidean distances are those of the method."""
+        return self.coordinates(X) * self.roots
+
+    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the nearer its prototype, in each attribute, the more; views that count much
+        say much."""
+        parts = -np.square(self.placed(X)[0] - self.centers * self.roots).T
+        return ClusterEvidence.of_attributes("minus the weighted squared distance to the center", parts)
 
     def sums(self, Z: np.ndarray, weights: np.ndarray, apply: Apply) -> Sums:
         """One pass over objects in the coordinates of the model: the objective, and what the updates need."""

@@ -16,12 +16,13 @@ from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, asks_for_peaks, peaks_of_source
-from evidentia.cluster.views._input import ViewInput, ViewMatrices, index_of_views, split_views
+from evidentia.cluster.views._input import ViewInput, ViewMatrices, given_views
 from evidentia.cluster.views._medoids import MedoidViewMethod, MedoidViewModel, dimension_of, joined_dissimilarities
 from evidentia.cluster.views._prototypes import Coordinates, ViewMethod, ViewModel
 from evidentia.cluster.views._settings import ViewSettings
 from evidentia.dissimilarity.input import mark_tags
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource
+from evidentia.dissimilarity.views import Views, index_of_views, split_views
 from evidentia.partition import CredalPartition
 
 __all__ = ["WMVEC"]
@@ -247,6 +248,13 @@ default="k-means++"
         split = split_views(X)
         return super()._names(X) if split is None else index_of_views(split[1])
 
+    def _attributes_of(self, X: TableLike) -> TableLike:
+        views = None if given_views(X) is None else Views.of(X)
+        return X if views is None else views.in_order(self.view_names_).table()
+
+    def _read_objects(self, attributes: TableLike, like: Any) -> np.ndarray | ViewMatrices:
+        return self._input.joined(self, attributes)
+
     def _compared(self, values: np.ndarray | ViewMatrices) -> DissimilaritySource:
         if isinstance(values, ViewMatrices):
             return MatrixSource(joined_dissimilarities(values))
@@ -300,7 +308,7 @@ default="k-means++"
             return peaks.peak_indices_ if isinstance(values, ViewMatrices) else values[peaks.peak_indices_]
         if isinstance(init, str | CredalPartition) or isinstance(values, ViewMatrices):
             return init
-        split = split_views(init, "init")
+        split = given_views(init, "init")
         if split is None:
             return as_reals(init, "init")
         tables = [as_reals(table, "init") for table in split[1]]

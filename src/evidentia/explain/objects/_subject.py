@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import Index, TableLike
-from evidentia.belief import MassFunctions
 from evidentia.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
 from evidentia.dissimilarity.sources import AttributeSource
+from evidentia.dissimilarity.views import Views
 from evidentia.explain.objects._along_path import evidence_along_path
+from evidentia.explain.objects._given import as_meant, is_estimator, position_of
 from evidentia.explain.objects._members import (
     differences,
     evidence_from_dissimilarities,
@@ -75,12 +75,15 @@ class Subject:
     def name_of(self, position: int) -> Hashable:
         return position if self.names is None else self.names[position]
 
-    def name_in_fit(self, position: int) -> Hashable:
-        """Of an object that the model compares with."""
-        if self.among_fit:
-            return self.name_of(position)
-        index = self.estimator.credal_partition_.index
-        return f"{position if index is None else index[position]} of the fit"
+    def name_in_fit(self, evidence: ClusterEvidence, which: int) -> Hashable:
+        """Of one of the objects that the model compares with, and of the view in which it does where it has several."""
+        position = int(evidence.positions[which])
+        name = self.name_of(position)
+        if not self.among_fit:
+            index = self.estimator.credal_partition_.index
+            name = f"{position if index is None else index[position]} of the fit"
+        views = getattr(self.estimator, "view_names_", [])
+        return name if evidence.views is None or len(views) < 2 else f"{name} in {views[evidence.views[which]]}"
 
     def cluster(self, name: Hashable) -> int:
         """Position of a cluster that is given by its name."""
@@ -163,8 +166,8 @@ class Subject:
             return np.sqrt(np.nansum(apart, axis=1) * apart.shape[1] / known)
         metric = getattr(self.estimator, "metric", "euclidean")
         own = isinstance(metric, str) and metric in ("gower", "adaptive", "precomputed")  # no metrics of two rows
-        source = AttributeSource(self.table.numbers, "euclidean" if own else metric)
-        return source.between(point[None], self.table.numbers[positions], exact=True)[0]
+        numbers, point = self.reader.placed(self.table.numbers[positions]), self.reader.placed(point[None])
+        return AttributeSource(numbers, "euclidean" if own else metric).between(point, numbers, exact=True)[0]
 
     @cached_property
     def can_share(self) -> bool:
@@ -204,7 +207,8 @@ def subject_of(
     """The object i of X, or a new one, as the estimator or partition sees it."""
     if metric not in (None, "precomputed"):
         raise ValueError(f"metric must be None or 'precomputed', got {metric!r}")
-    if _is_estimator(estimator):
+    X, i = as_meant(estimator, X, i, metric)
+    if is_estimator(estimator):
         if get_tags(estimator).input_tags.pairwise:
             return _among_dissimilarities(estimator, X, i, attributes, feature_names)
         if attributes is not None:
@@ -215,28 +219,9 @@ def subject_of(
     return _among_attributes(estimator, X, i, feature_names)
 
 
-def _is_estimator(given: Any) -> bool:
-    """Whether something is a fitted estimator, rather than a partition."""
-    if isinstance(given, MassFunctions) or not hasattr(given, "get_params"):
-        if not isinstance(given, MassFunctions) and np.ndim(given) != 1:
-            raise TypeError(
-                f"estimator must be a fitted clusterer, a CredalPartition or labels, got {type(given).__name__}"
-            )
-        return False
-    if hasattr(given, "steps"):
-        raise ValueError(
-            "estimator must not be a pipeline: explain its last step with what the others make of X, "
-            "explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
-        )
-    if not any(hasattr(given, name) for name in ("credal_partition_", "labels_", "classes_")):
-        name = type(given).__name__
-        raise NotFittedError(f"This {name} instance is not fitted yet, or gives no partition. Call fit first.")
-    return True
-
-
 def _partition_known(estimator: Any) -> CredalPartition | None:
     """The partition of the objects of the fit; None for a classifier."""
-    if not _is_estimator(estimator):
+    if not is_estimator(estimator):
         return as_credal_partition(estimator)
     if hasattr(estimator, "credal_partition_"):
         return estimator.credal_partition_
@@ -256,7 +241,7 @@ def _among_attributes(estimator: Any, X: TableLike, i: Any, feature_names: Seque
     table = ObjectTable(shown, names=names, categorical=hasattr(estimator, "categories_"))
     partition = _partition_known(estimator)
     known = None if partition is None else partition.index
-    position = _position(i, table.index if table.index is not None else known, len(table), image)
+    position = position_of(i, table.index if table.index is not None else known, len(table), image)
     subject = Subject(estimator, table.index if table.index is not None else known, new=position < 0)
     subject.table, subject.position = table, position
     subject.cells = table.read(i) if position < 0 else table.row(position)
@@ -328,20 +313,29 @@ def _among_dissimilarities(
 ) -> Subject:
     partition = _partition_known(estimator)
     assert partition is not None
-    n, n_rows = len(partition), X.shape[0] if hasattr(X, "shape") else len(X)
-    index = object_index(X)
+    views = Views.of(X)  # of a model that takes several
+    n, n_rows = len(partition), len(views) if views is not None else X.shape[0] if hasattr(X, "shape") else len(X)
+    index = object_index(X) if views is None else views.index
     names = index if index is not None else partition.index if n_rows == n else None
-    position = _position(i, names, n_rows, None)
-    asked = _is_estimator(estimator) and hasattr(estimator, "predict_mass")
-    row = rows_of(X, [position]) if position >= 0 else np.asarray(i, dtype=float).reshape(1, -1)
+    position = position_of(i, names, n_rows, None)
+    asked = is_estimator(estimator) and hasattr(estimator, "predict_mass")
+    if position >= 0:
+        row = rows_of(X, [position])
+    elif views is None:
+        row = np.asarray(i, dtype=float).reshape(1, -1)
+    else:
+        row = views.given(list(views.row_of_dissimilarities(i)[:, None]))
     subject = Subject(estimator, partition.index if partition.index is not None else names, new=position < 0)
     subject.partition = partition
     square = n_rows == n and (not asked or _is_of_fit(estimator, X, n, partition))
     subject.position = subject.itself = position if square else -1
     subject._is_new = subject.position < 0
-    subject.row = _full_row(estimator, row, n)
     if asked:
         subject.reader = read_object(estimator, row, 0)
+    if views is None or subject.reader is None:
+        subject.row = _full_row(estimator, row, n)
+    else:
+        subject.row = subject.reader.dissimilarities()
     if attributes is not None:
         subject.table = ObjectTable(attributes, names=feature_names)
         if len(subject.table) != n:
@@ -371,30 +365,3 @@ def _full_row(estimator: Any, row: Any, n: int) -> np.ndarray:
         raise ValueError(f"i must be a position, a name, or {n} dissimilarities to the objects, got {len(values)}")
     out[where] = values
     return out
-
-
-# ---- which object ---------------------------------------------------------------------------------------------------
-
-
-def _position(i: Any, names: Index, n: int, image: tuple[int, ...] | None) -> int:
-    """Where the object is among n objects; -1 for a new one."""
-    if isinstance(i, bool | np.bool_) or i is None:
-        raise TypeError(f"i must be the position or name of an object, or a row of attributes, got {i!r}")
-    listed = None if names is None else list(names)
-    if listed is not None and isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in listed:
-        if listed.count(i) > 1:
-            raise ValueError(f"i must name one object; {i!r} is the name of {listed.count(i)}: give its position")
-        return listed.index(i)
-    if image is not None and isinstance(i, tuple):
-        if len(i) != len(image) or not all(0 <= k < size for k, size in zip(i, image, strict=True)):
-            raise ValueError(f"i must be a pixel of an image of shape {image}, got {i}")
-        return int(np.ravel_multi_index(i, image))
-    if isinstance(i, int | np.integer):
-        if listed is not None and any(isinstance(name, int | float | np.number) for name in listed):
-            raise ValueError(f"i must be a name of an object, since some names are numbers; none is called {i!r}")
-        if not 0 <= i < n:
-            raise ValueError(f"i must be a position from 0 to {n - 1}, got {i}")
-        return int(i)
-    if isinstance(i, str) or (np.ndim(i) == 0 and not isinstance(i, Mapping)):
-        raise ValueError(f"i must be the position or name of an object, or a row of attributes; none is called {i!r}")
-    return -1

@@ -10,8 +10,9 @@ import numpy as np
 
 from evidentia._tables import object_index
 from evidentia._types import Index, TableLike
+from evidentia.dissimilarity.views import Views
 
-__all__ = ["ObjectTable", "Cells", "is_missing", "rows_of"]
+__all__ = ["ObjectTable", "Cells", "is_missing", "rows_of", "array_of"]
 
 Cells = list[np.ndarray]
 """The cells of some objects, a column for each attribute: numbers (NaN where missing) or objects."""
@@ -41,7 +42,7 @@ class ObjectTable:
         self._labels: list[Any] = [] if self._kind is None else list(X.columns)
         self.index: Index = object_index(X)
         if self._kind is None:
-            array = X if isinstance(X, np.ndarray) else _array(X)
+            array = X if isinstance(X, np.ndarray) else array_of(X)
             if array.ndim < 2:
                 raise ValueError(f"X must hold objects in rows, got shape {array.shape}")
             self._dtype, self._shape = array.dtype, array.shape[1:]
@@ -108,7 +109,7 @@ class ObjectTable:
                 raise ValueError(f"i must give the attributes {', '.join(self.names)}; got {', '.join(named)}")
             found = [named[name] for name in self.names]
         else:
-            found = list(_array(row).reshape(-1))
+            found = list(array_of(row).reshape(-1))
         if len(found) != p:
             raise ValueError(f"i must be a position, a name, or a row of {p} attributes, got {len(found)} of them")
         return [self._read_cell(d, cell) for d, cell in enumerate(found)]
@@ -148,18 +149,21 @@ class ObjectTable:
 
 
 def rows_of(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
-    """Some rows of a table of any kind."""
+    """Some rows of a table of any kind, or of several views."""
     where = np.asarray(positions, dtype=np.intp)
+    views = Views.of(X)
+    if views is not None:
+        return views.rows(where)
     if hasattr(X, "iloc"):
         return X.iloc[where]
     if hasattr(X, "columns"):
         return X[where.tolist()]
     if hasattr(X, "tocsr"):
         return X.tocsr()[where]
-    return (X if isinstance(X, np.ndarray) else _array(X))[where]
+    return (X if isinstance(X, np.ndarray) else array_of(X))[where]
 
 
-def _array(X: Any) -> np.ndarray:
+def array_of(X: Any) -> np.ndarray:
     """Anything that is no table as an array; numbers beside text stay numbers."""
     array = np.asarray(X)
     return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array

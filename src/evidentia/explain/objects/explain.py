@@ -41,6 +41,8 @@ def explain_object(
     ECM, CECM, CCM, SECM, BPEC, RECM     minus the squared distance to the center, attribute by attribute; with an
                                          adaptive metric, terms of two attributes go to both in equal parts
     CatECM                               minus the number of attributes that differ from the center
+    WMVEC                                minus the squared distance to the center, attribute by attribute, each as much
+                                         as its view counts; of matrices, to the medoids of each view
     MECM, ECMdd, WECMdd                  minus the dissimilarity to the medoids, shared as the attributes share it
     EGMM, BootClus                       logarithm of the weight times the density, in the mean over bootstrap fits
     EVCLUS                               logarithm of how alike it is with the members of the cluster, each of whom
@@ -59,11 +61,12 @@ def explain_object(
         members of the clusters is known.
     X : array-like or table
         The objects that were clustered, as `fit` took them, or others of the kind. For ``metric="precomputed"`` the
-        dissimilarities.
+        dissimilarities. Several tables or matrices, for `WMVEC` or a partition, are a list or a dictionary of them;
+        their attributes are called "view: column".
     i : int, name, or array-like of shape (n_features,)
         Position of the object in X; its name in the index, if X has one; or a new object: a row, a series or mapping by
-        the names of the attributes, a table with one row. Of an image, also the tuple of coordinates of a pixel.
-        Attributes that are missing (NaN) pull to nothing.
+        the names of the attributes, a table with one row, or one of these for each of several views. Of an image, also
+        the tuple of coordinates of a pixel. Attributes that are missing (NaN) pull to nothing.
     clusters : sequence of names of clusters, optional
         Those in question. By default the ones that the object is torn between, or else the two most plausible ones.
     attributes : table of n objects, optional
@@ -169,8 +172,11 @@ def _seen(
     if evidence.parts is not None and subject.table is not None:
         found = replace(evidence, parts=evidence.parts[:, candidates], total=evidence.total[candidates])
         return found, subject.table.names, "attributes"
-    names = [str(subject.name_in_fit(int(j))) for j in evidence.positions]
-    return evidence.by_objects(candidates), names, "objects"
+    counting = np.flatnonzero(evidence.coefficients[:, candidates].any(axis=1))  # medoids of others say nothing here
+    found = evidence.by_objects(candidates)
+    assert found.parts is not None
+    names = [str(subject.name_in_fit(evidence, int(j))) for j in counting]
+    return replace(found, parts=found.parts[counting]), names, "objects"
 
 
 def _exemplars(subject: Subject, cluster: int, number: int) -> list[Exemplar]:
@@ -210,7 +216,7 @@ def _compared(subject: Subject, evidence: ClusterEvidence, candidates: Sequence[
     order = order[weights[order].max(axis=1, initial=0) > 0]
     return tuple(
         ComparedObject(
-            subject.name_in_fit(int(evidence.positions[j])),
+            subject.name_in_fit(evidence, int(j)),
             int(evidence.positions[j]),
             tuple(float(weight) for weight in weights[j]),
         )

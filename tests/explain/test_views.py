@@ -1,0 +1,348 @@
+"""What comes after a fit to several tables, or matrices: reasons that add up, and all views as one."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.pipeline import make_pipeline
+
+from evidentia import CredalPartition
+from evidentia.cluster import ECM, EVCLUS, WMVEC
+from evidentia.explain import CautiousTree, credal_silhouette, explain_object, profile, quality, stability
+
+rng = np.random.default_rng(0)
+KIND = np.arange(60) % 3
+SHAPE = 4.0 * np.column_stack([KIND == 0, KIND == 1]) + rng.normal(size=(60, 2))
+COLOR = 1000 + 300 * (2.0 * np.outer(KIND, [1, -1, 0.5]) + rng.normal(size=(60, 3)))
+LIST = [SHAPE, COLOR]
+DICT = {"shape": SHAPE, "color": COLOR}
+WHOLE = np.hstack(LIST)
+OBJECTS = [f"object {i}" for i in range(60)]
+FRAMES = {
+    "shape": pd.DataFrame(SHAPE, columns=["length", "width"], index=OBJECTS),
+    "color": pd.DataFrame(COLOR, columns=["red", "green", "blue"], index=OBJECTS).iloc[::-1],  # in another order
+}
+MATRICES = [cdist(SHAPE, SHAPE), cdist(COLOR, COLOR, "cityblock")]
+NAMES = ("shape: attribute 0", "shape: attribute 1", *(f"color: attribute {d}" for d in range(3)))
+
+
+def make(**settings):
+    return WMVEC(3, n_init=2, random_state=0, **settings)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make().fit(DICT)
+
+
+@pytest.fixture(scope="module")
+def of_matrices():
+    return make(metric="precomputed").fit(MATRICES)
+
+
+def squares_by_loops(model, X, i, cluster):
+    """Weighted squared distance to a center, attribute by attribute."""
+    out = np.zeros(X.shape[1])
+    for d, v in enumerate(model.view_of_feature_):
+        own = X[:, model.view_of_feature_ == v]
+        dispersion = sum(((row - own.mean(axis=0)) ** 2).sum() for row in own) / len(own)
+        gap = X[i, d] - model.cluster_centers_[cluster, d]
+        out[d] = model.view_weights_[v] * gap**2 / dispersion
+    return out
+
+
+# ---- why this object ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("X", "views"),
+    [(LIST, None), (DICT, None), (WHOLE, None), (WHOLE, "attributes"), (WHOLE, ["a", "b", "a", "b", "b"])],
+    ids=["list", "dict", "table", "attributes", "columns"],
+)
+def test_squared_distances_by_loops(X, views):
+    found = make(views=views).fit(X)
+    why = explain_object(found, X, 7, clusters=[0, 1, 2], changes=False)
+    assert why.by == "attributes"
+    for k, cluster in enumerate(why.clusters):
+        squares = squares_by_loops(found, WHOLE, 7, cluster)
+        np.testing.assert_allclose(why.parts[:, k], -squares)
+        assert why.evidence[k] == pytest.approx(-squares.sum())
+    np.testing.assert_allclose(why.base, 0, atol=1e-12)
+    np.testing.assert_array_equal(why.masses.masses, found.credal_partition_.masses[[7]])
+
+
+def test_names_of_attributes(model):
+    assert explain_object(model, DICT, 3, changes=False).attributes == NAMES
+    turned = {"color": COLOR, "shape": SHAPE}
+    np.testing.assert_array_equal(
+        explain_object(model, turned, 3, changes=False).parts, explain_object(model, DICT, 3, changes=False).parts
+    )
+    assert explain_object(model, turned, 3, changes=False).attributes == NAMES
+    plain = make().fit(LIST)
+    assert explain_object(plain, LIST, 3, changes=False).attributes[0] == "view 0: attribute 0"
+    tables = [pl.DataFrame(SHAPE, schema=["length", "width"]), FRAMES["color"][::-1].reset_index(drop=True)]
+    named = explain_object(make().fit(tables), tables, 3, changes=False)
+    assert named.attributes == ("length", "width", "red", "green", "blue")
+    own = explain_object(model, DICT, 3, feature_names=list("abcde"), changes=False)
+    assert own.attributes == tuple("abcde")
+
+
+def test_objects_are_found_by_name_in_every_view(model):
+    found = make().fit(FRAMES)
+    why, plain = (explain_object(m, X, i) for m, X, i in ((found, FRAMES, "object 7"), (model, DICT, 7)))
+    assert why.name == "object 7"
+    assert why.attributes[-1] == "color: blue"
+    np.testing.assert_allclose(why.contributions, plain.contributions)
+    assert why.values == pytest.approx(plain.values)
+    assert [e.position for e in why.exemplars] == [e.position for e in plain.exemplars]
+
+
+def test_exemplars_are_near_as_the_method_measures(model):
+    why = explain_object(model, DICT, 7, clusters=[0, 1, 2], changes=False)
+    unit = [np.sqrt(((table - table.mean(axis=0)) ** 2).sum(axis=1).mean()) for table in LIST]
+    for near in why.exemplars:
+        apart = [
+            w * ((T[7] - T[near.position]) ** 2).sum() / u**2
+            for w, T, u in zip(model.view_weights_, LIST, unit, strict=True)
+        ]
+        assert near.distance == pytest.approx(np.sqrt(sum(apart)))
+        certain = [j for j in model.credal_partition_.lower(near.cluster) if j != 7]
+        every = [
+            sum(w * ((T[7] - T[j]) ** 2).sum() / u**2 for w, T, u in zip(model.view_weights_, LIST, unit, strict=True))
+            for j in certain
+        ]
+        assert certain[int(np.argmin(every))] == near.position
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        [SHAPE[7], COLOR[7]],
+        {"color": COLOR[7], "shape": list(SHAPE[7])},
+        WHOLE[7],
+        dict(zip(NAMES, WHOLE[7], strict=True)),
+    ],
+    ids=["a row a view", "by name", "one row", "by attribute"],
+)
+def test_new_objects(model, new):
+    why, plain = explain_object(model, DICT, new, changes=False), explain_object(model, DICT, 7, changes=False)
+    assert why.name is None
+    np.testing.assert_allclose(why.contributions, plain.contributions)
+    np.testing.assert_allclose(why.masses.masses, plain.masses.masses)
+
+
+def test_new_rows_of_frames_go_by_their_columns():
+    found = make().fit(FRAMES)
+    row = {"shape": FRAMES["shape"].loc["object 7"].iloc[::-1], "color": FRAMES["color"].loc[["object 7"]]}
+    row["color"] = row["color"][["blue", "red", "green"]]
+    why = explain_object(found, FRAMES, row, changes=False)
+    np.testing.assert_allclose(why.parts, explain_object(found, FRAMES, "object 7", changes=False).parts)
+    moved = {"shape": SHAPE[7] + 0.1, "color": COLOR[7]}
+    expected = found.predict_mass(
+        {name: pd.DataFrame([cells], columns=FRAMES[name].columns) for name, cells in moved.items()}
+    )
+    np.testing.assert_allclose(explain_object(found, FRAMES, moved, changes=False).masses.masses, expected.masses)
+
+
+def test_other_objects_of_the_kind(model):
+    some = {name: table[5:30] for name, table in DICT.items()}
+    why = explain_object(model, some, 2, changes=False)
+    np.testing.assert_allclose(why.parts, explain_object(model, DICT, 7, changes=False).parts)
+
+
+@pytest.mark.parametrize("X", [LIST, FRAMES], ids=["arrays", "frames"])
+def test_changes_make_it_certain(X):
+    found = make().fit(X)
+    i = int(found.credal_partition_.ambiguous[0]) if len(found.credal_partition_.ambiguous) else 0
+    why = explain_object(found, X, OBJECTS[i] if X is FRAMES else i)
+    assert why.changes
+    for change in why.changes:
+        row = WHOLE[i].copy()
+        for name, after in zip(change.attributes, change.after, strict=True):
+            row[why.attributes.index(name)] = after
+        again = explain_object(found, X, row, changes=False).masses
+        assert again.lower(change.cluster).tolist() == [0]
+
+
+def test_dissimilarities_to_medoids_by_loops(of_matrices):
+    why = explain_object(of_matrices, MATRICES, 7, clusters=[0, 1, 2])
+    assert (why.by, why.values, why.changes) == ("objects", None, ())
+    dispersions = [(D**2).mean() / 2 for D in MATRICES]
+    totals = of_matrices._model.evidence(of_matrices._read([D[7:8] for D in MATRICES], reset=False), -1).total
+    for cluster in why.clusters:
+        total = 0.0
+        for v, D in enumerate(MATRICES):
+            medoid = of_matrices.medoid_indices_[v, cluster]
+            total += of_matrices.view_weights_[v] * D[7, medoid] ** 2 / dispersions[v]
+            assert f"{medoid} in view {v}" in why.attributes
+        assert totals[cluster] == pytest.approx(-total)
+    np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+    row = np.zeros(60)
+    for w, s, D in zip(of_matrices.view_weights_, dispersions, MATRICES, strict=True):
+        row += w * D[7] ** 2 / s
+    for near in why.exemplars:
+        assert near.distance == pytest.approx(np.sqrt(row[near.position]))
+    beside = explain_object(of_matrices, MATRICES, 7, attributes=SHAPE, feature_names=["length", "width"])
+    assert beside.attributes == ("length", "width")
+    np.testing.assert_allclose(beside.contributions.sum(axis=0), beside.explained, atol=1e-9)
+
+
+def test_matrices_with_names_and_new_objects(of_matrices):
+    named = {
+        "shape": pd.DataFrame(MATRICES[0], index=OBJECTS, columns=OBJECTS),
+        "color": pd.DataFrame(MATRICES[1], index=OBJECTS, columns=OBJECTS).iloc[::-1, ::-1],
+    }
+    found = make(metric="precomputed").fit(named)
+    why, plain = explain_object(found, named, "object 7"), explain_object(of_matrices, MATRICES, 7)
+    assert why.name == "object 7"
+    assert all(" in shape" in name or " in color" in name for name in why.attributes)
+    np.testing.assert_allclose(why.contributions, plain.contributions)
+    new = explain_object(of_matrices, MATRICES, [D[7] for D in MATRICES])
+    assert new.name is None
+    np.testing.assert_allclose(new.contributions, plain.contributions)
+    some = explain_object(of_matrices, [D[5:9] for D in MATRICES], 2)
+    np.testing.assert_allclose(some.contributions, plain.contributions)
+
+
+def test_a_partition_alone(model):
+    partition = model.credal_partition_
+    why = explain_object(partition, DICT, 7)
+    assert why.attributes == NAMES
+    np.testing.assert_allclose(why.parts, explain_object(partition, WHOLE, 7).parts)
+    matrices = [cdist(T, T) for T in LIST]
+    both = explain_object(partition, matrices, 7, metric="precomputed")
+    whole = explain_object(partition, cdist(WHOLE, WHOLE), 7, metric="precomputed")
+    np.testing.assert_allclose(both.contributions, whole.contributions, atol=1e-9)
+    new = explain_object(partition, matrices, [D[7] for D in matrices], metric="precomputed")
+    assert new.name is None
+
+
+# ---- all views as one -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("X", [LIST, DICT, FRAMES], ids=["list", "dict", "frames"])
+def test_profiles_and_trees_of_views(X):
+    found = make().fit(X)
+    views = profile(found, X)
+    assert len(views.features) == 5
+    assert views.attributes["clustered"].all()
+    plain = profile(CredalPartition(found.credal_partition_.masses, found.focal_sets_), WHOLE)
+    for name, values in plain.statistics.items():
+        np.testing.assert_allclose(views.statistics[name], values)
+    tree = CautiousTree(max_leaves=3).fit(X, found)
+    again = CautiousTree(max_leaves=3).fit(WHOLE, CredalPartition(found.credal_partition_.masses, found.focal_sets_))
+    assert tree.fidelity_ == again.fidelity_ == pytest.approx(tree.score(X, found))
+    np.testing.assert_array_equal(tree.predict(X), again.predict(WHOLE))
+    np.testing.assert_allclose(tree.predict_mass(X).masses, again.predict_mass(WHOLE).masses)
+
+
+@pytest.mark.parametrize(
+    "X", [LIST, DICT, FRAMES, [SHAPE.tolist(), COLOR.tolist()]], ids=["list", "dict", "frames", "lists"]
+)
+def test_silhouettes_and_quality_of_views(model, X):
+    partition = model.credal_partition_
+    whole = credal_silhouette(partition, WHOLE)
+    np.testing.assert_allclose(credal_silhouette(partition, X).values, whole.values)
+    matrices = [cdist(T, T) for T in LIST]  # of Euclidean distances, the distances of all attributes
+    np.testing.assert_allclose(credal_silhouette(partition, matrices, metric="precomputed").values, whole.values)
+    views, plain = quality(partition, X, KIND, random_state=0), quality(partition, WHOLE, KIND, random_state=0)
+    assert views.to_frame().equals(plain.to_frame())
+
+
+def test_stability_cuts_every_view():
+    plain = stability(make(), LIST, 4, random_state=0)
+    assert plain.clusters.min() > 0.8
+    for X in (DICT, FRAMES):
+        np.testing.assert_array_equal(stability(make(), X, 4, random_state=0).jaccard, plain.jaccard)
+    assert stability(make(), FRAMES, 2, bootstrap=True, random_state=0).partition.index.tolist() == OBJECTS
+    inside = stability(make_pipeline(make()), LIST, 4, random_state=0)
+    np.testing.assert_array_equal(inside.jaccard, plain.jaccard)
+
+
+def test_stability_cuts_rows_and_columns_of_every_matrix():
+    plain = stability(make(metric="precomputed"), MATRICES, 3, random_state=0)
+    assert plain.clusters.min() > 0.8
+    named = [
+        pd.DataFrame(MATRICES[0], index=OBJECTS, columns=OBJECTS),
+        pd.DataFrame(MATRICES[1], index=OBJECTS, columns=OBJECTS).iloc[::-1, ::-1],
+    ]
+    again = stability(make(metric="precomputed"), named, 3, random_state=0)
+    np.testing.assert_array_equal(again.jaccard, plain.jaccard)
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+
+def test_dissimilarities_are_no_attributes(of_matrices):
+    for X in (MATRICES, dict(enumerate(MATRICES))):
+        with pytest.raises(ValueError, match="X must hold attributes .* dissimilarities that WMVEC was fitted to"):
+            profile(of_matrices, X)
+        with pytest.raises(ValueError, match="X must hold attributes"):
+            CautiousTree().fit(X, of_matrices)
+    single = EVCLUS(3, metric="precomputed", random_state=0).fit(MATRICES[0])
+    with pytest.raises(ValueError, match="dissimilarities that EVCLUS was fitted to"):
+        profile(single, MATRICES[0])
+    assert len(profile(of_matrices, LIST).features) == 5
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        ([SHAPE, COLOR[:50]], "all views of X must hold the same objects, but 'view 0' has 60, 'view 1' has 50"),
+        ({"a": SHAPE, "b": COLOR[:, 0]}, "'b' in X must be a table of objects and attributes, got shape"),
+        ({"a": SHAPE, "b": COLOR[:, :0]}, "'b' in X must be a table"),
+        ([SHAPE, [[1.0, 2.0], [3.0]]], "'view 1' in X must be a table, got rows of different lengths"),
+        ({}, "X must hold at least one table"),
+        ({1: SHAPE, "1": COLOR}, "X must have different names of views, got '1' more than once"),
+        (
+            [FRAMES["shape"], FRAMES["color"].rename(index={"object 3": "nobody"})],
+            "'view 1' in X: the names of the obj",
+        ),
+    ],
+    ids=["lengths", "vector", "no columns", "ragged", "nothing", "names", "other objects"],
+)
+def test_views_that_do_not_fit(model, X, words):
+    partition = model.credal_partition_
+    for ask in (
+        lambda: profile(partition, X),
+        lambda: CautiousTree().fit(X, partition),
+        lambda: credal_silhouette(partition, X),
+        lambda: quality(partition, X),
+        lambda: explain_object(partition, X, 3),
+        lambda: explain_object(model, X, 3),
+        lambda: stability(make(), X, 2),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ask()
+
+
+def test_new_objects_and_matrices_that_do_not_fit(model, of_matrices):
+    with pytest.raises(ValueError, match="i must have 3 attributes in 'color', got 2"):
+        explain_object(model, DICT, [SHAPE[7], COLOR[7, :2]])
+    with pytest.raises(ValueError, match="i must be a position, a name, or a row of dissimilarities for each of the 2"):
+        explain_object(of_matrices, MATRICES, MATRICES[0][7])
+    with pytest.raises(ValueError, match="i must have 60 dissimilarities in 'view 1', got 59"):
+        explain_object(of_matrices, MATRICES, [MATRICES[0][7], MATRICES[1][7, 1:]])
+    with pytest.raises(ValueError, match="X must be a list of 2 tables"):
+        explain_object(model, WHOLE, 3)
+    with pytest.raises(ValueError, match=r"got an array of shape \(2, 60, 2\); give list"):
+        explain_object(model, np.stack([SHAPE, SHAPE]), 3)
+    with pytest.raises(ValueError, match="'view 1' in X: Negative values"):
+        credal_silhouette(model.credal_partition_, [MATRICES[0], -MATRICES[1]], metric="precomputed")
+    with pytest.raises(ValueError, match="'view 1' in X: X must be a square matrix"):
+        credal_silhouette(model.credal_partition_, [MATRICES[0], COLOR], metric="precomputed")
+
+
+def test_missing_cells_are_described():
+    holes = COLOR.copy()
+    holes[3, 1] = np.nan
+    partition = ECM(3, random_state=0).fit(SHAPE).credal_partition_
+    assert profile(partition, [SHAPE, holes]).attributes["missing"].tolist() == [0, 0, 0, 1, 0]
+    assert explain_object(partition, [SHAPE, holes], 3).parts[3].tolist() == [0, 0]
+    with pytest.raises(ValueError, match="NaN"):
+        credal_silhouette(partition, [SHAPE, holes])
+    mixed = pd.DataFrame({"hue": np.array(["red", "green", "blue"])[KIND], "size": SHAPE[:, 0]})
+    text = explain_object(partition, {"shape": SHAPE, "seen": mixed}, 3)
+    assert text.attributes[2:] == ("seen: hue", "seen: size")
+    assert credal_silhouette(partition, {"shape": SHAPE, "seen": mixed}, metric="gower").mean > 0.5
