@@ -35,8 +35,11 @@ FLOORS = [
     {"report"},
     {"cli", "studio"},
 ]
-# Values draw themselves: the one look upwards, taken when it is asked for.
+# Values draw themselves: a look upwards, taken when it is asked for.
 LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selection", "explain")}
+# Files: what one holds is made by the package that knows it, by its table (`saved`), when a file is read or written.
+_KEPT = ("constraints", "dissimilarity", "metric", "mixture", "cluster", "classify", "explain")
+LOOKS_UP |= {("io", package) for package in _KEPT}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
 SHARED_BY_FAMILIES = {"evidentia.cluster.neighbors.starts", "evidentia.cluster.neighbors.belief_peaks"}
 MOST_FILES = 20
