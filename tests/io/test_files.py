@@ -213,6 +213,18 @@ def test_pickle_and_joblib_keep_working(tmp_path):
                 assert a.tobytes() == b.tobytes()
 
 
+def test_files_of_earlier_versions_may_lack_what_has_a_default(path):
+    """A parameter or a field that a later version adds."""
+    save(ECM(2, delta=3.0, n_init=1, random_state=0).fit(X), path)
+
+    def earlier(objects):
+        pairs = objects[-1]["parts"]["parameters"]["dict"]
+        pairs[:] = [pair for pair in pairs if pair[0] != "delta"]
+
+    rewritten(path, content_changed(earlier))
+    assert load(path).delta == ECM().delta
+
+
 # ---- networks of torch ----------------------------------------------------------------------------------------------
 
 

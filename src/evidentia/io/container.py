@@ -76,11 +76,11 @@ def write_container(
                 write(digesting)
             members[name] = digesting.record()
         head = {"format": _FORMAT, "version": FORMAT_VERSION, **header, "members": members}
-        archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), _as_json(head, indent=1))
+        archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), _as_json(head))
 
 
-def _as_json(value: Any, indent: int | None = None) -> bytes:
-    return json.dumps(value, allow_nan=False, indent=indent).encode("ascii")
+def _as_json(value: Any) -> bytes:
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------

@@ -37,11 +37,12 @@ class Schema:
 
     @classmethod
     def of_fields(cls, kind: type) -> Schema:
-        """A dataclass or named tuple: its fields, given to its constructor."""
-        names = _field_names(kind)
+        """A dataclass or named tuple: its fields, given to its constructor. Files of earlier versions may lack those
+        with a default."""
+        names, required = _field_names(kind)
 
         def build(parts: Parts) -> Any:
-            check_names(parts, names)
+            check_names(parts, names, required)
             return kind(**parts)
 
         return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
@@ -71,7 +72,8 @@ class Schema:
 
     @classmethod
     def of_estimator(cls, kind: type) -> Schema:
-        """An estimator in scikit-learn's manner: its parameters, and what `fit` has left behind."""
+        """An estimator in scikit-learn's manner: its parameters, and what `fit` has left behind. Files of earlier
+        versions may lack parameters, which then have their defaults."""
 
         def parts(estimator: Any) -> Parts:
             parameters = estimator.get_params(deep=False)
@@ -86,7 +88,7 @@ class Schema:
             if not all(isinstance(part, dict) for part in found.values()):
                 raise TypeError("parameters and fitted attributes must be given by name")
             estimator: Any = kind()
-            check_names(found["parameters"], estimator.get_params(deep=False))
+            check_names(found["parameters"], estimator.get_params(deep=False), required=())
             # what is defined by the class, such as its methods, is not for a file to replace
             taken = [name for name in found["fitted"] if not str(name).isidentifier() or _is_behavior(kind, name)]
             if taken:
@@ -103,18 +105,23 @@ class Schema:
         return cls.of_fields(kind) if is_record else cls.of_estimator(kind)
 
 
-def check_names(parts: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse parts that are too few or too many."""
-    found, wanted = set(parts), set(known)
-    if found != wanted:
-        lacking, strange = sorted(wanted - found), sorted(map(str, found - wanted))
+def check_names(parts: Iterable[str], known: Iterable[str], required: Iterable[str] | None = None) -> None:
+    """Refuse parts that are too few (all are required unless some are said to be) or too many."""
+    found, allowed = set(parts), set(known)
+    lacking = sorted(allowed - found if required is None else set(required) - found)
+    strange = sorted(map(str, found - allowed))
+    if lacking or strange:
         raise ValueError(f"it lacks {lacking[0]!r}" if lacking else f"{strange[0]!r} is not known")
 
 
-def _field_names(kind: Any) -> tuple[str, ...]:
+def _field_names(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All fields, and those without a default."""
     if hasattr(kind, "_fields"):  # a named tuple
-        return tuple(kind._fields)
-    return tuple(field.name for field in dataclasses.fields(kind) if field.init)
+        return kind._fields, tuple(name for name in kind._fields if name not in kind._field_defaults)
+    fields = [field for field in dataclasses.fields(kind) if field.init]
+    missing = dataclasses.MISSING
+    required = [field for field in fields if field.default is missing and field.default_factory is missing]
+    return tuple(field.name for field in fields), tuple(field.name for field in required)
 
 
 def _is_behavior(kind: type, name: str) -> bool:
