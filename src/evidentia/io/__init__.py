@@ -3,12 +3,15 @@
 from evidentia.io.atomic import atomic_write, atomic_writes
 from evidentia.io.files import describe, load, save
 from evidentia.io.partitions import read_partition, write_partition
+from evidentia.io.r_partitions import read_r, write_r
 from evidentia.io.tables import read_table
 
 __all__ = [
     "read_table",
     "read_partition",
     "write_partition",
+    "read_r",
+    "write_r",
     "save",
     "load",
     "describe",
