@@ -150,14 +150,14 @@ def test_what_is_no_partition_is_refused(path):
 def test_files_cut_anywhere_are_refused(path):
     for pack in (bytes, gzip.compress):
         whole = pack(BY_HAND)
-        for length in range(len(whole)):
+        for length in range(0, len(whole), 5):
             path.write_bytes(whole[:length])
             refused(path, "cut short|not a file of R")
 
 
 def test_changed_bytes_never_do_harm(path):
     rng = np.random.default_rng(0)
-    for _ in range(2000):
+    for _ in range(300):
         changed = bytearray(BY_HAND)
         for place in rng.integers(len(changed), size=2):
             changed[place] = rng.integers(256)
