@@ -10,8 +10,8 @@ import evidentia
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming_from_r.md"
 IBELIEF = """ConflictTable DST LCPrincple PCR6 RandomMass beltob beltom beltopl beltoq btobel btom btopl btoq btov
-    decisionDST discounting mtob mtobel mtobetp mtocontour mtonm mtopl mtoq mtov mtow pltob pltobel pltom pltoq qtom qtow vtob
-    vtom wtom wtoq"""
+    decisionDST discounting mtob mtobel mtobetp mtocontour mtonm mtopl mtoq mtov mtow pltob pltobel pltom pltoq qtom
+    qtow vtob vtom wtom wtoq"""
 EVCLASS = """EkNNinit EkNNfit EkNNval proDSinit proDSfit proDSval RBFinit RBFfit RBFval calcAB calcm decision glass
     ionosphere vehicles"""
 EVCLUST = """bananas bootclus bpec butterfly cecm createD createPairs create_fuzzy_credpart create_hard_credpart
