@@ -93,6 +93,7 @@ CASES = {
     "cluster.RECM": clustered("RECM", n_init=2),
     "cluster.SECM": clustered("SECM", IMAGE, n_init=2),
     "cluster.WECMdd": clustered("WECMdd", n_init=2),
+    "cluster.WMVEC": clustered("WMVEC", [X, X[:, :1]], n_init=2),
     "classify.EvidentialNeuralNetworkClassifier": classified("EvidentialNeuralNetworkClassifier"),
     "classify.EvidentialRBFClassifier": classified("EvidentialRBFClassifier"),
     "metric.DMLEig": transformed("DMLEig"),

@@ -6,7 +6,7 @@ and what it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -17,7 +17,25 @@ from evidentia._scale import LARGEST, SMALLEST
 
 _MOST = 2**31 - 1  # what any number of things may be
 
-__all__ = ["Rule", "integer", "real", "choice", "flag", "kind", "array", "seed", "n_jobs", "check_parameters"]
+__all__ = [
+    "Rule",
+    "integer",
+    "real",
+    "choice",
+    "flag",
+    "verbosity",
+    "kind",
+    "array",
+    "seed",
+    "n_jobs",
+    "check",
+    "check_flags",
+    "check_choice",
+    "check_parameters",
+    "listed",
+    "is_integer",
+    "is_number",
+]
 
 
 @dataclass(frozen=True)
@@ -31,11 +49,21 @@ class Rule:
         return Rule(f"{self.words} or {other.words}", lambda value: self.test(value) or other.test(value))
 
 
+def is_integer(value: Any) -> bool:
+    """A whole number: no truth value, and no span of time, which NumPy counts among the integers."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_ | np.timedelta64)
+
+
+def is_number(value: Any) -> bool:
+    """A number that kernels can calculate with: fractions, long doubles and whole numbers beyond 64 bits would spoil
+    the arrays that they meet."""
+    if is_integer(value):
+        return abs(int(value)) < 2**63
+    return isinstance(value, float | np.floating) and not isinstance(value, np.longdouble)
+
+
 def integer(low: int) -> Rule:
-    return Rule(
-        f"an integer of at least {low}",
-        lambda v: isinstance(v, Integral) and not isinstance(v, bool | np.bool_) and low <= int(v) <= _MOST,
-    )
+    return Rule(f"an integer of at least {low}", lambda v: is_integer(v) and low <= int(v) <= _MOST)
 
 
 def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False) -> Rule:
@@ -46,12 +74,9 @@ def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, 
         words += f" and {'below' if open_high else 'at most'} {high:g}"
 
     def test(v: Any) -> bool:
-        if not isinstance(v, Real) or isinstance(v, bool | np.bool_):
+        if not is_number(v):
             return False
-        try:
-            number = float(v)
-        except OverflowError:
-            return False
+        number = float(v)
         if not abs(number) <= LARGEST:
             return False
         if open_low and low == 0 and 0 < number < SMALLEST:
@@ -64,11 +89,19 @@ def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, 
 def choice(*options: Any) -> Rule:
     return Rule(
         " or ".join(repr(o) for o in options),
-        lambda v: v is None if options == (None,) else any(type(v) is type(o) and v == o for o in options),
+        lambda v: v is None if options == (None,) else any(_same_word(v, o) for o in options),
     )
 
 
-flag = Rule("True or False", lambda v: isinstance(v, bool | np.bool_ | Integral))
+def _same_word(value: Any, option: Any) -> bool:
+    """The same value of the same type; text of NumPy is text."""
+    alike = isinstance(value, str) if isinstance(option, str) else type(value) is type(option)
+    return alike and bool(value == option)
+
+
+flag = Rule("True or False", lambda v: isinstance(v, bool | np.bool_) or (is_integer(v) and int(v) in (0, 1)))
+
+verbosity = Rule("True, False or an integer of at least 0", lambda v: flag.test(v) or integer(0).test(v))
 
 
 def kind(*types: type, words: str | None = None) -> Rule:
@@ -79,28 +112,58 @@ array = Rule("an array", lambda v: not isinstance(v, str) and hasattr(v, "__len_
 
 seed = Rule(
     "None, an integer, or a numpy RandomState or Generator",
-    lambda v: v is None or isinstance(v, Integral | np.random.RandomState | np.random.Generator),
+    lambda v: v is None or is_integer(v) or isinstance(v, np.random.RandomState | np.random.Generator),
 )
 
-n_jobs = choice(None) | Rule(
-    "a nonzero integer", lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and v != 0
-)
+n_jobs = choice(None) | Rule("a nonzero integer", lambda v: is_integer(v) and v != 0 and abs(int(v)) <= _MOST)
 
 
 def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
     """Check the attributes of an estimator against its table."""
     for name, rule in rules.items():
-        value = getattr(owner, name)
-        if not rule.test(value):
-            shown = repr(value)
-            shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-            raise ValueError(f"{name} must be {rule.words}{_range_of(value)}, got {shown}")
+        check(getattr(owner, name), name, rule)
+
+
+def check(value: Any, name: str, rule: Rule) -> None:
+    """Refuse an argument of a function that does not obey its rule."""
+    if not rule.test(value):
+        raise ValueError(f"{name} must be {rule.words}{_range_of(value)}, got {_shown(value)}")
+
+
+def check_flags(**flags: Any) -> None:
+    """Refuse arguments that are neither true nor false, given by their names."""
+    for name, value in flags.items():
+        check(value, name, flag)
+
+
+def check_choice(value: Any, name: str, options: Iterable[str]) -> None:
+    """Refuse a word that is none of the options."""
+    words = [repr(option) for option in options]
+    several = f"one of {', '.join(words)}" if len(words) > 2 else " or ".join(words)
+    check(value, name, Rule(several, choice(*options).test))
+
+
+def listed(values: Any, name: str, what: str) -> list[Any]:
+    """A list of what an argument holds; refuses what holds nothing, as numbers, and text."""
+    if not isinstance(values, str | bytes | Mapping):
+        try:
+            return list(values)
+        except TypeError:
+            pass
+    raise ValueError(f"{name} must hold {what}, got {_shown(values)}")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _range_of(value: Any) -> str:
     """What more must be said of numbers that no method can work with."""
-    if isinstance(value, Integral) and abs(int(value)) > _MOST:
+    if is_integer(value) and abs(int(value)) > _MOST:
         return f" (and at most {_MOST:,})"
     if isinstance(value, float | np.floating) and (abs(float(value)) > LARGEST or 0 < abs(float(value)) < SMALLEST):
         return f" (and its size from {SMALLEST:g} to {LARGEST:g})"
+    if isinstance(value, Real) and not isinstance(value, bool | np.bool_) and not is_number(value):
+        return f" (of a type that arrays can hold, as float is and {type(value).__name__} is not)"
     return ""

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LARGEST", "SMALLEST", "as_reals", "check_scale", "check_size", "checked_masses"]
+from evidentia._reading import reading
+
+__all__ = ["LARGEST", "SMALLEST", "as_reals", "as_truth", "check_scale", "check_size", "checked_masses"]
 
 LARGEST, SMALLEST = 1e75, 1e-75  # for double precision, and for parameters in units of the data
 _SINGLE = 1e12, 1e-12
@@ -23,23 +25,34 @@ def _bounds(dtype: np.dtype) -> tuple[float, float]:
 
 def as_reals(values: Any, name: str) -> np.ndarray:
     """An array of real numbers: float32 as it is, anything else as float64."""
-    try:
+    with reading(values, name):
         array = np.asarray(values)
         if array.dtype.kind == "O":
             array = array.astype(float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold real numbers: {error}") from error
     if array.dtype.kind not in "buif":
         raise ValueError(f"{name} must hold real numbers, got {array.dtype}")
     return array if array.dtype == np.float32 else array.astype(float, copy=False)
 
 
+def as_truth(table: Any, name: str) -> np.ndarray:
+    """A Boolean array, from one or from ones and zeros."""
+    with reading(table, name):
+        plain = table if isinstance(table, np.ndarray) and table.dtype == bool else as_reals(table, name)
+    if plain.dtype != bool and not ((plain == 0) | (plain == 1)).all():
+        raise ValueError(f"{name} must be Boolean, and hold only true/false (or 1/0)")
+    return np.asarray(plain).astype(bool, copy=False)
+
+
 def check_size(values: np.ndarray, name: str) -> None:
-    """No number of a finite array is so large that its square leaves the range of floating-point numbers."""
+    """No number of an array is so large that its square leaves the range of floating-point numbers; NaN, a missing
+    value, is left to others."""
     if values.size == 0:
         return
     largest, _ = _bounds(values.dtype)
     most = max(-float(values.min()), float(values.max()))
+    if np.isnan(most):
+        values = np.where(np.isnan(values), 0, values)
+        most = float(np.abs(values).max())
     if most > largest:
         place = np.unravel_index(np.abs(values).argmax(), values.shape)
         at = ", ".join(map(str, place))
@@ -58,6 +71,8 @@ def check_scale(values: np.ndarray, name: str) -> None:
         return
     _, smallest = _bounds(values.dtype)
     spread = float((values.max(axis=0) - values.min(axis=0)).max(initial=0.0))
+    if np.isnan(spread):
+        spread = float((np.nanmax(values, axis=0) - np.nanmin(values, axis=0)).max(initial=0.0))
     if 0 < spread < smallest:
         raise ValueError(
             f"{name} must hold numbers that differ by at least {smallest:g} ({values.dtype}), but they differ by at "

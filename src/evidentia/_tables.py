@@ -6,9 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._reading import reading
 from evidentia._scale import SMALLEST, check_size
 
-__all__ = ["object_index", "column_names", "object_weights", "order_of_names", "printable", "table"]
+__all__ = [
+    "object_index",
+    "column_names",
+    "object_weights",
+    "order_of_names",
+    "ordered_like",
+    "printable",
+    "table",
+]
 
 
 def object_index(X: Any) -> Any:
@@ -35,7 +44,10 @@ def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
     from sklearn.utils.validation import _check_sample_weight
 
     objects = np.empty((n_objects, 1))
-    weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
+    with reading(sample_weight, "sample_weight"):
+        weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight must hold finite weights, got NaN or infinity")
     if not weights.any():
         raise ValueError("sample_weight must hold at least one non-zero weight")
     check_size(weights, "sample_weight")
@@ -43,6 +55,20 @@ def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
     if least < SMALLEST:
         raise ValueError(f"sample_weight must hold zeros or weights of at least {SMALLEST:g}, got {least:.6g}")
     return weights
+
+
+def ordered_like(values: Any, index: Any) -> Any:
+    """A pandas column of weights or labels in the order of the objects, where it has their names in another order.
+
+    Columns with other names go by their positions, as everywhere in scikit-learn.
+    """
+    names = object_index(values)
+    if names is None or index is None or len(names) != len(index):
+        return values
+    ours, theirs = list(names), list(index)
+    if ours == theirs or len(set(ours)) < len(ours) or set(ours) != set(theirs):
+        return values
+    return values.iloc[order_of_names(names, index)]
 
 
 def printable(name: Any) -> str:

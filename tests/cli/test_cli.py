@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import evidentia
 from evidentia.cli import program
+from evidentia.cli.attributes import choose_attributes
 from evidentia.cli.errors import in_one_line
 from evidentia.cli.methods import METHODS, parse_parameters
 from evidentia.cluster import ECM
@@ -282,6 +283,35 @@ def test_no_header(tmp_path):
     assert "60 objects" in result.stdout
     assert "no header line" in result.stderr
     assert "59 objects" in cluster(tmp_path / "data.csv", "-c", 3, "--header").stdout
+
+
+def test_missing_values_may_be_kept(tmp_path):
+    table = blobs()
+    table.loc[[3, 7], "length"] = np.nan
+    table.iloc[9] = np.nan
+    table.to_csv(tmp_path / "data.csv", index=False)
+    assert_one_line(cluster(tmp_path / "data.csv", "-c", 3), 2, "3 rows of 60 with missing", "--missing partial")
+    for method in ("evclus", "ecm", "recm"):
+        options = "-c", 3, "--method", method, "--missing", "partial", "--plot", tmp_path / "data.png"
+        result = cluster(tmp_path / "data.csv", *options)
+        assert "59 objects" in result.stdout
+        assert "left out 1 row of 60 without any value" in result.stderr
+        assert "2 rows of 59 compared by the values that are there" in result.stderr
+    read = read_partition(tmp_path / "data.partition.csv")
+    assert read.index.tolist() == [i for i in range(60) if i != 9]
+    both = cluster(tmp_path / "data.csv", "--missing", "partial", "--drop-missing")
+    assert_one_line(both, 2, "give one of the two")
+    assert_one_line(cluster(tmp_path / "data.csv", "-p", "missing=partial"), 2, "use the option --missing")
+
+
+def test_columns_are_standardised_by_what_is_there():
+    import pandas as pd
+
+    table = pd.DataFrame({"a": [1.0, 2.0, np.nan, 6.0], "b": [0.0, np.nan, 4.0, 8.0]})
+    chosen = choose_attributes(table, keep_missing=True, note=lambda words: None).standardised
+    np.testing.assert_allclose(chosen.mean(), 0, atol=1e-12)
+    np.testing.assert_allclose(chosen.std(ddof=0), 1)
+    np.testing.assert_array_equal(chosen.isna(), table.isna())
 
 
 def test_drop_missing_keeps_the_others(tmp_path):

@@ -16,6 +16,7 @@ from evidentia.cluster import (
     EVCLUS,
     MECM,
     RECM,
+    WMVEC,
     BeliefPeaks,
     BootClus,
     CatECM,
@@ -36,6 +37,7 @@ VARIANTS = [
     EKNNClus(metric="precomputed"),
     ECM(focal_sets="selected", beta=1.5),
     ECM(metric="adaptive"),
+    ECM(missing="partial"),
     RECM(focal_sets="selected"),
     RECM(metric="precomputed"),
     CECM(metric="adaptive"),
@@ -50,6 +52,9 @@ VARIANTS = [
     EVCLUS(sampling="random", n_partners=10),
     EVCLUS(sampling="landmarks", n_landmarks=10),
     EVCLUS(metric="precomputed"),
+    EVCLUS(missing="partial"),
+    WMVEC(focal_sets="selected", views="attributes"),
+    WMVEC(metric="precomputed"),
     BootClus(n_bootstraps=20, n_partners=10, mixture="VII"),
 ]
 

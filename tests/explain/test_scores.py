@@ -110,8 +110,8 @@ def test_tables_text_and_names():
     ("y", "options", "words"),
     [
         ([0, 1], {}, "y must hold the classes of 4 objects, got shape \\(2,\\)"),
-        ([0, 1, np.nan, 1], {}, "y must hold a class for every object"),
-        (["a", None, "b", "b"], {}, "y must hold a class for every object"),
+        ([0, 1, np.nan, 1], {}, "y must hold labels without missing values"),
+        (["a", None, "b", "b"], {}, "y must hold labels without missing values"),
         (np.array(["a", 1, "b", 2], dtype=object), {}, "y must hold classes of one kind"),
         ([0, 0, 1, 1], {"rule": "belief"}, "rule must be 'max_mass' or 'interval_dominance'"),
         ([0, 0, 1, 1], {"matching": "best"}, "matching must be one of 'auto', 'one_to_one', 'majority', got 'best'"),

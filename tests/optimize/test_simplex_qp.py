@@ -447,7 +447,7 @@ def test_door_names_what_is_wrong(H, g, x0, message):
 
 
 def test_other_doors_name_what_is_wrong():
-    with pytest.raises(ValueError, match="max_iter must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="max_iter must be an integer of at least 1, got 0"):
         solve_simplex_qp(np.eye(2), np.zeros(2), max_iter=0)
     with pytest.raises(ValueError, match=r"G must have shape \(n, 2\), got \(2,\)"):
         solve_simplex_qp_batch(np.eye(2), np.zeros(2))

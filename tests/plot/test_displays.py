@@ -322,7 +322,7 @@ def test_errors_name_the_argument(fourclass):
         CredalPartitionDisplay.from_partition(partition, X[:-1])
     with pytest.raises(ValueError, match="got 199"):
         CredalPartitionDisplay.from_estimator(model, X[:-1])
-    with pytest.raises(ValueError, match="X contains NaN"):
+    with pytest.raises(ValueError, match=r"no value at all \(all NaN\) in columns 0, 1"):
         CredalPartitionDisplay.from_partition(partition, np.full((200, 2), np.nan))
     with pytest.raises(ValueError, match="rule must be"):
         CredalPartitionDisplay.from_partition(partition, X, rule="best")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from numbers import Number
 from typing import Any
 
@@ -15,6 +15,7 @@ __all__ = [
     "SUM_TOLERANCE",
     "checked_masses",
     "checked_index",
+    "checked_positions",
     "checked_frame",
     "checked_probabilities",
     "positions",
@@ -73,6 +74,11 @@ def membership_rows(sets: Any, family: FocalSets, frame: tuple[Hashable, ...]) -
         if sets.shape[1] != c:
             raise ValueError(f"sets must have {c} columns, got {sets.shape[1]}")
         return sets, False
+    if isinstance(sets, complex) or getattr(sets, "ndim", 0) > 0:
+        raise ValueError(
+            f"sets must be one set (a tuple of answers), a list of sets, a Boolean array (s, {c}) or a FocalSets, "
+            f"got {type(sets).__name__}"
+        )
     single = not isinstance(sets, list)
     rows = np.zeros((1 if single else len(sets), c), dtype=bool)
     for i, clusters in enumerate([sets] if single else sets):
@@ -110,8 +116,28 @@ def checked_index(index: Any, n: int) -> Any:
     return index
 
 
+def checked_positions(rows: Any, n: int) -> np.ndarray:
+    """Which of n rows: an array of positions, or a Boolean mask as long."""
+    try:
+        words = isinstance(rows, str | bytes | Mapping)
+        array = np.empty((0, 0)) if words else np.array(rows if isinstance(rows, np.ndarray) else list(rows))
+    except Exception:
+        array = np.empty((0, 0))
+    if array.size == 0 and array.ndim == 1:
+        return array.astype(np.intp)
+    if array.ndim != 1 or array.dtype.kind not in "biu" or np.ma.is_masked(rows):
+        raise IndexError(f"rows must be a position, a slice, a Boolean mask or an array of positions, got {rows!r}")
+    if array.dtype == bool and len(array) != n:
+        raise IndexError(f"a Boolean mask must be as long as the {n} mass functions, got {len(array)}")
+    if array.dtype != bool and not (-n <= int(array.min()) and int(array.max()) < n):
+        raise IndexError(f"rows must be positions of {n} mass functions, got {array.min()} to {array.max()}")
+    return array
+
+
 def checked_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, ...]:
     """Names of the answers, 0..c-1 by default."""
+    if frame is not None and (isinstance(frame, bytes | Mapping) or not isinstance(frame, Iterable)):
+        raise ValueError(f"frame must hold {c} different names, got {frame!r}")
     names = tuple(range(c)) if frame is None else tuple(frame)
     if not all(map(_is_hashable, names)):
         raise ValueError(f"frame must hold names that can be told apart (text, numbers, tuples), got {names}")

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from functools import cache
 from math import comb
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check, check_choice, integer, is_number
 from evidentia._scale import as_reals
 from evidentia.belief.focal_sets import FocalSets
 
@@ -41,10 +41,9 @@ def decide(
     masses: np.ndarray, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float
 ) -> np.ndarray:
     """Acts chosen under normalised mass functions, as `MassFunctions.decide` says."""
-    if rule not in DECISION_RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, DECISION_RULES))}, got {rule!r}")
+    check_choice(rule, "rule", DECISION_RULES)
     _check_share(optimism, "optimism", 0)
-    if reject is not None and not (isinstance(reject, Real) and reject >= 0):
+    if reject is not None and not (is_number(reject) and reject >= 0):
         raise ValueError(f"reject is the loss of not deciding and must be at least 0, got {reject}")
     table = checked_losses(losses, family.n_clusters)
     if rule in SET_RULES:
@@ -61,12 +60,10 @@ def decide_sets(
     """Sets chosen under normalised mass functions, as `MassFunctions.decide_sets` says."""
     _check_share(tolerance, "tolerance", 0.5)
     _check_share(optimism, "optimism", 0)
-    if rule not in SINGLE_RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {rule!r}")
+    check_choice(rule, "rule", SINGLE_RULES)
     c = family.n_clusters
     size = (2 if c > 8 else c) if max_size is None else max_size
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-        raise ValueError(f"max_size must be an integer of at least 1, got {max_size!r}")
+    check(size, "max_size", integer(1))
     count = sum(comb(c, k) for k in range(1, min(int(size), c) + 1))
     if count * len(family) > _MOST_LOSSES:
         raise ValueError(
@@ -78,7 +75,7 @@ def decide_sets(
 
 
 def _check_share(value: Any, name: str, least: float) -> None:
-    if not (isinstance(value, Real) and least <= float(value) <= 1):
+    if not (is_number(value) and least <= value <= 1):
         raise ValueError(f"{name} must lie in [{least:g}, 1], got {value!r}")
 
 
@@ -100,6 +97,8 @@ def expected_losses(
     If ``losses`` has one row more than the frame has classes, that row is an unknown class: it has no mass of its
     own and belongs to the set that was the whole frame.
     """
+    check_choice(rule, "rule", SINGLE_RULES)
+    _check_share(optimism, "optimism", 0)
     sets = _sets_of_states(family, losses)
     if rule == "pignistic":
         share = sets / np.maximum(sets.sum(axis=1), 1)[:, None]
@@ -109,9 +108,8 @@ def expected_losses(
         return masses @ lowest
     if rule == "maximin":
         return masses @ highest
-    if rule == "hurwicz":
-        return masses @ (optimism * lowest + (1 - optimism) * highest)
-    raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {rule!r}")
+    share = float(optimism)
+    return masses @ (share * lowest + (1 - share) * highest)
 
 
 def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check_flags, is_integer, listed
+from evidentia._scale import as_reals, as_truth
 from evidentia._sizes import check_memory
 from evidentia.belief.gabriel import gabriel_pairs
 
 _FEW_SETS = 1000  # up to which sets are listed one by one
 _LARGEST_POWER_SET = 20  # beyond, 2^c sets do not fit in memory with any useful number of objects
 _MOST_SETS = 1 << _LARGEST_POWER_SET
+_MOST_CLUSTERS = 1 << 20
 
 
 class FocalSets:
@@ -41,12 +44,10 @@ class FocalSets:
     """
 
     def __init__(self, membership: Any):
-        rows = np.asarray(membership)
+        rows = as_truth(membership, "membership")
         if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
             raise ValueError(f"membership must be a 2-D array with at least one set and one cluster, got {rows.shape}")
-        if rows.dtype != bool and not np.isin(rows, (0, 1)).all():
-            raise ValueError("membership must hold only true/false (or 1/0)")
-        rows = np.array(rows, dtype=bool, order="C")
+        rows = np.array(rows, order="C")
         if len(unique_sets(rows)[0]) < len(rows):
             raise ValueError("membership has the same set twice; the sets of a family must differ")
         rows.flags.writeable = False
@@ -73,6 +74,7 @@ class FocalSets:
                 f"all subsets of {c} clusters are 2^{c} sets; use FocalSets.pairs or FocalSets.simple "
                 f"(FocalSets.full takes at most {_LARGEST_POWER_SET} clusters)"
             )
+        check_flags(empty=empty, omega=omega)
         largest = c if omega or c == 1 else c - 1
         return cls.max_cardinality(c, largest, empty=empty, omega=omega)
 
@@ -81,14 +83,19 @@ class FocalSets:
         """All subsets of at most ``size`` clusters, with or without the empty set and the whole frame."""
         c = _check_n_clusters(n_clusters)
         size = _checked_integer(size, "size")
-        count = sum(comb(c, k) for k in range(1, min(size, c) + 1))
-        if count > _MOST_SETS:
-            raise ValueError(
-                f"the sets of at most {size} of {c} clusters are {count:,}, more than {_MOST_SETS:,}: take smaller sets"
-            )
+        count = 0
+        for k in range(1, min(size, c) + 1):
+            count += comb(c, k)
+            if count > _MOST_SETS:
+                raise ValueError(
+                    f"the sets of at most {size} of {c} clusters are {count:,} or more, at most {_MOST_SETS:,} are "
+                    "taken: take smaller sets"
+                )
+        _check_family_fits(count, c)
         if count < _FEW_SETS or c > _LARGEST_POWER_SET:
             sets = [s for k in range(1, min(size, c) + 1) for s in combinations(range(c), k)]
             return cls._canonical(c, sets, empty=empty, omega=omega)
+        check_flags(empty=empty, omega=omega)
         rows = (np.arange(1 << c)[:, None] >> np.arange(c)) & 1 == 1
         many = rows.sum(axis=1)
         kept = ((many >= 1) & (many <= size)) | (empty & (many == 0)) | (omega & (many == c))
@@ -100,11 +107,12 @@ class FocalSets:
     ) -> FocalSets:
         """The empty set, the singletons, the given pairs and the whole frame."""
         c = _check_n_clusters(n_clusters)
-        chosen = [tuple(pair) for pair in pairs]
+        _check_family_fits(c, c)
+        chosen = _listed_sets(pairs, "pairs")
+        _membership_rows(c, chosen)  # refuses what is no cluster
         for pair in chosen:
             if len(pair) != 2 or pair[0] == pair[1]:
                 raise ValueError(f"pairs must hold two different clusters each, got {pair}")
-        _membership_rows(c, chosen)  # refuses what is no cluster
         return cls._canonical(c, [(k,) for k in range(c)] + chosen, empty=empty, omega=omega)
 
     @classmethod
@@ -133,18 +141,20 @@ class FocalSets:
         The whole frame is the longest interval, unless ``max_length`` is smaller.
         """
         c = _check_n_clusters(n_clusters)
-        longest = c if max_length is None else _checked_integer(max_length, "max_length")
-        sets = [tuple(range(k, k + size)) for size in range(1, min(longest, c) + 1) for k in range(c - size + 1)]
+        longest = min(c, c if max_length is None else _checked_integer(max_length, "max_length"))
+        _check_family_fits(longest * (2 * c - longest + 1) // 2, c)
+        sets = [tuple(range(k, k + size)) for size in range(1, longest + 1) for k in range(c - size + 1)]
         return cls._canonical(c, sets, empty=empty, omega=False)
 
     @classmethod
     def from_sets(cls, n_clusters: int, sets: Iterable[Iterable[int]]) -> FocalSets:
         """The given sets, in the order given; a set is any iterable of cluster numbers 0..c-1."""
         c = _check_n_clusters(n_clusters)
-        return cls(_membership_rows(c, [tuple(s) for s in sets]))
+        return cls(_membership_rows(c, _listed_sets(sets, "sets")))
 
     @classmethod
     def _canonical(cls, c: int, sets: list[tuple[int, ...]], *, empty: bool, omega: bool) -> FocalSets:
+        check_flags(empty=empty, omega=omega)
         unique = {frozenset(s) for s in sets}
         if empty:
             unique.add(frozenset())
@@ -242,19 +252,23 @@ class FocalSets:
 
     def find(self, membership: np.ndarray) -> np.ndarray:
         """Position of each row of a membership matrix in this family, -1 where it is absent."""
-        rows = np.ascontiguousarray(membership, dtype=bool)
+        rows = np.ascontiguousarray(as_truth(membership, "membership"))
+        if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
+            raise ValueError(f"membership must have shape (s, {self.n_clusters}), got {rows.shape}")
         return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
 
     def index(self, clusters: Iterable[int]) -> int:
         """Position of a set of clusters; ValueError if the family does not have it."""
-        where = int(self.find(_membership_rows(self.n_clusters, [tuple(clusters)]))[0])
+        wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
+        where = int(self.find(_membership_rows(self.n_clusters, [wanted]))[0])
         if where < 0:
-            raise ValueError(f"the set {set(clusters) or '∅'} is not in this family of {len(self)} sets")
+            raise ValueError(f"the set {set(wanted) or '∅'} is not in this family of {len(self)} sets")
         return where
 
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
         """Readable names of the sets, for tables."""
-        labels = [str(k) for k in (range(self.n_clusters) if cluster_names is None else cluster_names)]
+        given = range(self.n_clusters) if cluster_names is None else cluster_names
+        labels = [*given] if isinstance(given, str) else [str(name) for name in listed(given, "cluster_names", "names")]
         if len(labels) != self.n_clusters:
             raise ValueError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
 
@@ -269,6 +283,7 @@ class FocalSets:
 
     def union(self, other: FocalSets) -> FocalSets:
         """The sets of both families, by cardinality, then lexicographically."""
+        checked_family(other, "other")
         if other.n_clusters != self.n_clusters:
             raise ValueError(f"the two families have {self.n_clusters} and {other.n_clusters} clusters")
         if other == self:
@@ -282,7 +297,8 @@ class FocalSets:
         return (tuple(int(k) for k in np.flatnonzero(row)) for row in self._membership)
 
     def __contains__(self, clusters: Iterable[int]) -> bool:
-        return int(self.find(_membership_rows(self.n_clusters, [tuple(clusters)]))[0]) >= 0
+        wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
+        return int(self.find(_membership_rows(self.n_clusters, [wanted]))[0]) >= 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FocalSets) and np.array_equal(self._membership, other._membership)
@@ -317,22 +333,40 @@ def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)
 
 
+def checked_family(family: Any, name: str) -> FocalSets:
+    """The family itself, if it is one."""
+    if not isinstance(family, FocalSets):
+        raise TypeError(f"{name} must be a FocalSets, got {type(family).__name__}")
+    return family
+
+
+def _listed_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
+    return [tuple(listed(s, name, "sets of cluster numbers")) for s in listed(sets, name, "sets of cluster numbers")]
+
+
 def _check_n_clusters(n_clusters: Any) -> int:
-    return _checked_integer(n_clusters, "n_clusters")
+    c = _checked_integer(n_clusters, "n_clusters")
+    if c > _MOST_CLUSTERS:
+        raise ValueError(f"n_clusters must be at most {_MOST_CLUSTERS:,}, got {n_clusters}")
+    return c
 
 
 def _checked_integer(number: Any, name: str) -> int:
-    if isinstance(number, bool | np.bool_) or not isinstance(number, int | np.integer) or number < 1:
+    if not is_integer(number) or number < 1:
         raise ValueError(f"{name} must be an integer of at least 1, got {number!r}")
     return int(number)
 
 
+def _check_family_fits(n_sets: int, c: int) -> None:
+    check_memory(n_sets * c, f"a family of {n_sets:,} sets of {c:,} clusters", "take fewer clusters")
+
+
 def _membership_rows(c: int, sets: Sequence[tuple[int, ...]]) -> np.ndarray:
-    check_memory(len(sets) * c, f"a family of {len(sets):,} sets of {c:,} clusters", "take fewer clusters")
+    _check_family_fits(len(sets), c)
     rows = np.zeros((len(sets), c), dtype=bool)
     for i, clusters in enumerate(sets):
         for k in clusters:
-            if isinstance(k, bool | np.bool_) or not isinstance(k, int | np.integer) or not 0 <= k < c:
+            if not is_integer(k) or not 0 <= k < c:
                 raise ValueError(f"a set must hold cluster numbers from 0 to {c - 1}, got {k!r} in {clusters}")
             rows[i, k] = True
     return rows
@@ -348,12 +382,13 @@ def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
     if (centers is None) == (squared_distances is None):
         raise ValueError("give either centers or squared_distances")
     if centers is not None:
-        points = np.asarray(centers, dtype=float)
+        points = as_reals(centers, "centers").astype(float, copy=False)
         if points.ndim != 2 or len(points) == 0 or not np.isfinite(points).all():
             raise ValueError(f"centers must be a finite array of shape (n_clusters, n_features), got {points.shape}")
         gap = points[:, None] - points[None]
         return np.einsum("kld,kld->kl", gap, gap)
-    squares = np.asarray(squared_distances, dtype=float)
-    if squares.ndim != 2 or squares.shape[0] != squares.shape[1] or len(squares) == 0 or not (squares >= 0).all():
+    squares = as_reals(squared_distances, "squared_distances").astype(float, copy=False)
+    square = squares.ndim == 2 and squares.shape[0] == squares.shape[1] and len(squares) > 0
+    if not square or not ((squares >= 0) & (squares < np.inf)).all():
         raise ValueError(f"squared_distances must be a square matrix of nonnegative numbers, got shape {squares.shape}")
     return squares

@@ -7,29 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._scale import as_reals
+from evidentia._scale import as_reals, check_size
 from evidentia._sizes import check_memory
 from evidentia.belief import transforms
-from evidentia.belief.focal_sets import FocalSets, inside, unique_sets
+from evidentia.belief.focal_sets import FocalSets, checked_family, inside, unique_sets
 
-__all__ = ["from_implicability", "from_commonality", "from_plausibility", "nested"]
+__all__ = ["from_implicability", "from_commonality", "from_plausibility", "nested", "table_of_values"]
 
 
 def from_implicability(values: Any, family: FocalSets) -> np.ndarray:
     """(n, f) masses with the given implicabilities of the sets of the family."""
+    checked_family(family, "focal_sets")
     return _solved(values, family, transforms.implicability_to_mass, inside(family.membership, family.membership))
 
 
 def from_commonality(values: Any, family: FocalSets) -> np.ndarray:
     """(n, f) masses with the given commonalities."""
+    checked_family(family, "focal_sets")
     return _solved(values, family, transforms.commonality_to_mass, inside(family.membership, family.membership).T)
 
 
 def from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
     """(n, f) masses with the given plausibilities, if these determine them."""
-    if family.is_full:
+    if checked_family(family, "focal_sets").is_full:
         return _solved(values, family, transforms.plausibility_to_mass, 1 - family.conflict)
-    values = _table(values, family)
+    values = table_of_values(values, family)
     # sets that meet, and the masses sum to one
     system = np.column_stack([1 - family.conflict, np.ones(len(family))])
     if np.linalg.matrix_rank(system) < len(family):
@@ -57,15 +59,19 @@ def nested(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets
     return out[:, family.find(ordered.membership)], ordered
 
 
-def _table(values: Any, family: FocalSets) -> np.ndarray:
+def table_of_values(values: Any, family: FocalSets) -> np.ndarray:
+    """(n, f) numbers, one for each set of the family, that are finite and can be added."""
     values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
-    if values.shape[1] != len(family):
-        raise ValueError(f"values must have one column per set ({len(family)}), got {values.shape[1]}")
+    if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
+        raise ValueError(f"values must have a row at least and one column per set ({len(family)}), got {values.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError("values must be finite; they hold NaN or infinite values")
+    check_size(values, "values")
     return values
 
 
 def _solved(values: Any, family: FocalSets, fast: Callable, system: np.ndarray) -> np.ndarray:
-    values = _table(values, family)
+    values = table_of_values(values, family)
     if family.is_full and family.n_clusters <= 20:
         dense = np.empty_like(values)
         dense[:, family.codes] = values

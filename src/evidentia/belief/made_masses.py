@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from evidentia._scale import as_reals
+from evidentia._parameters import listed
 from evidentia._tables import column_names, object_index
 from evidentia.belief import inverse, opinions, transforms
-from evidentia.belief._arguments import SUM_TOLERANCE, checked_probabilities, positions
-from evidentia.belief.focal_sets import FocalSets
+from evidentia.belief._arguments import SUM_TOLERANCE, checked_frame, checked_probabilities, positions
+from evidentia.belief.focal_sets import FocalSets, checked_family
 from evidentia.belief.mass_table import MassTable
 from evidentia.belief.opinions import Opinions
 
@@ -32,10 +32,11 @@ class MadeMasses(MassTable):
 
         A set is a tuple or frozenset of names of the frame, a single name, or ``()`` for the empty set.
         """
-        names = tuple(frame)
-        rows = [masses] if isinstance(masses, Mapping) else list(masses)
-        if not rows:
-            raise ValueError("masses must hold at least one mass function")
+        listed_names = listed(list(frame) if isinstance(frame, str) else frame, "frame", "names of answers")
+        names = checked_frame(listed_names, len(listed_names))
+        rows = [masses] if isinstance(masses, Mapping) else listed(masses, "masses", "dictionaries {set: mass}")
+        if not rows or not all(isinstance(row, Mapping) for row in rows):
+            raise ValueError(f"masses must hold at least one dictionary {{set: mass}} and nothing else, got {masses!r}")
         sets = [{positions(key, names): value for key, value in row.items()} for row in rows]
         for row, given in zip(sets, rows, strict=True):
             if len(row) < len(given):
@@ -47,7 +48,7 @@ class MadeMasses(MassTable):
     @classmethod
     def from_belief(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
         """From unnormalised beliefs of the sets of the family (which must hold all focal sets and the whole frame)."""
-        values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
+        values = inverse.table_of_values(values, checked_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
             raise ValueError("focal_sets must hold the whole frame: m(∅) = 1 - bel(whole frame)")
         empty = 1 - values[:, [focal_sets.omega_index]]

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check_choice, check_flags
 from evidentia._tables import order_of_names
 from evidentia.belief import decisions, discounting, measures, rendering
 from evidentia.belief.combination import NORMALIZATIONS, combine_masses, remove_empty
-from evidentia.belief.focal_sets import FocalSets, frozen, inside
+from evidentia.belief.focal_sets import FocalSets, checked_family, frozen, inside
 from evidentia.belief.made_masses import MadeMasses
 
 __all__ = ["MassFunctions"]
@@ -125,8 +126,7 @@ class MassFunctions(MadeMasses):
 
         Rows correspond by their names if both have some, as in `combine`.
         """
-        if rule not in ("jousselme", "belief"):
-            raise ValueError(f"rule must be 'jousselme' or 'belief', got {rule!r}")
+        check_choice(rule, "rule", ("jousselme", "belief"))
         other = self._matched(other)
         family = self.focal_sets.union(other.focal_sets)
         difference = self.on(family).masses - _rows_of(other.on(family), self)
@@ -219,6 +219,7 @@ class MassFunctions(MadeMasses):
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
         """Learn that the answer is in ``event``: each mass moves to the intersection; then Dempster normalisation."""
+        check_flags(normalized=normalized)
         rows, single = self.membership_rows(event)
         if not single:
             raise ValueError(f"event must be one set of answers, got {event!r}")
@@ -230,8 +231,7 @@ class MassFunctions(MadeMasses):
 
         Under Dempster a row with all its mass on the empty set becomes vacuous, with a warning.
         """
-        if rule not in NORMALIZATIONS:
-            raise ValueError(f"rule must be 'dempster' or 'yager', got {rule!r}")
+        check_choice(rule, "rule", NORMALIZATIONS)
         if self.focal_sets.empty_index is None:
             return self
         lost = int((self.empty >= 1).sum()) if rule == "dempster" else 0
@@ -241,7 +241,7 @@ class MassFunctions(MadeMasses):
 
     def on(self, focal_sets: FocalSets) -> MassFunctions:
         """The same masses on another family, which must hold every set that carries mass."""
-        if focal_sets == self.focal_sets:
+        if checked_family(focal_sets, "focal_sets") == self.focal_sets:
             return self
         if focal_sets.n_clusters != self.n_clusters:
             raise ValueError(f"focal_sets has {focal_sets.n_clusters} clusters instead of {self.n_clusters}")
@@ -324,6 +324,7 @@ class MassFunctions(MadeMasses):
     # ---- inside ---------------------------------------------------------------------------------------------------
 
     def _measure(self, relation, sets: Any, normalized: bool) -> np.ndarray:
+        check_flags(normalized=normalized)
         rows, single = self.membership_rows(sets)
         values = self._masses @ relation(self.focal_sets.membership, rows).astype(self._masses.dtype)
         if normalized:
@@ -332,6 +333,7 @@ class MassFunctions(MadeMasses):
         return values[:, 0] if single else values
 
     def _per_answer(self, values: np.ndarray, normalized: bool) -> np.ndarray:
+        check_flags(normalized=normalized)
         if not normalized:
             return values
         total = values.sum(axis=1, keepdims=True)  # 1 - m(empty set), to the last digit

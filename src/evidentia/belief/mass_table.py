@@ -8,8 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._parameters import is_integer
 from evidentia._tables import table
-from evidentia.belief._arguments import checked_frame, checked_index, checked_masses, membership_rows
+from evidentia.belief._arguments import (
+    checked_frame,
+    checked_index,
+    checked_masses,
+    checked_positions,
+    membership_rows,
+)
 from evidentia.belief.focal_sets import FocalSets, frozen
 
 __all__ = ["MassTable"]
@@ -120,12 +127,12 @@ class MassTable:
 
     def __getitem__(self, rows: Any) -> Self:
         """Some of the mass functions: a number, a slice, a Boolean mask or an array of positions."""
-        if isinstance(rows, bool | np.bool_):
-            raise IndexError(f"rows must be a position, a slice, a Boolean mask or an array of positions, got {rows}")
-        if isinstance(rows, int | np.integer):
+        if is_integer(rows):
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"row {rows} of {len(self)} mass functions")
             rows = [int(rows)]
+        elif not isinstance(rows, slice):
+            rows = checked_positions(rows, len(self))
         index = None if self.index is None else np.asarray(self.index, dtype=object)[rows]
         return self._selected(np.array(self._masses[rows]), index)
 

@@ -13,8 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._reading import is_missing, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
-from evidentia._tables import object_index, order_of_names
+from evidentia._tables import object_index, order_of_names, ordered_like
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
 
@@ -77,7 +78,8 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: labels or MassFunctions"
             )
         data = self._checked_objects(X, reset=True, **options)
-        targets = _soft_targets(_matched(y, object_index(X))) if is_soft(y) else _hard_targets(y)
+        names = object_index(X)
+        targets = _soft_targets(_matched(y, names)) if is_soft(y) else _hard_targets(ordered_like(y, names))
         check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {targets.names[0]!r}")
@@ -86,7 +88,8 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
-        values = validate_data(self, X, reset=reset, **options)
+        with reading(X, "X"):
+            values = validate_data(self, X, reset=reset, **options)
         if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:
             (check_scale if reset else check_size)(values, "X")
         return values
@@ -256,7 +259,10 @@ def _names(frame: Sequence[Hashable]) -> np.ndarray:
 
 
 def _hard_targets(y: Any) -> Targets:
-    labels = column_or_1d(y, warn=True)
+    with reading_labels(y, "y"):
+        labels = column_or_1d(y, warn=True)
+    if labels.dtype == object and any(map(is_missing, labels.tolist())):
+        raise ValueError("y must not hold None or missing values; leave out objects whose class is unknown")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y must not hold NaN or infinity; leave out objects whose class is unknown")
     check_classification_targets(labels)

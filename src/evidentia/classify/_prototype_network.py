@@ -36,6 +36,7 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
 }
 
 _PER_CLASS = 5  # prototypes of n_prototypes="auto"
+_SMALLEST_UNIT = 1e-290  # one over it is still a number
 _STARTS_DRAWN = 8  # first parameters of which one descent takes the best
 
 
@@ -124,6 +125,8 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         values -= self._centre
         largest = float(np.abs(values).max()) or 1.0  # its square may overflow
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0
+        if self._unit < _SMALLEST_UNIT:
+            raise ValueError(f"X must hold numbers that differ by at least {_SMALLEST_UNIT:g}: multiply X by 1e100")
         belief = targets.indicators if targets.soft is None else targets.soft.singleton_belief
         contour = np.minimum(targets.contour, 1.0)
         data, belief, contour = (np.ascontiguousarray(a) for a in (values / self._unit, belief, contour))

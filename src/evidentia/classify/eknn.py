@@ -22,7 +22,7 @@ from evidentia.classify._eknn_soft import SoftLabels, best_scale
 from evidentia.dissimilarity.input import METRIC_RULE, try_metric
 from evidentia.dissimilarity.neighbors import check_neighbors, exact_index, safe_jobs
 from evidentia.dissimilarity.point_tree import minkowski_power
-from evidentia.dissimilarity.sources import AttributeSource, check_square
+from evidentia.dissimilarity.sources import AttributeSource, check_square, naming_metric
 from evidentia.optimize.descent import Run
 from evidentia.optimize.lbfgs import minimize_lbfgs
 
@@ -215,6 +215,7 @@ class EKNNClassifier(EvidentialClassifier):
         grid = self._grid(len(data))
         self._search, self._n_training = self._index(data), len(data)
         self._codes = targets.codes
+        self._reliability = float(self.reliability)  # predictions are those of the fit, whatever is set later
         self._soft = None if targets.soft is None else SoftLabels(targets.soft)
         self.focal_sets_ = singletons_and_frame(len(self.classes_)) if self._soft is None else self._soft.family
         self._spreads = self._mean_distances(data, targets)
@@ -344,12 +345,13 @@ class EKNNClassifier(EvidentialClassifier):
 
         if self.algorithm == "auto" and minkowski_power(self.metric, self.metric_params) is not None:
             return exact_index(AttributeSource(data, self.metric, self.metric_params or {}), self.n_jobs)
-        return NearestNeighbors(
-            algorithm=self.algorithm,
-            metric=self.metric,
-            metric_params=self.metric_params,
-            n_jobs=safe_jobs(self.metric, self.n_jobs),
-        ).fit(data)
+        with naming_metric(self.metric):
+            return NearestNeighbors(
+                algorithm=self.algorithm,
+                metric=self.metric,
+                metric_params=self.metric_params,
+                n_jobs=safe_jobs(self.metric, self.n_jobs),
+            ).fit(data)
 
     def _neighbours(self, X: np.ndarray | None, k: int) -> _Neighbours:
         """Nearest training objects of new objects; of the training objects among the others when X is None."""
@@ -362,8 +364,8 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _combined(self, neighbours: _Neighbours, gamma: np.ndarray) -> np.ndarray:
         if self._soft is None:
-            return neighbour_masses(neighbours.squared, neighbours.classes, gamma, self.reliability, len(gamma))
-        supports = self.reliability * np.exp(-(gamma[0] ** 2) * neighbours.squared)
+            return neighbour_masses(neighbours.squared, neighbours.classes, gamma, self._reliability, len(gamma))
+        supports = self._reliability * np.exp(-(gamma[0] ** 2) * neighbours.squared)
         return self._soft.masses(neighbours.positions, supports)
 
     def _masses(self, X: np.ndarray) -> np.ndarray:

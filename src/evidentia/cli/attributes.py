@@ -56,7 +56,10 @@ class Attributes:
 def split_names(values: Sequence[str]) -> list[str]:
     """Names from options such as ``--columns a,b --columns '"c,d"'``: quotation marks protect commas."""
     names = [name.strip() for row in csv.reader(values, skipinitialspace=True) for name in row]
-    return [name for name in names if name]
+    found = [name for name in names if name]
+    if values and not found:
+        raise UserError("--columns and --exclude need the name of a column, got none")
+    return found
 
 
 def choose_attributes(
@@ -66,9 +69,11 @@ def choose_attributes(
     exclude: Sequence[str] = (),
     scale: bool = True,
     drop_missing: bool = False,
+    keep_missing: bool = False,
     note: Note,
 ) -> Attributes:
-    """Numeric columns without missing or infinite values, standardised if asked; a UserError tells what to do."""
+    """Numeric columns without infinite values, nor missing ones unless they are kept, standardised if asked; a
+    UserError tells what to do."""
     if len(table) == 0:
         raise UserError("the table has no rows")
     for option, names in (("--columns", columns), ("--exclude", exclude)):
@@ -77,7 +82,7 @@ def choose_attributes(
             raise UserError(f"{option}: there is no column {quoted(unknown)}; there are {quoted(table.columns, 20)}")
     chosen = list(dict.fromkeys(columns)) if columns else list(table.columns)
     numbers = _numeric(table[[name for name in chosen if name not in exclude]], asked=bool(columns), note=note)
-    numbers = _without_missing(numbers, drop_missing, note)
+    numbers = _with_missing(numbers, note) if keep_missing else _without_missing(numbers, drop_missing, note)
     infinite = np.isinf(numbers.to_numpy())
     if infinite.any():
         rows, where = infinite.any(axis=1).sum(), [name for name in numbers.columns if np.isinf(numbers[name]).any()]
@@ -129,6 +134,18 @@ def _why_not_numeric(column: pd.Series) -> str:
     return ""
 
 
+def _with_missing(numbers: pd.DataFrame, note: Note) -> pd.DataFrame:
+    """The rows, but for those without any value, of which nothing can be said."""
+    nothing = np.asarray(numbers.isna().to_numpy().all(axis=1))
+    if nothing.any():
+        note(f"left out {counted(int(nothing.sum()), 'row')} of {len(numbers):,} without any value")
+    kept = numbers.loc[~nothing]
+    bad = kept.isna().to_numpy().any(axis=1)
+    if bad.any():
+        note(f"{counted(int(bad.sum()), 'row')} of {len(kept):,} compared by the values that are there")
+    return kept
+
+
 def _without_missing(numbers: pd.DataFrame, drop: bool, note: Note) -> pd.DataFrame:
     missing = numbers.isna().to_numpy()
     if not missing.any():
@@ -138,7 +155,8 @@ def _without_missing(numbers: pd.DataFrame, drop: bool, note: Note) -> pd.DataFr
     what = f"{counted(int(bad.sum()), 'row')} of {len(numbers):,} with missing values (in {quoted(where)})"
     if not drop:
         raise UserError(
-            f"{what}; leave those rows out with --drop-missing, or the columns with --exclude {','.join(where)}"
+            f"{what}; compare the rows by the values that are there with --missing partial, leave those rows out with "
+            f"--drop-missing, or the columns with --exclude {','.join(where)}"
         )
     if bad.all():
         raise UserError(f"{what}; --drop-missing would leave none")
@@ -147,16 +165,17 @@ def _without_missing(numbers: pd.DataFrame, drop: bool, note: Note) -> pd.DataFr
 
 
 def _scaled(numbers: pd.DataFrame, note: Note) -> Attributes:
-    """Mean 0 and standard deviation 1; a column that does not vary says nothing and is left out."""
+    """Mean 0 and standard deviation 1, of the values that are there; a column that does not vary says nothing and is
+    left out."""
     values = numbers.to_numpy()
-    varies = values.max(axis=0) > values.min(axis=0)
+    varies = np.nanmax(values, axis=0) > np.nanmin(values, axis=0)
     if not varies.any():
         raise UserError("all the columns are constant: there is nothing to cluster")
     if not varies.all():
         note(f"left out as constant: {', '.join(numbers.columns[~varies])}")
     kept = numbers.loc[:, varies]
     with np.errstate(over="ignore", invalid="ignore"):
-        center, scale = kept.to_numpy().mean(axis=0), kept.to_numpy().std(axis=0)
+        center, scale = np.nanmean(kept.to_numpy(), axis=0), np.nanstd(kept.to_numpy(), axis=0)
     for name, spread in zip(kept.columns, scale, strict=True):
         if not (np.isfinite(spread) and spread > 0):
             raise UserError(f"the values of column '{name}' are too large or too close to each other to be scaled")

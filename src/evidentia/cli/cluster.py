@@ -46,6 +46,11 @@ _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 @click.option("--delimiter", metavar="CHARACTER", help="What separates the columns of a text file. [default: look]")
 @click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a text file. [default: look]")
 @click.option("--drop-missing", is_flag=True, help="Leave out rows with missing values.")
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "partial"]),
+    help="partial: compare rows by the values that are there; the more are missing, the more doubt. [default: refuse]",
+)
 @click.option("--scale/--no-scale", default=True, show_default=True, help="Standardise the columns.")
 @click.option("--seed", type=WholeNumber(0, 2**32 - 1), default=0, show_default=True, help="Same seed, same result.")
 @click.option(
@@ -76,6 +81,8 @@ def cluster(file: Path, **options: Any) -> None:
     output = options["output"] or _default_output(file)
     outputs = [output] if options["plot"] is None else [output, options["plot"]]
     _check_kinds(output, options["plot"])
+    if options["drop_missing"] and options["missing"] == "partial":
+        raise UserError("--drop-missing leaves out the rows that --missing partial would keep: give one of the two")
     estimator = _estimator(options)
     dialect = {name: options[name] for name in ("header", "delimiter", "decimal")}
     table = _read(file, options["index"], dialect, screen)
@@ -86,6 +93,7 @@ def cluster(file: Path, **options: Any) -> None:
         exclude=split_names(options["exclude"]),
         scale=options["scale"],
         drop_missing=options["drop_missing"],
+        keep_missing=options["missing"] == "partial",
         note=screen.note,
     )
     if options["clusters"] != "auto" and options["clusters"] > len(attributes.table):
@@ -140,6 +148,7 @@ def _estimator(options: dict[str, Any]) -> Any:
         "focal_sets": options["focal_sets"],
         "n_init": options["n_init"],
         "max_iter": options["max_iter"],
+        "missing": options["missing"],
         "random_state": options["seed"],
         "n_jobs": options["jobs"],
         "verbose": int(sys.stderr.isatty() and not options["quiet"]),  # a progress bar is for people

@@ -20,6 +20,7 @@ _OPTIONS = {
     "focal_sets": "--focal-sets",
     "n_init": "--n-init",
     "max_iter": "--max-iter",
+    "missing": "--missing",
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "verbose": "--verbose",
@@ -83,7 +84,10 @@ def parse_parameters(settings: Sequence[str]) -> dict[str, Any]:
         name, equals, value = setting.partition("=")
         if not equals or not name.strip():
             raise UserError(f"-p must look like name=value, got '{setting}'")
-        parameters[name.strip().replace("-", "_")] = _value(value.strip())
+        key = name.strip().replace("-", "_")
+        if key in parameters:
+            raise UserError(f"-p {key} is given twice")
+        parameters[key] = _value(value.strip())
     return parameters
 
 

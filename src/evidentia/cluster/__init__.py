@@ -17,6 +17,7 @@ from evidentia.cluster.relational.ecmdd import ECMdd
 from evidentia.cluster.relational.mecm import MECM
 from evidentia.cluster.relational.recm import RECM
 from evidentia.cluster.relational.wecmdd import WECMdd
+from evidentia.cluster.views.wmvec import WMVEC
 
 __all__ = [
     "BeliefPeaks",
@@ -36,4 +37,5 @@ __all__ = [
     "SECM",
     "Training",
     "WECMdd",
+    "WMVEC",
 ]

@@ -15,11 +15,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._missing import check_missing, remedy
+from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
-from evidentia._tables import object_index, object_weights, order_of_names
+from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._families import NAMES, Families, families_of
+from evidentia.cluster._incomplete import comparable, prepared
 from evidentia.cluster._search import MassModel, Method, Sample, Search, progress_bar
 from evidentia.cluster.number import CANDIDATES, NumberOfClusters, compared_numbers
 from evidentia.constraints import Constraints
@@ -29,7 +32,7 @@ from evidentia.optimize.blocks import Apply, block_map
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
 
-__all__ = ["EvidentialClusterer", "COMMON_RULES", "Task", "check_enough_objects"]
+__all__ = ["EvidentialClusterer", "COMMON_RULES", "MISSING_RULE", "Task", "check_enough_objects"]
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
@@ -40,8 +43,9 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_neighbor_clusters": rule.integer(1),
     "random_state": rule.seed,
     "n_jobs": rule.n_jobs,
-    "verbose": rule.flag,
+    "verbose": rule.verbosity,
 }
+MISSING_RULE = rule.choice("refuse", "partial")
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     focal_sets: str | FocalSets = "simple"
     n_neighbor_clusters = 1
     tol = 0.0
+    missing = "refuse"
 
     _rules: Mapping[str, rule.Rule] = COMMON_RULES
     _fewest_objects = 1
@@ -85,10 +90,13 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         return self._checked_attributes(X, reset=reset)
 
     def _checked_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> np.ndarray:
-        """Finite numbers of a size that can be worked with; ``options`` go to scikit-learn's ``validate_data``."""
+        """Finite numbers of a size that can be worked with, or missing ones where the method takes these; ``options``
+        go to scikit-learn's ``validate_data``."""
         fewest = self._fewest_objects if reset else 1
-        floats = [np.float64, np.float32]
-        values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=fewest, **options)
+        floats: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": "allow-nan"}
+        with reading(X, "X"):
+            values = validate_data(self, X, reset=reset, ensure_min_samples=fewest, **floats, **options)
+        check_missing(values, X, remedy(self, getattr(self, "metric", "euclidean")), learning=reset)
         (check_scale if reset else check_size)(values, "X")
         return values
 
@@ -151,10 +159,13 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         values = self._read(X, reset=True)
         n = len(values)
         check_enough_objects(n, self._wanted_clusters())
-        sample = Sample(values, self._weights(sample_weight, n), self._names(X))
+        names = self._names(X)
+        sample = Sample(values, self._weights(ordered_like(sample_weight, names), n), names)
         known = None if constraints is None else checked_constraints(constraints, n)
         with block_map(self.n_jobs) as apply:
             task = Task(self._number_of_clusters(sample, apply), labels, known, apply, dissimilarities)
+            if self.missing == "partial":
+                sample = prepared(sample, task.n_clusters)
             with self._matched_start(sample.index):
                 method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
             self._model, masses = method.result(run)
@@ -204,6 +215,8 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         if isinstance(self.focal_sets, FocalSets):
             return self.focal_sets.n_clusters
         compared = self._compared(sample.values)
+        if self.missing == "partial":
+            compared = comparable(compared)
         self.number_ = compared_numbers(compared, sample.weights, CANDIDATES, self.random_state, apply)
         return self.number_.best
 
@@ -223,6 +236,11 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     def _progress(self, total: int, unit: str) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = remedy(self, getattr(self, "metric", "euclidean")) is None
+        return tags
 
     # ---- the result -----------------------------------------------------------------------------------------------
 

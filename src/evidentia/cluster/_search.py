@@ -45,11 +45,13 @@ class Sample(Generic[Values]):
     values : what the method reads: attributes, dissimilarities, categories
     weights : (n,) array, or None if all objects count alike
     index : names of the objects, or None
+    within : (p,) variances of the attributes within clusters, for which missing ones count; None if there are none
     """
 
     values: Values
     weights: np.ndarray | None = None
     index: Index = None
+    within: np.ndarray | None = None
 
     @property
     def kernel_weights(self) -> np.ndarray:

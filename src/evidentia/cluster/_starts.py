@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._missing import has_missing
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition
@@ -57,6 +58,8 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
     for start in range(0, len(X), 4096):
         for column, factor in zip(X[start : start + 4096].T, direction, strict=True):
             at[start : start + 4096] += factor * column  # a matrix product may round equal rows differently
+    if np.isnan(at).any():
+        return order_along_line(_beyond(X))
     order = np.argsort(at, kind="stable")
     place = np.cumsum(np.diff(at[order], prepend=at[order[:1]]) != 0)
     tied = np.flatnonzero(np.diff(place) == 0)  # with the next one
@@ -66,6 +69,15 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
         objects = order[there]
         order[there] = objects[np.lexsort((*X[objects].T[::-1], place[there]))]
     return order
+
+
+def _beyond(X: np.ndarray) -> np.ndarray:
+    """The rows with their missing cells beyond all others of the column, like no cell that is there."""
+    missing = np.isnan(X)
+    low, high = np.where(missing, np.inf, X).min(axis=0), np.where(missing, -np.inf, X).max(axis=0)
+    high = np.where(np.isfinite(high), high, 0)
+    apart = np.where(high > low, high - np.minimum(low, high), np.maximum(np.abs(high), 1))
+    return np.where(missing, high + apart, X)
 
 
 def sample_in_order(
@@ -215,14 +227,19 @@ def k_means(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int
 
 
 def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Mean of the rows in double precision; ``weights`` is empty if all count alike."""
+    """Mean of the rows in double precision, over the values that are there; ``weights`` is empty if all count alike."""
+    if has_missing(X):
+        w = np.ones(len(X)) if len(weights) == 0 else weights
+        return (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
     return X.mean(axis=0, dtype=float) if len(weights) == 0 else np.average(X, axis=0, weights=weights)
 
 
 def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:
-    """Mean squared distance to the mean of the data, in blocks."""
+    """Mean squared distance to the mean of the data, in blocks; the sum of the variances of the attributes."""
     w = None if len(weights) == 0 else weights
     mean = mean_of_objects(X, weights)
+    if has_missing(X):
+        return float(mean_of_objects(np.square(X - mean), weights).sum())
     total = 0.0
     for start in range(0, len(X), 65536):
         gap = X[start : start + 65536] - mean

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._missing import has_missing
 from evidentia._random import as_random_state
 from evidentia._types import Seed
 from evidentia.cluster._medoid_starts import medoid_starts
@@ -26,7 +27,8 @@ from evidentia.cluster._starts import order_along_line, sample_in_order
 from evidentia.cluster.neighbors._peaks import PeakSettings, find_peaks
 from evidentia.dissimilarity.dimension import intrinsic_dimension
 from evidentia.dissimilarity.neighbors import finder
-from evidentia.dissimilarity.sources import DissimilaritySource
+from evidentia.dissimilarity.partial import filled
+from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.k_means import k_means
 
@@ -180,7 +182,14 @@ def _sample(
         probes = np.arange(min(len(source), 200))
         order = np.argsort(source.block(np.arange(len(source)), probes).sum(axis=1), kind="stable")
     which, counts = sample_in_order(order, w, _SAMPLE_SIZE, rng)
-    return source.subset(which), counts / counts.mean()
+    return _completed(source.subset(which)), counts / counts.mean()
+
+
+def _completed(source: DissimilaritySource) -> DissimilaritySource:
+    """The same objects, with stand-ins for their missing cells."""
+    if not (isinstance(source, AttributeSource) and has_missing(source.objects)):
+        return source
+    return AttributeSource(filled(source.objects), source.metric)
 
 
 def _without_outliers(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import is_integer
 from evidentia._random import generator
 
 __all__ = [
@@ -33,9 +34,11 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
         pairs = sorted(pairs)  # sets have no order of their own, and the result must not depend on chance
     elif isinstance(pairs, Iterable) and not isinstance(pairs, list | tuple | str) and not hasattr(pairs, "__array__"):
         pairs = list(pairs)
+    if isinstance(pairs, Mapping) or np.ma.is_masked(pairs):
+        raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got {_short(pairs)}")
     try:
         array = np.asarray(pairs)
-    except ValueError as error:  # rows of different lengths
+    except Exception as error:  # rows of different lengths, and what is no array
         raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got {_short(pairs)}") from error
     if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
@@ -43,7 +46,7 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
         raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
     if array.dtype == object and all(isinstance(v, Integral) and not isinstance(v, bool) for v in array.flat):
         array = np.array([[int(i), int(j)] for i, j in array])  # too large a number stays an object and is refused
-    if not np.issubdtype(array.dtype, np.integer):
+    if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must hold integers (object numbers), got {_short(pairs)} of type {array.dtype}")
     for bad, words in ((array < 0, "nonnegative"), (array > _LARGEST_OBJECT, f"at most {_LARGEST_OBJECT}")):
         if bad.any():
@@ -98,10 +101,10 @@ def draw_pairs(objects: np.ndarray, n_pairs: int, random_state: Any) -> np.ndarr
 
 
 def checked_count(value: Any, name: str) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if not is_integer(value):
         raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < 0:
-        raise ValueError(f"{name} must be at least 0, got {value}")
+    if not 0 <= value <= _LARGEST_OBJECT:
+        raise ValueError(f"{name} must be at least 0 and at most {_LARGEST_OBJECT}, got {value}")
     return int(value)
 
 

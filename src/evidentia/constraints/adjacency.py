@@ -39,6 +39,8 @@ def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarr
     from evidentia.optimize.row_fit import symmetric_pairs  # compiled code, imported by those who use it
 
     constraints = Constraints() if constraints is None else constraints
+    if not isinstance(constraints, Constraints):
+        raise TypeError(f"constraints must be a Constraints object or None, got {type(constraints).__name__}")
     constraints.check(n)
     must, cannot = constraints.must_link, constraints.cannot_link
     both = np.intersect1d(pair_codes(must), pair_codes(cannot)).size

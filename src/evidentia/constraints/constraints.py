@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._reading import as_labels, reading_labels
 from evidentia._sizes import check_memory
 from evidentia.constraints._pairs import (
     all_pairs,
@@ -224,6 +225,7 @@ class Constraints:
 
     def check(self, n: int) -> None:
         """Raise a ValueError that names the first pair with an object number beyond n - 1, or another n_objects."""
+        n = checked_count(n, "n")
         _check_range(self._must_link, "must_link", n)
         _check_range(self._cannot_link, "cannot_link", n)
         if self._n_objects is not None and self._n_objects != n:
@@ -329,17 +331,12 @@ def _check_range(pairs: np.ndarray, name: str, n: int) -> None:
 
 def _label_codes(y: Any) -> np.ndarray:
     """(n,) numbers of the labels; -1 where y is -1 (or "-1", which is what it becomes in an array of names)."""
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must be one label for each object, shape (n,), got shape {labels.shape}")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError("y must hold labels without missing values; mark unlabelled objects by -1")
+    labels = as_labels(y, "y")
     if labels.dtype == object:
         numbers: dict[Any, int] = {}
-        for label in labels:
-            if label is None or label != label:
-                raise ValueError("y must hold labels without missing values; mark unlabelled objects by -1")
-            numbers.setdefault(label, len(numbers))
+        with reading_labels(y, "y"):
+            for label in labels:
+                numbers.setdefault(label, len(numbers))
         codes = np.array([numbers[label] for label in labels], dtype=np.int64)
         names: list = list(numbers)
     else:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._reading import reading
+
 __all__ = ["neighborhoods", "expanded"]
 
 Neighborhoods = dict[int, dict[int, float]]  # of each constrained object: itself and its neighbours, with distances
@@ -29,7 +31,8 @@ def neighborhoods(
     precomputed = isinstance(metric, str) and metric == "precomputed"
     if precomputed:
         # not converted and not looked through: it may be large, or lie in a file
-        D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
+        with reading(data, "D"):
+            D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
         if D.shape[0] != D.shape[1]:
             raise ValueError(
                 f"D must be a square dissimilarity matrix, got shape {D.shape}; give attributes with a metric, "
@@ -37,7 +40,8 @@ def neighborhoods(
             )
         check(len(D))
         return {i: _nearest(row, i, k) for i, row in _rows_of(D, objects)}, len(D)
-    X = check_array(data, dtype=float, input_name="D")
+    with reading(data, "D"):
+        X = check_array(data, dtype=float, input_name="D")
     check(len(X))
     return _neighborhoods_in_space(X, objects, k, metric), len(X)
 

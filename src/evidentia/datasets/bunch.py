@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._parameters import check_flags
+
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
@@ -55,6 +57,7 @@ def to_bunch(
     """
     from sklearn.utils import Bunch
 
+    check_flags(return_X_y=return_X_y, as_frame=as_frame)
     frame = None
     matrix: Any = data
     labels: Any = target

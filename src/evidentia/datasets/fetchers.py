@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any, Protocol
 
+from evidentia._parameters import check_flags
 from evidentia.datasets.bunch import to_bunch
 from evidentia.datasets.catalogue import CATALOGUE, find_record
 from evidentia.datasets.records import DatasetRecord, size_in_words
@@ -66,7 +67,8 @@ def fetch_dataset(
     (600, 2)
     """
     record = find_record(name)
-    if version not in record.versions:
+    check_flags(return_X_y=return_X_y, as_frame=as_frame)
+    if not isinstance(version, str) or version not in record.versions:
         allowed = ", ".join(repr(known) for known in record.versions)
         raise ValueError(f"version of dataset {name!r} must be one of {allowed}; got {version!r}")
     if as_frame and record.dissimilarities:

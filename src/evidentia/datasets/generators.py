@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from evidentia._parameters import check_flags, is_integer, is_number
 from evidentia._random import as_random_state
+from evidentia._scale import LARGEST
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -219,7 +220,8 @@ def make_gaussian_mixture(
     >>> sample.data.shape, sample.posterior.shape
     ((300, 2), (300, 3))
     """
-    if isinstance(mixture, bool) or not isinstance(mixture, Integral) or mixture not in GAUSSIAN_MIXTURES:
+    check_flags(as_bunch=as_bunch)
+    if not is_integer(mixture) or mixture not in GAUSSIAN_MIXTURES:
         raise ValueError(f"mixture must be 1, 2 or 3, got {mixture!r}")
     n_samples = _check_count(n_samples)
     means, covariances = GAUSSIAN_MIXTURES[int(mixture)]
@@ -263,19 +265,22 @@ def _equal_sizes(n_samples: int, n_parts: int) -> list[int]:
     return [n_samples // n_parts + (part < n_samples % n_parts) for part in range(n_parts)]
 
 
+_MOST_SAMPLES = 100_000_000  # a few GB
+
+
 def _check_count(n_samples: Any) -> int:
-    if isinstance(n_samples, bool) or not isinstance(n_samples, Integral):
+    if not is_integer(n_samples):
         raise TypeError(f"n_samples must be an integer, got {n_samples!r}")
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1, got {n_samples}")
+    if not 1 <= n_samples <= _MOST_SAMPLES:
+        raise ValueError(f"n_samples must be at least 1 and at most {_MOST_SAMPLES:,}, got {n_samples}")
     return int(n_samples)
 
 
 def _check_real(value: Any, name: str, *, minimum: float, exclusive: bool = False) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if not is_number(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
     number = float(value)
-    if not np.isfinite(number) or number < minimum or (exclusive and number == minimum):
+    if not abs(number) <= LARGEST or number < minimum or (exclusive and number == minimum):
         relation = "greater than" if exclusive else "at least"
         raise ValueError(f"{name} must be finite and {relation} {minimum:g}, got {value!r}")
     return number

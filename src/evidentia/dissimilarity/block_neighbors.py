@@ -20,7 +20,9 @@ _CELLS = 4_000_000  # dissimilarities that a thread holds at once
 
 def needs_blocks(source: DissimilaritySource) -> bool:
     """Whether neighbours can be found by comparison with all objects only."""
-    return callable(source.metric) or not isinstance(source, AttributeSource | MatrixSource)
+    if isinstance(source, AttributeSource):
+        return callable(source.metric) or source.lacks_cells
+    return not isinstance(source, MatrixSource)
 
 
 class BlockFinder:

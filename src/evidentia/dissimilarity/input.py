@@ -11,7 +11,7 @@ a name, a callable     attributes, compared by a metric of scikit-learn or a fun
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._missing import check_missing, remedy
+from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import Metric, TableLike
@@ -32,6 +34,9 @@ from evidentia.dissimilarity.sources import (
     check_values,
     rounding,
 )
+
+if TYPE_CHECKING:
+    from evidentia.dissimilarity.gower import GowerData
 
 __all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags", "try_metric"]
 
@@ -91,7 +96,7 @@ class DissimilarityInput:
             from evidentia.dissimilarity.gower import GowerEncoder
 
             self.encoder = GowerEncoder()
-            encoded = self.encoder.fit_transform(X)
+            encoded = _checked_rows(estimator, self.encoder.fit_transform(X))
             estimator.n_features_in_ = encoded.numeric.shape[1] + encoded.codes.shape[1]
             self._check_fewest(len(encoded))
             return GowerSource(encoded)
@@ -114,7 +119,7 @@ class DissimilarityInput:
         """New objects as `References` takes them: attributes, encoded rows, or dissimilarities to those of the fit
         (or, where ``or_width`` says how many they are, to the references only)."""
         if self.is_gower:
-            return self.encoder.transform(X)
+            return _checked_rows(estimator, self.encoder.transform(X))
         if self.is_precomputed:
             return self._new_dissimilarities(estimator, X, or_width)
         values = self._validated(estimator, X, reset=False)
@@ -126,7 +131,8 @@ class DissimilarityInput:
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
         X = _with_columns(X, getattr(estimator, "feature_names_in_", None))
-        D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False)
+        with reading(X, "X"):
+            D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
             also = "" if or_width is None else f", or to its {or_width} references"
             raise ValueError(
@@ -140,15 +146,19 @@ class DissimilarityInput:
         takes_sparse = self.is_precomputed and self.sparse
         if self.is_precomputed and reset:
             X = _with_columns_like_rows(X)
-        values = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=_FLOATS,
-            order=None if sparse.issparse(X) else "C",
-            accept_sparse=_SPARSE if takes_sparse else False,
-            ensure_min_samples=self.fewest if reset else 1,
-        )
+        with reading(X, "X"):
+            values = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=_FLOATS,
+                order=None if sparse.issparse(X) else "C",
+                accept_sparse=_SPARSE if takes_sparse else False,
+                ensure_min_samples=self.fewest if reset else 1,
+                ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
+            )
+        if not sparse.issparse(values):
+            check_missing(values, X, remedy(estimator, self.metric), learning=reset)
         if sparse.issparse(values):
             check_values(np.asarray(values.data), "X")
         elif self.is_precomputed or not reset:
@@ -160,6 +170,17 @@ class DissimilarityInput:
     def _check_fewest(self, n: int) -> None:
         if n < self.fewest:
             raise ValueError(f"X has {n} objects, but at least {self.fewest} are needed")
+
+
+def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
+    """An encoded table; where rows are compared although some of their cells are missing, each must have one."""
+    if getattr(estimator, "missing", "refuse") == "partial":
+        from evidentia.dissimilarity.partial_gower import present_cells
+
+        nothing = np.flatnonzero(~present_cells(encoded).any(axis=1))
+        if len(nothing):
+            raise ValueError(f"X has no value at all in row {nothing[0]}: nothing can be said of it, leave it out")
+    return encoded
 
 
 def _with_columns_like_rows(X: TableLike) -> TableLike:

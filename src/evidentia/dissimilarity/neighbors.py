@@ -17,7 +17,13 @@ from evidentia._random import as_random_state
 from evidentia._types import Seed
 from evidentia.dissimilarity.block_neighbors import BlockFinder, needs_blocks
 from evidentia.dissimilarity.point_tree import PointTree, minkowski_power
-from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, check_values
+from evidentia.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    MatrixSource,
+    check_values,
+    naming_metric,
+)
 from evidentia.optimize.blocks import n_threads, row_blocks
 
 __all__ = [
@@ -176,12 +182,13 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
     plain = power == 2 and source.objects.shape[1] > _TREE_DIMENSIONS and source.objects.size > _SMALL_TABLE
     if power is not None and not plain:
         return PointTree(source.objects, power, n_jobs)
-    return NearestNeighbors(
-        algorithm="brute" if plain else "auto",
-        metric=source.metric,
-        metric_params=source.parameters or None,
-        n_jobs=safe_jobs(source.metric, n_threads(n_jobs)),
-    ).fit(source.objects)
+    with naming_metric(source.metric):
+        return NearestNeighbors(
+            algorithm="brute" if plain else "auto",
+            metric=source.metric,
+            metric_params=source.parameters or None,
+            n_jobs=safe_jobs(source.metric, n_threads(n_jobs)),
+        ).fit(source.objects)
 
 
 def safe_jobs(metric: Any, n_jobs: int | None) -> int | None:

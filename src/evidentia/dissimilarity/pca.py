@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
+from evidentia._reading import reading
 from evidentia.dissimilarity.sources import check_square, check_values
 
 __all__ = ["DissimilarityPCA"]
@@ -114,7 +115,8 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         ndarray of shape (n_new, n_components)
         """
         check_is_fitted(self, "components_")
-        rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        with reading(X, "X"):
+            rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return self._project(check_values(rows, "X"))
 
     def _project(self, rows: np.ndarray) -> np.ndarray:
@@ -125,7 +127,8 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         from sklearn.decomposition import PCA
 
         rule.check_parameters(self, self._rules)
-        D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        with reading(X, "X"):
+            D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         D = check_square(D, symmetrize=bool(self.symmetrize))
         if self.n_components > len(D):
             raise ValueError(f"n_components must be at most the number of objects, {len(D)}, got {self.n_components}")
@@ -133,7 +136,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             pca = PCA(self.n_components, random_state=as_random_state(self.random_state)).fit(D)
         self.components_, self.mean_ = pca.components_, pca.mean_
         self.explained_variance_ = pca.explained_variance_
-        self.explained_variance_ratio_ = pca.explained_variance_ratio_
+        self.explained_variance_ratio_ = np.nan_to_num(pca.explained_variance_ratio_)
         self.scale_ = np.ones_like(pca.explained_variance_)
         if self.whiten:
             self.scale_ = np.sqrt(pca.explained_variance_)

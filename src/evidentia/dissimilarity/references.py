@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._missing import has_missing
 from evidentia.dissimilarity.sources import DissimilaritySource, Twins
 
 __all__ = ["References"]
@@ -58,6 +59,13 @@ class References:
         if self.source is None:
             return self._columns(block)
         return self.source.between(block, self.source.objects, exact=exact)
+
+    def are_points(self, values: Any) -> bool:
+        """Whether the references and these new objects are points, all coordinates of which are there, compared by
+        Euclidean distances."""
+        if self.source is None or not self.source.is_euclidean:
+            return False
+        return getattr(self.source, "within", None) is None or not has_missing(values)
 
     def _columns(self, D: np.ndarray) -> np.ndarray:
         """Rows of dissimilarities to all objects of the fit, or to the references only."""

@@ -8,13 +8,18 @@ references`). Which source it is follows from X and the metric (`evidentia.dissi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from evidentia._missing import has_missing
 from evidentia._scale import SMALLEST, check_size
 from evidentia._types import Metric
+from evidentia.dissimilarity.partial import pair_squares, partial_squares
 
 if TYPE_CHECKING:
     from evidentia.dissimilarity.gower import GowerData
@@ -28,10 +33,22 @@ __all__ = [
     "Twins",
     "check_square",
     "check_values",
+    "naming_metric",
     "rounding",
 ]
 
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
+
+
+@contextmanager
+def naming_metric(metric: Metric) -> Iterator[None]:
+    """Around the lines that compute with a metric of others: what it refuses, it refuses by its name."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if "metric" in str(error).lower():
+            raise
+        raise ValueError(f"metric={metric!r} cannot be computed for these objects: {error}") from error
 
 
 class DissimilaritySource(ABC):
@@ -53,7 +70,8 @@ class DissimilaritySource(ABC):
 
     @property
     def is_euclidean(self) -> bool:
-        """Whether ``objects`` are points and the dissimilarities their Euclidean distances."""
+        """Whether ``objects`` are points, all coordinates of which are there, and the dissimilarities their Euclidean
+        distances."""
         return self.objects is not None and self.metric == "euclidean"
 
     @abstractmethod
@@ -89,15 +107,35 @@ class AttributeSource(DissimilaritySource):
     """Any metric of scikit-learn, by name, or a callable, on a table of attributes.
 
     Metrics with parameters of their own (variances for "seuclidean", an inverse covariance for "mahalanobis") learn
-    them from the whole table, once.
+    them from the whole table, once. ``within``, the variances of the attributes within clusters, says what missing
+    cells count for in Euclidean distances (`evidentia.dissimilarity.partial`).
     """
 
     objects: np.ndarray
 
-    def __init__(self, X: np.ndarray, metric: Metric = "euclidean", parameters: dict[str, np.ndarray] | None = None):
-        self.objects, self.metric = X, metric
+    def __init__(
+        self,
+        X: np.ndarray,
+        metric: Metric = "euclidean",
+        parameters: dict[str, np.ndarray] | None = None,
+        within: np.ndarray | None = None,
+    ):
+        self.objects, self.metric, self.within = X, metric, within
         self.parameters = _learnt_parameters(X, metric) if parameters is None else parameters
         self.dtype = X.dtype
+
+    @property
+    def is_euclidean(self) -> bool:
+        return self.metric == "euclidean" and not self.lacks_cells
+
+    @cached_property
+    def lacks_cells(self) -> bool:
+        """Whether cells of the objects are missing, where they may be."""
+        return self.within is not None and has_missing(self.objects)
+
+    def with_within(self, within: np.ndarray) -> AttributeSource:
+        """The same, for objects whose cells may be missing."""
+        return AttributeSource(self.objects, self.metric, self.parameters, within)
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -106,6 +144,8 @@ class AttributeSource(DissimilaritySource):
         return self.between(self.objects[rows], self.objects[columns])
 
     def between(self, A: np.ndarray, B: np.ndarray, *, exact: bool = False) -> np.ndarray:
+        if self.within is not None and (has_missing(A) or has_missing(B)):
+            return self._partial(A, B, exact=exact)
         if exact and self.metric == "euclidean":
             from scipy.spatial.distance import cdist
 
@@ -115,13 +155,31 @@ class AttributeSource(DissimilaritySource):
         if self.metric in _FROM_SQUARES:
             centre = B.mean(axis=0)  # far from the origin the squares would swamp the differences
             A, B = A - centre, B - centre
-        return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
+        with naming_metric(self.metric):
+            return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
+
+    def _partial(self, A: np.ndarray, B: np.ndarray, *, exact: bool) -> np.ndarray:
+        """Some cells are missing; rows that have all of theirs are compared as if none were."""
+        assert self.within is not None
+        whole = np.zeros(len(A), dtype=bool) if has_missing(B) else ~np.isnan(A).any(axis=1)
+        out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
+        if whole.any():
+            out[whole] = self.between(A[whole], B, exact=exact)
+        squares = partial_squares(A[~whole], B, self.within)
+        out[~whole] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
+        return check_values(out, "metric")
 
     def keys(self, A: np.ndarray) -> list[bytes]:
         return _row_keys(A)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         out = np.empty(len(i), dtype=self.dtype)
+        if self.within is not None and self.lacks_cells:
+            for start in range(0, len(i), 65536):
+                some = slice(start, start + 65536)
+                squares = pair_squares(self.objects[i[some]], self.objects[j[some]], self.within)
+                out[some] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
+            return out
         if self.metric == "euclidean":
             for start in range(0, len(i), 65536):
                 stop = start + 65536
@@ -137,10 +195,10 @@ class AttributeSource(DissimilaritySource):
         return out
 
     def subset(self, which: np.ndarray) -> AttributeSource:
-        return AttributeSource(np.ascontiguousarray(self.objects[which]), self.metric, self.parameters)
+        return AttributeSource(np.ascontiguousarray(self.objects[which]), self.metric, self.parameters, self.within)
 
     def astype(self, dtype: np.dtype) -> AttributeSource:
-        return AttributeSource(self.objects.astype(dtype, copy=False), self.metric, self.parameters)
+        return AttributeSource(self.objects.astype(dtype, copy=False), self.metric, self.parameters, self.within)
 
 
 def _learnt_parameters(X: np.ndarray, metric: Metric) -> dict[str, np.ndarray]:
@@ -152,12 +210,16 @@ def _learnt_parameters(X: np.ndarray, metric: Metric) -> dict[str, np.ndarray]:
 
 
 class GowerSource(DissimilaritySource):
-    """Gower's dissimilarity of tables with numbers, categories and missing cells."""
+    """Gower's dissimilarity of tables with numbers, categories and missing cells.
+
+    Rows are compared by the columns that both have or, with the ``usual`` differences of the columns within clusters,
+    as `evidentia.dissimilarity.partial_gower` says.
+    """
 
     objects: GowerData
 
-    def __init__(self, objects: GowerData):
-        self.objects = objects
+    def __init__(self, objects: GowerData, usual: np.ndarray | None = None):
+        self.objects, self.usual = objects, usual
         self.metric = "gower"
         self.dtype = np.dtype(float)
 
@@ -168,6 +230,10 @@ class GowerSource(DissimilaritySource):
         return self.between(self.objects[rows], self.objects[columns])
 
     def between(self, A: GowerData, B: GowerData, *, exact: bool = False) -> np.ndarray:
+        if self.usual is not None:
+            from evidentia.dissimilarity.partial_gower import partial_gower_block
+
+            return partial_gower_block(A, B, self.usual)
         from evidentia.dissimilarity.gower import gower_block
 
         return gower_block(A, B)
@@ -177,12 +243,16 @@ class GowerSource(DissimilaritySource):
         return _row_keys(A.numeric, A.codes)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        if self.usual is not None:
+            from evidentia.dissimilarity.partial_gower import partial_gower_pairs
+
+            return partial_gower_pairs(self.objects, i, j, self.usual)
         from evidentia.dissimilarity.gower import gower_pairs
 
         return gower_pairs(self.objects, i, self.objects, j)
 
     def subset(self, which: np.ndarray) -> GowerSource:
-        return GowerSource(self.objects[which])
+        return GowerSource(self.objects[which], self.usual)
 
 
 class MatrixSource(DissimilaritySource):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia._native import kernel
+from evidentia._parameters import is_number
+from evidentia._scale import as_reals
 
 __all__ = ["to_conflict", "conflicts_among", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
 
@@ -21,7 +23,13 @@ def decay(d0: float) -> float:
 
 def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
     """delta = 1 - exp(-gamma d^2): 0 for identical objects, 0.95 at d0 (Denoeux, 2021, eq. 4)."""
-    return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(dissimilarities / d0))
+    if not is_number(d0) or not 0 < d0 < np.inf:
+        raise ValueError(f"d0 must be a number above 0, got {d0!r}")
+    d = as_reals(dissimilarities, "dissimilarities")
+    if not (d >= 0).all():
+        raise ValueError("dissimilarities must not hold negative numbers or NaN")
+    with np.errstate(over="ignore"):  # as far apart as can be
+        return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(d / float(d0)))
 
 
 def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:

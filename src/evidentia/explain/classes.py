@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia._reading import as_labels
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import ArrayLike
 from evidentia.partition import CredalPartition
@@ -13,11 +14,9 @@ __all__ = ["checked_classes", "numbered", "shared_objects", "one_to_one", "clust
 
 def checked_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
     """(n,) classes of the objects of a partition, in their order: by their names if both have some."""
-    classes = np.asarray(y)
+    classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
         raise ValueError(f"y must hold the classes of {len(partition)} objects, got shape {classes.shape}")
-    if any(value is None or value != value for value in classes.tolist()):
-        raise ValueError("y must hold a class for every object, but some are missing (NaN or None)")
     order = order_of_names(object_index(y), partition.index)
     return classes if order is None else classes[order]
 

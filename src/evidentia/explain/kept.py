@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._parameters import check_choice, is_number
+from evidentia._scale import as_reals
 from evidentia._types import ArrayLike
 from evidentia.explain.classes import checked_classes, cluster_of_class, numbered
 from evidentia.explain.doubt import doubt_of
@@ -44,7 +46,7 @@ class KeptCurve:
     def at(self, share: float) -> float:
         """Quality when this share of the objects is kept; between two shares, on the line that joins them."""
         low, high = self.share[0], self.share[-1]
-        if not low - _ROUNDING <= share <= high + _ROUNDING:
+        if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
             raise ValueError(f"share must lie between {low:g} and {high:g}, got {share}")
         return float(np.interp(share, self.share, self.quality))
 
@@ -149,25 +151,24 @@ def kept_curve(
 
 def _measure(quality: str, classes: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], float]:
     """The quality of some of the objects, given by their positions."""
+    check_choice(quality, "quality", ("ari", "accuracy"))
     if quality == "ari":
         from sklearn.metrics import adjusted_rand_score
 
         return lambda some: float(adjusted_rand_score(classes[some], labels[some]))
-    if quality == "accuracy":
-        right = labels == cluster_of_class(classes, labels)[classes]
-        return lambda some: float(right[some].mean())
-    raise ValueError(f"quality must be 'ari' or 'accuracy', got {quality!r}")
+    right = labels == cluster_of_class(classes, labels)[classes]
+    return lambda some: float(right[some].mean())
 
 
 def _checked_doubt(doubt: Any, n: int) -> np.ndarray:
-    values = np.asarray(doubt, dtype=float)
+    values = as_reals(doubt, "doubt").astype(float, copy=False)
     if values.shape != (n,) or not np.isfinite(values).all():
         raise ValueError(f"doubt must hold {n} finite numbers, one for each object, got shape {values.shape}")
     return values
 
 
 def _checked_shares(shares: Any) -> np.ndarray:
-    values = _SHARES if shares is None else np.unique(np.asarray(shares, dtype=float))
+    values = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
     if values.ndim != 1 or len(values) == 0 or not ((values > 0) & (values <= 1)).all():
         raise ValueError(f"shares must be numbers above 0 and at most 1, got {shares!r}")
     return values

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic_write", "atomic_writes"]
+__all__ = ["as_path", "atomic_write", "atomic_writes"]
 
 _PREFIX = ".evidentia-"
 
@@ -68,6 +68,8 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
     list of pathlib.Path
         A temporary file for each path, in the same order.
     """
+    if isinstance(paths, str | os.PathLike):
+        raise TypeError(f"paths must hold several paths, got the one path {os.fspath(paths)!r}")
     targets = [_checked_target(path) for path in paths]
     if len(set(targets)) < len(targets):
         raise ValueError(f"paths must be different files, got {', '.join(map(str, targets))}")
@@ -88,9 +90,18 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
             _flush_to_disk(folder)
 
 
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a file, given as text or as a `Path`."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise TypeError(f"path must be text or a Path, got {type(path).__name__}")
+    if "\0" in os.fspath(path):
+        raise ValueError(f"path must not hold a zero byte, got {os.fspath(path)!r}")
+    return Path(path)
+
+
 def _checked_target(path: str | os.PathLike[str]) -> Path:
     """The file itself when the path is a link, so that the link stays; devices and folders are refused."""
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(as_path(path)))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if target.exists() and not target.is_file():

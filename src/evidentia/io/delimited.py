@@ -86,9 +86,11 @@ def sniff(
         lines = [line for line in islice(iter(lambda: file.readline(_LONGEST_LINE), ""), _SAMPLE_LINES) if line.strip()]
     if not lines:
         raise ValueError("the file is empty")
-    if any("\0" in line for line in lines):
-        raise ValueError("this is not a text file")
+    _refuse_zero_bytes(path)
+    _refuse_remarks(lines)
     delimiter, cells = _best_delimiter(lines, delimiter, decimal)
+    if lines[0].startswith("#") and _begins_with_names(cells[1:]):
+        raise ValueError("its first line begins with # and its second names the columns: remove lines of remarks")
     decimal = decimal or _decimal_mark(delimiter, [cell for row in cells[1:] or cells for cell in row])
     first = [cell.strip() for cell in cells[0]]
     if header is None:
@@ -98,19 +100,33 @@ def sniff(
     return Dialect(delimiter, decimal, header, first, row_names=longer and not trailing, trailing=trailing)
 
 
+def _refuse_zero_bytes(path: str | os.PathLike[str]) -> None:
+    with open_text(path) as file:
+        while block := file.read(1 << 20):
+            if "\0" in block:
+                raise ValueError("this is not a text file, it holds zero bytes")
+
+
+def _refuse_remarks(lines: Sequence[str]) -> None:
+    """What spreadsheets write for each other in the first line would be taken for the names of columns."""
+    if re.fullmatch(r'\s*"?sep=.?"?\s*', lines[0]):
+        raise ValueError(f"its first line, {lines[0].strip()}, is a remark for spreadsheets: remove it")
+
+
 # ---- readings -------------------------------------------------------------------------------------------------------
 
 
 def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None) -> tuple[str, list[list[str]]]:
     """The delimiter that gives every line the same number of cells, and the cells."""
     if given is not None:
-        return (_BLANKS, [line.split() for line in lines]) if given == " " else (given, split_cells(lines, given))
+        _check_given(lines[0], given)
+        return (_BLANKS, _blank_cells(lines)) if given == " " else (given, split_cells(lines, given))
     possible = [delimiter for delimiter in _DELIMITERS if delimiter != decimal]
     readings = {delimiter: split_cells(lines, delimiter) for delimiter in possible}
     regular = [delimiter for delimiter, cells in readings.items() if _is_regular(cells)]
     exact = [delimiter for delimiter in regular if len(readings[delimiter][0]) == len(readings[delimiter][-1])]
     best = _most_numbers(exact or regular, readings, decimal)
-    blanks = [line.split() for line in lines]
+    blanks = _blank_cells(lines)
     share = 0.0 if best is None else _numbers(readings[best], best, decimal)
     if _is_regular(blanks) and (best is None or _numbers(blanks, _BLANKS, decimal) > share):
         return _BLANKS, blanks
@@ -123,6 +139,28 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
             "set delimiter=',' or decimal=','"
         )
     return best, readings[best]
+
+
+def _blank_cells(lines: Sequence[str]) -> list[list[str]]:
+    """Cells between blanks and tabs; the blanks of typographers, which stand inside numbers, separate nothing."""
+    return [re.split("[ \t]+", line.strip(" \t\r\n")) for line in lines]
+
+
+def _check_given(first: str, given: str) -> None:
+    """A delimiter that the first line lacks, though it has another one, is a mistake and no single column."""
+    others = [delimiter for delimiter in _DELIMITERS if delimiter in first]
+    if given not in first and others and not _looks_like_number(first):
+        raise ValueError(f"delimiter={given!r} is not in its first line, which has {others[0]!r}")
+
+
+def _begins_with_names(cells: Sequence[Sequence[str]]) -> bool:
+    """A line without numbers above lines with some."""
+    numbers = [any(map(_looks_like_number, row)) for row in cells]
+    return len(numbers) > 1 and not numbers[0] and any(numbers)
+
+
+def _looks_like_number(cell: str) -> bool:
+    return _is_number(cell, ".") or _is_number(cell, ",")
 
 
 def _most_numbers(delimiters: Sequence[str], readings: dict[str, list[list[str]]], decimal: str | None) -> str | None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets
-from evidentia.io.atomic import atomic_write
+from evidentia.io.atomic import as_path, atomic_write
 from evidentia.io.delimited import Dialect, open_text, sniff, split_cells
 from evidentia.io.set_names import (
     FRAME,
@@ -78,7 +78,7 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
     """
     if not isinstance(partition, CredalPartition):
         raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
-    path = Path(path)
+    path = as_path(path)
     kind = file_kind(path, PARTITION_KINDS)
     if path.suffix.lower() == ".gz":
         raise ValueError(f"{path.name}: compressed partitions are written as .parquet or .npz")
@@ -88,6 +88,8 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
             write(partition, temporary)
         except ImportError as error:
             raise missing_pyarrow(path) from error
+        except UnicodeEncodeError as error:
+            raise ValueError(f"cannot write {path.name}: a name holds a character that UTF-8 lacks, {error}") from error
 
 
 def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
@@ -109,7 +111,7 @@ def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
     ValueError
         It holds no partition, or masses that are negative or do not sum to one.
     """
-    path = Path(path)
+    path = as_path(path)
     with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
         pass
     kind = file_kind(path, PARTITION_KINDS)
@@ -152,6 +154,8 @@ def _names_of_objects(partition: CredalPartition) -> tuple[str, Any]:
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
         values = _filled([str(value) if _is_text(value) else _written(value) for value in partition.index])
+        if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
+            raise ValueError("index holds different names that are written alike, as 1 and '1': make all of them text")
     return heading, values
 
 
@@ -304,7 +308,7 @@ def _check_sizes(archive: Any) -> None:
 
 
 def _read_npz(path: Path) -> CredalPartition:
-    with np.load(path, allow_pickle=False) as archive:
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         missing = [key for key in ("masses", "membership", "frame") if key not in archive]
         if missing:
             raise ValueError(f"the archive holds no partition, it lacks {', '.join(missing)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia import _parameters as rule
+from evidentia.io.atomic import as_path
 from evidentia.io.delimited import Dialect, open_text, sniff
 from evidentia.io.set_names import plain_value
 
@@ -27,6 +30,9 @@ _KINDS = {
     ".feather": "feather",
     ".npy": "npy",
 }
+
+
+_MAY_DELIMIT = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
 
 
 def read_table(
@@ -79,12 +85,16 @@ def read_table(
     ...     read_table(path, index_col="name").to_dict("index")
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
-    path = Path(path)
-    for value, name, known in ((header, "header", (True, False, None)), (decimal, "decimal", (".", ",", None))):
-        if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
-    if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\r\n'):
-        raise ValueError(f"delimiter must be a single character, got {delimiter!r}")
+    path = as_path(path)
+    for value, name, allowed in (
+        (header, "header", rule.choice(None) | rule.kind(bool, np.bool_, words="True or False")),
+        (decimal, "decimal", rule.choice(None) | rule.choice(".", ",")),
+        (index_col, "index_col", rule.choice(None) | rule.kind(str, words="the name of a column")),
+    ):
+        rule.check(value, name, allowed)
+    wanted = None if columns is None else _listed_columns(columns)
+    if delimiter is not None and not (isinstance(delimiter, str) and _MAY_DELIMIT.fullmatch(delimiter)):
+        raise ValueError(f"delimiter must be a single character, no letter, digit, quote or dot, got {delimiter!r}")
     if delimiter is not None and delimiter == decimal:
         raise ValueError(f"delimiter and decimal must differ, got {delimiter!r} for both")
     with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
@@ -99,7 +109,15 @@ def read_table(
             table = _read_columnar(path, kind)
     if not table.columns.map(lambda name: isinstance(name, str)).all():
         table.columns = table.columns.map(str)
-    return _selected(table, columns, index_col, path)
+    return _selected(table, wanted, index_col, path)
+
+
+def _listed_columns(columns: Any) -> list[str]:
+    names = [columns] if isinstance(columns, str) else rule.listed(columns, "columns", "names of columns")
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if not names or twice or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"columns must hold different names of columns, one at least, got {names}")
+    return names
 
 
 def file_kind(path: Path, kinds: dict[str, str]) -> str:
@@ -209,7 +227,7 @@ def _read_columnar(path: Path, kind: str) -> pd.DataFrame:
     return table
 
 
-def _selected(table: pd.DataFrame, columns: Sequence[str] | None, index_col: str | None, path: Path) -> pd.DataFrame:
+def _selected(table: pd.DataFrame, columns: list[str] | None, index_col: str | None, path: Path) -> pd.DataFrame:
     import pandas as pd
 
     attrs = dict(table.attrs)
@@ -222,7 +240,7 @@ def _selected(table: pd.DataFrame, columns: Sequence[str] | None, index_col: str
         table.index = pd.Index(values, name=index_col)
     if columns is not None:
         _check_known(columns, table, "columns", path)
-        table = table[list(columns)]
+        table = table[columns]
     table.attrs.update(attrs)
     return table
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from evidentia import _parameters as rule
+from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 
 __all__ = [
@@ -73,9 +74,9 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Attributes as a float array, float32 kept; to learn, at least two objects."""
         if reset:
             rule.check_parameters(self, self._rules)
-        values = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], order="C", ensure_min_samples=2 if reset else 1
-        )
+        fewest, floats = 2 if reset else 1, [np.float64, np.float32]
+        with reading(X, "X"):
+            values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=fewest)
         (check_scale if reset else check_size)(values, "X")
         return values
 

@@ -41,7 +41,7 @@ class PairLoss:
             shape=(n_pairs, len(used)),
         )
         self.typical_distance = float(np.sqrt(_typical(self.incidence @ self.objects)))
-        if self.typical_distance <= _SAME * np.abs(self.objects).max():
+        if self.typical_distance <= _SAME * np.abs(self.objects).max(initial=0.0):
             raise ValueError("X must tell the two objects of at least one pair apart, but all pairs are identical")
 
     def mapped_differences(self, L: np.ndarray) -> np.ndarray:

@@ -8,10 +8,12 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from evidentia._reading import is_missing, reading_labels
+from evidentia._tables import object_index, ordered_like
 from evidentia.constraints import Constraints
 from evidentia.constraints.checked import checked_constraints
 
-__all__ = ["Classes", "Pairs", "known_classes", "known_pairs"]
+__all__ = ["Classes", "Pairs", "known_classes", "known_pairs", "labels_for"]
 
 UNLABELLED = -1
 
@@ -38,6 +40,11 @@ class Pairs(NamedTuple):
         """Difference vectors of the pairs of one kind."""
         first, second = self.ends[self.signs == sign].T
         return data[first] - data[second]
+
+
+def labels_for(X: Any, y: Any) -> Any:
+    """The labels in the order of the objects, where both are pandas tables with the same names."""
+    return ordered_like(y, object_index(X))
 
 
 def known_classes(learner: str, data: np.ndarray, y: Any, constraints: Any = None) -> Classes:
@@ -87,9 +94,10 @@ def _implied(classes: Classes, n: int, max_pairs: int, rng: np.random.Generator)
 
 
 def _classes(data: np.ndarray, y: Any) -> Classes:
-    labels = column_or_1d(y, warn=True)
+    with reading_labels(y, "y"):
+        labels = column_or_1d(y, warn=True)
     check_consistent_length(data, labels)
-    if (labels != labels).any() or (labels.dtype == object and None in labels.tolist()):
+    if any(map(is_missing, labels.tolist())):
         raise ValueError("y must hold labels without missing values; mark unlabelled objects by -1")
     # an array of names turns -1 into "-1"
     unlabelled = labels == str(UNLABELLED) if labels.dtype.kind == "U" else labels == UNLABELLED

@@ -15,7 +15,7 @@ from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, Descent, LinearMetricLearner, checked_n_components, few_threads
 from evidentia.metric._full_metric import Problem, ascend, metric_root, normalised, projector, whitened
-from evidentia.metric._supervision import known_pairs
+from evidentia.metric._supervision import known_pairs, labels_for
 
 __all__ = ["DMLEig"]
 
@@ -135,7 +135,7 @@ class DMLEig(LinearMetricLearner):
     def _learn(self, X: TableLike, y: ArrayLike, constraints: Constraints | None) -> None:
         data = self._checked_objects(X, reset=True)
         q = checked_n_components(self.n_components, data.shape[1], f"n_features={data.shape[1]}")
-        pairs = known_pairs("DMLEig", data, y, constraints, self.max_pairs, generator(self.random_state))
+        pairs = known_pairs("DMLEig", data, labels_for(X, y), constraints, self.max_pairs, generator(self.random_state))
         coordinates = whitened("DMLEig", pairs, data.astype(np.float64, copy=False), self.regularization)
         U = coordinates.cannot
         different = U.any(axis=1)

@@ -11,7 +11,7 @@ from evidentia._fitting import draft_of
 from evidentia._types import ArrayLike, TableLike
 from evidentia.metric._base import LinearMetricLearner, checked_n_components, signed_rows
 from evidentia.metric._fisher import between_root, class_deviations, fisher_directions
-from evidentia.metric._supervision import known_classes
+from evidentia.metric._supervision import known_classes, labels_for
 
 __all__ = ["FDA"]
 
@@ -89,7 +89,7 @@ class FDA(LinearMetricLearner):
 
     def _learn(self, X: TableLike, y: ArrayLike, constraints: None) -> None:
         data = self._checked_objects(X, reset=True)
-        classes = known_classes("FDA", data, y, constraints)
+        classes = known_classes("FDA", data, labels_for(X, y), constraints)
         n_classes, n_features = len(classes.names), data.shape[1]
         q = checked_n_components(
             self.n_components,

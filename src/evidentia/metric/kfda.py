@@ -13,7 +13,7 @@ from evidentia._types import ArrayLike, TableLike
 from evidentia.metric._base import checked_n_components, signed_rows
 from evidentia.metric._fisher import between_root, class_deviations, fisher_directions
 from evidentia.metric._kernels import KERNEL_RULES, KernelMetricLearner
-from evidentia.metric._supervision import known_classes
+from evidentia.metric._supervision import known_classes, labels_for
 
 __all__ = ["KFDA"]
 
@@ -117,7 +117,7 @@ class KFDA(KernelMetricLearner):
 
     def _learn(self, X: TableLike, y: ArrayLike, constraints: None) -> None:
         data = self._checked_objects(X, reset=True)
-        classes = known_classes("KFDA", data, y, constraints)
+        classes = known_classes("KFDA", data, labels_for(X, y), constraints)
         n_classes = len(classes.names)
         q = checked_n_components(self.n_components, n_classes - 1, f"n_classes - 1 with {n_classes} classes")
         self._set_kernel(data)

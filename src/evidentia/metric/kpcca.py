@@ -15,7 +15,7 @@ from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, checked_n_components, few_threads
 from evidentia.metric._kernels import KERNEL_RULES, KernelMetricLearner
 from evidentia.metric._pair_loss import PairLoss, best_descent, given_map, starting_maps, warn_one_kind
-from evidentia.metric._supervision import Pairs, known_pairs
+from evidentia.metric._supervision import Pairs, known_pairs, labels_for
 
 __all__ = ["KPCCA"]
 
@@ -155,7 +155,7 @@ class KPCCA(KernelMetricLearner):
     def _learn(self, X: TableLike, y: ArrayLike, constraints: Constraints | None) -> None:
         data = self._checked_objects(X, reset=True)
         rng = generator(self.random_state)
-        pairs = known_pairs("KPCCA", data, y, constraints, self.max_pairs, rng)
+        pairs = known_pairs("KPCCA", data, labels_for(X, y), constraints, self.max_pairs, rng)
         warn_one_kind("KPCCA", pairs)
         self._set_kernel(data)
         support = np.unique(pairs.ends)

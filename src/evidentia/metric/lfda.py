@@ -16,7 +16,7 @@ from evidentia._native import interruptible
 from evidentia._types import ArrayLike, TableLike
 from evidentia.metric._base import LinearMetricLearner, checked_n_components, signed_rows
 from evidentia.metric._fisher import ridged, unit_within
-from evidentia.metric._supervision import Classes, known_classes
+from evidentia.metric._supervision import Classes, known_classes, labels_for
 
 __all__ = ["LFDA"]
 
@@ -109,7 +109,7 @@ class LFDA(LinearMetricLearner):
 
     def _learn(self, X: TableLike, y: ArrayLike, constraints: None) -> None:
         data = self._checked_objects(X, reset=True)
-        classes = known_classes("LFDA", data, y, constraints)
+        classes = known_classes("LFDA", data, labels_for(X, y), constraints)
         q = checked_n_components(self.n_components, data.shape[1], f"n_features={data.shape[1]}")
         labelled = data[classes.positions].astype(np.float64, copy=False)
         within, between = local_scatters(labelled, classes, lambda rows: local_affinity(rows, self.n_neighbors))

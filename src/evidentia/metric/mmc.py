@@ -13,7 +13,7 @@ from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, LinearMetricLearner, checked_n_components, few_threads
 from evidentia.metric._full_metric import Problem, ascend, metric_root, normalised, projector, whitened
-from evidentia.metric._supervision import known_pairs
+from evidentia.metric._supervision import known_pairs, labels_for
 
 __all__ = ["MMC"]
 
@@ -127,7 +127,7 @@ class MMC(LinearMetricLearner):
         data = self._checked_objects(X, reset=True)
         d = data.shape[1]
         q = checked_n_components(self.n_components, d, f"n_features={d}")
-        pairs = known_pairs("MMC", data, y, constraints, self.max_pairs, generator(self.random_state))
+        pairs = known_pairs("MMC", data, labels_for(X, y), constraints, self.max_pairs, generator(self.random_state))
         objects = data.astype(np.float64, copy=False)
         coordinates = whitened("MMC", pairs, objects, self.regularization, diagonal=bool(self.diagonal))
         cannot = coordinates.cannot

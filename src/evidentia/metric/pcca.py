@@ -14,7 +14,7 @@ from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, LinearMetricLearner, checked_n_components, few_threads
 from evidentia.metric._pair_loss import PairLoss, best_descent, given_map, starting_maps, warn_one_kind
-from evidentia.metric._supervision import known_pairs
+from evidentia.metric._supervision import known_pairs, labels_for
 
 __all__ = ["PCCA"]
 
@@ -130,7 +130,7 @@ class PCCA(LinearMetricLearner):
         data = self._checked_objects(X, reset=True)
         q = checked_n_components(self.n_components, data.shape[1], f"n_features={data.shape[1]}")
         rng = generator(self.random_state)
-        pairs = known_pairs("PCCA", data, y, constraints, self.max_pairs, rng)
+        pairs = known_pairs("PCCA", data, labels_for(X, y), constraints, self.max_pairs, rng)
         warn_one_kind("PCCA", pairs)
         objects = data.astype(np.float64, copy=False)
         with few_threads(data.shape[1]):

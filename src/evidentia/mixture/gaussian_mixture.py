@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
+from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
-from evidentia._tables import object_weights
+from evidentia._tables import object_index, object_weights, ordered_like
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
 from evidentia.mixture.models import MODELS, model_name, n_parameters
@@ -190,9 +191,10 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
-        data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        with reading(X, "X"):
+            data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         check_scale(data, "X")
-        weights = object_weights(sample_weight, len(data))
+        weights = object_weights(ordered_like(sample_weight, object_index(X)), len(data))
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
@@ -291,7 +293,8 @@ class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
-        data = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        with reading(X, "X"):
+            data = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         check_size(data, "X")
         return log_densities(self.parameters_, data)
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
+from evidentia._parameters import check, check_flags, verbosity
 from evidentia._random import seed_number
 from evidentia.belief import FocalSets
 from evidentia.model_selection._candidates import checked_candidates
@@ -169,7 +170,9 @@ def n_clusters_curve(
     if candidates[-1] > (n := _num_samples(X)):
         raise ValueError(f"n_clusters must not pass the number of objects in X, {n}, got {candidates[-1]}")
     models = _models(estimator, candidates)
-    threads = n_threads(n_jobs) if len(candidates) > 1 else 1
+    check_flags(return_estimators=return_estimators)
+    check(verbose, "verbose", verbosity)
+    threads = min(n_threads(n_jobs), len(candidates))
     # nested pools of threads would compete for the same processors, and nested bars for the same line
     inside = {"verbose": 0, **({"n_jobs": 1} if threads > 1 else {})}
     jobs = (delayed(_fit)(model, inside, X, fit_params, return_estimators) for model in models)

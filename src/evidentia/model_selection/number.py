@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from evidentia import _parameters as rule
-from evidentia._tables import object_weights
+from evidentia._tables import object_index, object_weights, ordered_like
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.cluster.number import CANDIDATES, NumberOfClusters, compared_numbers
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput
@@ -98,7 +98,7 @@ def number_of_clusters(
     wanted = checked_candidates(candidates, "candidates")
     source = DissimilarityInput(metric, centered=True, fewest=_FEWEST).training(reader, X)
     assert not isinstance(source, SparseSource)  # which this reading refuses
-    weights = object_weights(sample_weight, len(source))
+    weights = object_weights(ordered_like(sample_weight, object_index(X)), len(source))
     with block_map(n_jobs) as apply:
         numbers = compared_numbers(source, weights, wanted, random_state, apply)
     if not np.isin(numbers.n_clusters, wanted).all():

@@ -7,6 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
+from evidentia._parameters import check
+from evidentia._parameters import n_jobs as n_jobs_rule
+
 __all__ = ["Apply", "row_blocks", "n_threads", "block_map"]
 
 Result = TypeVar("Result")
@@ -32,8 +35,7 @@ def n_threads(n_jobs: int | None) -> int:
     one, unless `joblib.parallel_config` says otherwise. Inside a worker of joblib it is one."""
     from joblib import effective_n_jobs
 
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0")
+    check(n_jobs, "n_jobs", n_jobs_rule)
     return int(effective_n_jobs(n_jobs))
 
 

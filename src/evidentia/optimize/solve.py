@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evidentia._native import kernel
+from evidentia._parameters import check, integer
+from evidentia._scale import as_reals, check_size
 from evidentia.optimize.blocks import block_map, row_blocks
 from evidentia.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
 
@@ -60,8 +62,7 @@ def solve_simplex_qp(
     x = np.zeros(f) if x0 is None else _check_masses(x0, "x0", (f,), np.float64)
     if max_iter is None:
         max_iter = 10 * f + 10
-    elif max_iter < 1:
-        raise ValueError(f"max_iter must be at least 1, got {max_iter}")
+    check(max_iter, "max_iter", integer(1))
     if simplex_qp(hessian, linear, x, max_iter, *simplex_qp_workspace(f)) == max_iter:
         _warn_capped(1, 1)
     return x
@@ -147,7 +148,7 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
 
 def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
     """A finite C-contiguous array of the given shape (None: any length) and type, or an error that says what is not."""
-    array: np.ndarray = np.asarray(values, dtype=dtype, order="C")
+    array: np.ndarray = np.asarray(as_reals(values, name), dtype=dtype, order="C")
     if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("n" if want is None else str(want) for want in shape)
         raise ValueError(f"{name} must have shape ({wanted}{',' * (len(shape) == 1)}), got {array.shape}")
@@ -161,6 +162,7 @@ def _check_hessian(H: ArrayLike) -> np.ndarray:
     hessian = _check_array(H, "H", (None, None), np.float64)
     if len(hessian) == 0 or hessian.shape[0] != hessian.shape[1]:
         raise ValueError(f"H must be a square matrix, got shape {hessian.shape}")
+    check_size(hessian, "H")
     tolerance = 1e-6 * np.abs(hessian).max()  # H may come from single precision
     asymmetry = np.abs(hessian - hessian.T).max()
     if asymmetry > tolerance:

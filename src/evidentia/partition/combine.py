@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import integer, real
+from evidentia._parameters import check, check_choice, choice, integer, kind, listed, real
 from evidentia._random import generator
 from evidentia._tables import order_of_names
 from evidentia.belief import FocalSets
@@ -85,7 +85,7 @@ def combine_partitions(
     >>> combined.ambiguous  # the object they disagree on
     array([2])
     """
-    sources = [as_credal_partition(p) for p in partitions]
+    sources = [as_credal_partition(p) for p in listed(partitions, "partitions", "partitions")]
     family = _checked(sources, rule, n_clusters, focal_sets, normalization)
     if len(family) > _MOST_SETS:
         raise ValueError(
@@ -254,9 +254,9 @@ def _normalized(partition: CredalPartition, rule: str) -> CredalPartition:
 
 
 def _chosen_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
-    per_object = (n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT) if n_partners == "auto" else n_partners
-    if isinstance(per_object, bool) or not isinstance(per_object, int | np.integer) or per_object < 1:
-        raise ValueError(f"n_partners must be an integer of at least 1 or 'auto', got {n_partners!r}")
+    check(n_partners, "n_partners", integer(1) | choice("auto"))
+    few = n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT
+    per_object = few if isinstance(n_partners, str) else n_partners
     if per_object >= (n - 1) / 2:
         return np.column_stack(np.triu_indices(n, 1))
     # a random cycle keeps the graph of pairs connected: parts of it would number their clusters as they like
@@ -272,16 +272,13 @@ def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
         raise ValueError(f"the partitions must be of the same objects, got {[len(p) for p in sources]} objects")
     if len(sources[0]) < 2:
         raise ValueError("combining partitions needs at least two objects")
-    if rule not in _RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, _RULES))}, got {rule!r}")
-    if normalization not in NORMALIZATIONS:
-        raise ValueError(f"normalization must be 'dempster' or 'yager', got {normalization!r}")
+    check_choice(rule, "rule", _RULES)
+    check_choice(normalization, "normalization", NORMALIZATIONS)
     c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
             raise ValueError(f"focal_sets is a family on {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}")
         return focal_sets
-    if focal_sets not in ("simple", "pairs", "full"):
-        raise ValueError(f"focal_sets must be a FocalSets, 'simple', 'pairs' or 'full', got {focal_sets!r}")
+    check(focal_sets, "focal_sets", kind(FocalSets) | choice("simple", "pairs", "full"))
     build = {"simple": FocalSets.simple, "pairs": FocalSets.pairs, "full": FocalSets.full}[focal_sets]
     return build(c, empty=rule == "conjunctive")

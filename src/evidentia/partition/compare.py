@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check, check_choice, check_flags, choice, integer, listed
 from evidentia._tables import order_of_names
 from evidentia.partition.credal_partition import CredalPartition, as_credal_partition
 from evidentia.partition.relational import pair_forms, sample_pairs
@@ -89,8 +90,7 @@ def credal_rand_index(
     >>> credal_rand_index(a, b)
     0.5
     """
-    if distance not in _DISTANCES:
-        raise ValueError(f"distance must be 'jousselme' or 'belief', got {distance!r}")
+    check_choice(distance, "distance", _DISTANCES)
     a, b = _same_objects(a, b)
     n = len(a)
     measure = _DISTANCES[distance]
@@ -181,6 +181,7 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
 
     With ``strict=True`` one of the two must be strictly better.
     """
+    check_flags(strict=strict)
     ci_a, ci_b = consistency_index(a, reference), consistency_index(b, reference)
     ns_a, ns_b = nonspecificity_of_pairs(a), nonspecificity_of_pairs(b)
     weakly = ci_a >= ci_b and ns_a <= ns_b
@@ -189,7 +190,8 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
 
 def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     """Positions of the partitions that no other strictly dominates with respect to the reference."""
-    scores = [(consistency_index(p, reference), nonspecificity_of_pairs(p)) for p in partitions]
+    compared = listed(partitions, "partitions", "partitions")
+    scores = [(consistency_index(p, reference), nonspecificity_of_pairs(p)) for p in compared]
 
     def beaten(i: int) -> bool:
         ci, ns = scores[i]
@@ -214,10 +216,7 @@ def _at_least_two(partition: CredalPartition) -> None:
 
 
 def _sample_size(n: int, n_pairs: int | str | None) -> int | None:
-    if n_pairs == "auto":
+    check(n_pairs, "n_pairs", integer(2) | choice("auto") | choice(None))
+    if isinstance(n_pairs, str):
         return None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
-    if n_pairs is None:
-        return None
-    if isinstance(n_pairs, bool) or not isinstance(n_pairs, int | np.integer) or n_pairs < 2:
-        raise ValueError(f"n_pairs must be an integer of at least 2, 'auto' or None, got {n_pairs!r}")
-    return int(n_pairs)
+    return None if n_pairs is None else int(n_pairs)

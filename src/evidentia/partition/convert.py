@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._scale import as_reals
+from evidentia._reading import is_missing, reading_labels
+from evidentia._scale import as_reals, as_truth
 from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets, inverse, transforms
 
@@ -21,7 +22,8 @@ def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, li
     values = _label_array(labels)
     # an array of text turns -1 into "-1"
     text = values.dtype.kind == "U"
-    is_noise = np.asarray(values == (str(noise) if text else noise), dtype=bool) & np.ones(len(values), dtype=bool)
+    mark = str(noise) if text else noise
+    is_noise = np.array([_is_same(value, mark) for value in values.tolist()], dtype=bool)
     names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
         raise ValueError("labels must hold at least one object that belongs to a cluster")
@@ -38,15 +40,22 @@ def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, li
 def _label_array(labels: Any) -> np.ndarray:
     """Labels as they were given: of lists with names and numbers numpy would make text."""
     mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
-    values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
+    with reading_labels(labels, "labels"):
+        values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"labels must be a nonempty sequence, got shape {values.shape}")
-    missing = [v is None or v != v for v in values.tolist()]
-    if any(missing) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+    if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise ValueError("labels must not hold NaN, None or infinite values; mark objects without a cluster by -1")
-    if values.dtype.kind == "c":
-        raise ValueError("labels must be names or real numbers, got complex numbers")
+    if values.dtype.kind in "cV":
+        raise ValueError(f"labels must be names or real numbers, got {values.dtype}")
     return values
+
+
+def _is_same(label: Any, mark: Any) -> bool:
+    try:
+        return bool(label == mark)
+    except (TypeError, ValueError):
+        return False
 
 
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
@@ -121,12 +130,11 @@ _NESTED = {"plausibility": _from_relative_memberships, "pignistic": transforms.c
 
 def masses_from_rough(upper: Any, lower: Any = None) -> tuple[np.ndarray, FocalSets]:
     """All mass on the set of clusters whose upper approximation holds the object."""
-    up = np.asarray(upper)
-    if up.ndim != 2 or up.size == 0 or not np.isin(up, (0, 1)).all():
+    up = as_truth(upper, "upper")
+    if up.ndim != 2 or up.size == 0:
         raise ValueError("upper must be a nonempty Boolean table (n, c)")
-    up = up.astype(bool)
     if lower is not None:
-        low = np.asarray(lower).astype(bool)
+        low = as_truth(lower, "lower")
         if low.shape != up.shape:
             raise ValueError(f"lower must have the shape of upper {up.shape}, got {low.shape}")
         wrong = (low & (up.sum(axis=1) != 1)[:, None]) | (low & ~up)

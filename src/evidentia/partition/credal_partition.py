@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from evidentia._parameters import check_choice, check_flags
 from evidentia._tables import column_names, object_index
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.focal_sets import frozen
@@ -75,9 +76,12 @@ class CredalPartition(MassFunctions):
 
     @classmethod
     def from_hard(cls, labels: Any, *, noise: Any = -1, index: Sequence[Hashable] | None = None) -> Self:
-        """From labels of any kind; ``noise`` (-1, as in scikit-learn) marks objects that belong to no cluster."""
+        """From labels of any kind; ``noise`` (-1, as in scikit-learn) marks objects that belong to no cluster.
+
+        The names of the objects are ``index``, or those of the rows if the labels are a pandas column.
+        """
         masses, family, names = convert.masses_from_hard(labels, noise)
-        return cls(masses, family, index, frame=names)
+        return cls(masses, family, object_index(labels) if index is None else index, frame=names)
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
@@ -165,13 +169,12 @@ class CredalPartition(MassFunctions):
 
     def hard(self, rule: str = "plausibility") -> np.ndarray:
         """Cluster of largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
+        check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
         if rule == "plausibility":
             return self.contour.argmax(axis=1)
         if rule == "belief":
             return self.singleton_belief.argmax(axis=1)
-        if rule == "pignistic":
-            return self.pignistic(normalized=False).argmax(axis=1)
-        raise ValueError(f"rule must be 'plausibility', 'belief' or 'pignistic', got {rule!r}")
+        return self.pignistic(normalized=False).argmax(axis=1)
 
     @cached_property
     def labels_with_outliers(self) -> np.ndarray:
@@ -182,11 +185,8 @@ class CredalPartition(MassFunctions):
 
     def fuzzy(self, rule: str = "plausibility") -> np.ndarray:
         """(n, c) memberships summing to one: normalised plausibilities, or ``rule="pignistic"``."""
-        if rule == "plausibility":
-            return self.plausibility_transform()
-        if rule == "pignistic":
-            return self.pignistic()
-        raise ValueError(f"rule must be 'plausibility' or 'pignistic', got {rule!r}")
+        check_choice(rule, "rule", ("plausibility", "pignistic"))
+        return self.plausibility_transform() if rule == "plausibility" else self.pignistic()
 
     def possibilistic(self, *, normalized: bool = False) -> np.ndarray:
         """(n, c) plausibilities of the clusters; divided by 1 - m(empty set) if normalised."""
@@ -207,16 +207,16 @@ class CredalPartition(MassFunctions):
         least as plausible as the most believed one is believed, less the impossible ones; never empty, so with
         ``keep_outliers=False`` the objects whose largest mass is on the empty set are taken out.
         """
+        check_choice(rule, "rule", ("max_mass", "interval_dominance"))
+        check_flags(keep_outliers=keep_outliers)
         if rule == "max_mass":
             return self.focal_sets.membership[self.best_set]
-        if rule == "interval_dominance":
-            chosen = self.contour >= self.singleton_belief.max(axis=1, keepdims=True)
-            # clusters that are impossible go, unless all are (an outlier, which nothing distinguishes)
-            chosen &= (self.contour > 0) | ~(self.contour > 0).any(axis=1, keepdims=True)
-            if not keep_outliers:
-                chosen[self.outliers] = False
-            return chosen
-        raise ValueError(f"rule must be 'max_mass' or 'interval_dominance', got {rule!r}")
+        chosen = self.contour >= self.singleton_belief.max(axis=1, keepdims=True)
+        # clusters that are impossible go, unless all are (an outlier, which nothing distinguishes)
+        chosen &= (self.contour > 0) | ~(self.contour > 0).any(axis=1, keepdims=True)
+        if not keep_outliers:
+            chosen[self.outliers] = False
+        return chosen
 
     def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
         """Objects that certainly belong to the cluster (positions).
@@ -281,6 +281,8 @@ class CredalPartition(MassFunctions):
             rows, _ = self.membership_rows((cluster,))
         except ValueError as error:
             raise ValueError(f"cluster must be a name of the frame {self.frame}, got {cluster!r}") from error
+        if rows[0].sum() != 1:
+            raise ValueError(f"cluster must be one name of the frame {self.frame}, got {cluster!r}")
         return int(rows[0].argmax())
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check_choice, listed
 from evidentia._random import seed_number
 from evidentia.partition.compare import credal_rand_index
 
@@ -64,11 +65,11 @@ def map_of_partitions(
            [0.  , 0.  , 0.67],
            [0.67, 0.67, 0.  ]])
     """
+    partitions = listed(partitions, "partitions", "partitions")
     if len(partitions) < 2:
         raise ValueError(f"partitions must hold at least two partitions, got {len(partitions)}")
-    if rule not in ("smacof", "classical"):
-        raise ValueError(f"rule must be 'smacof' or 'classical', got {rule!r}")
-    labels = [str(k) for k in (range(len(partitions)) if names is None else names)]
+    check_choice(rule, "rule", ("smacof", "classical"))
+    labels = [str(k) for k in (range(len(partitions)) if names is None else listed(names, "names", "names"))]
     if len(labels) != len(partitions):
         raise ValueError(f"names must hold {len(partitions)} names, got {len(labels)}")
     seed = seed_number(random_state)

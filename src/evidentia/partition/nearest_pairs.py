@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.partition.credal_partition import CredalPartition
+from evidentia._parameters import check, integer
+from evidentia._tables import object_weights
+from evidentia.partition.credal_partition import CredalPartition, as_credal_partition
 
 __all__ = ["cluster_similarity", "mutual_neighbors", "nearest_pairs"]
 
@@ -24,10 +26,9 @@ def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = 
 
 def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
     """Pairs (j, l), j < l, each among the ``n_neighbors`` most similar of the other; ties go to the lower number."""
+    check(n_neighbors, "n_neighbors", integer(1))
     similarity = np.array(similarity, dtype=float)
     c = len(similarity)
-    if n_neighbors < 1:
-        raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}")
     np.fill_diagonal(similarity, -np.inf)  # a cluster is not its own neighbour
     near = np.zeros((c, c), dtype=bool)
     order = np.argsort(-similarity, axis=1, kind="stable")[:, : min(n_neighbors, c - 1)]
@@ -50,4 +51,5 @@ def nearest_pairs(
     >>> nearest_pairs(cp)
     [(0, 1)]
     """
-    return mutual_neighbors(cluster_similarity(partition, weights), n_neighbors)
+    credal = as_credal_partition(partition)
+    return mutual_neighbors(cluster_similarity(credal, object_weights(weights, len(credal))), n_neighbors)

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check, choice, integer
 from evidentia._random import generator
+from evidentia._reading import reading
+from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets, MassFunctions
 
 __all__ = ["RelationalPartition", "pair_forms", "sample_pairs", "checked_pairs"]
@@ -52,6 +55,8 @@ class RelationalPartition:
     """
 
     def __init__(self, partition: MassFunctions, pairs: Any = None):
+        if not isinstance(partition, MassFunctions):
+            raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
         self.partition = partition
         self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
         self._pairs = None if pairs is None else checked_pairs(pairs, len(partition))
@@ -88,6 +93,7 @@ class RelationalPartition:
 
     def of(self, pairs: np.ndarray) -> np.ndarray:
         """(p, 4) masses of the given pairs."""
+        pairs = checked_pairs(pairs, self.n_objects)
         masses = self.partition.masses
         out = np.empty((len(pairs), 4), dtype=masses.dtype)
         for start in range(0, len(pairs), _PAIRS_AT_ONCE):
@@ -103,6 +109,7 @@ class RelationalPartition:
         Yields the numbers of the rows of the block and a (rows, columns, 4) array against the objects from the first
         row of the block to the last object; within the block only the part above the diagonal (i < j) has a meaning.
         """
+        check(rows_at_once, "rows_at_once", choice(None) | integer(1))
         masses, n = self.partition.masses, self.n_objects
         start = 0
         while start < n:
@@ -148,6 +155,7 @@ class RelationalPartition:
 
 def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
     """(n_pairs, 2) pairs i < j drawn uniformly, with replacement."""
+    check_memory(32 * n_pairs, f"n_pairs={n_pairs:,}", "take fewer pairs")
     rng = generator(random_state)
     first = rng.integers(0, n, n_pairs)
     second = rng.integers(0, n - 1, n_pairs)
@@ -157,10 +165,11 @@ def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
 
 def checked_pairs(pairs: Any, n: int) -> np.ndarray:
     """Pairs of different objects, of n, as a (p, 2) array."""
-    pairs = np.asarray(pairs)
-    if pairs.size == 0:
+    with reading(pairs, "pairs"):
+        pairs = np.asarray(pairs)
+    if pairs.size == 0 and pairs.ndim in (1, 2):
         return np.empty((0, 2), dtype=np.intp)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(f"pairs must be an array of object numbers of shape (p, 2), got shape {pairs.shape}")
     if pairs.min() < 0 or pairs.max() >= n:
         raise ValueError(f"pairs must hold object numbers from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}")

@@ -129,7 +129,7 @@ class CredalPartitionDisplay(RoughPicture):
         X : array-like or table of shape (n, p), or (n,)
             Attributes of the objects. One becomes a strip, two are the axes, more are shown by their first two
             principal components (standardise columns of different units beforehand). The names of the columns of a
-            table name the axes.
+            table name the axes. An object with missing values (NaN) lies where those that are most like it do.
         rule : {"max_mass", "interval_dominance"}
             How objects are assigned to sets of clusters, see `CredalPartition.assignment`. Objects whose largest
             mass is on the empty set are outliers under both.
@@ -197,8 +197,9 @@ class CredalPartitionDisplay(RoughPicture):
         if "cluster_centers" not in options:
             centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
             n_attributes = np.shape(X)[1] if np.ndim(X) == 2 else 1
-            # prototypes may live elsewhere: among dissimilarities, images, or columns that are not shown
-            if centers.shape == (partition.n_clusters, n_attributes):
+            # prototypes may live elsewhere: among dissimilarities, images, or columns that are not shown; medoids may
+            # lack values
+            if centers.shape == (partition.n_clusters, n_attributes) and np.isfinite(centers).all():
                 options["cluster_centers"] = centers
         return cls.from_partition(partition, X, ax=ax, **options)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from evidentia.cluster._search import Sample
 from evidentia.cluster._starts import order_along_line
+from evidentia.dissimilarity.partial import same_rows
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, SparseSource
 from evidentia.optimize.blocks import row_blocks
 
@@ -81,7 +82,8 @@ def _order(objects: DissimilaritySource | SparseSource, weights: np.ndarray) -> 
         order = order_along_line(objects.objects)
         for start, stop in row_blocks(n, 65536, most=None):
             rows = objects.objects[order[max(start - 1, 0) : stop]]
-            repeated[max(start, 1) : stop] = (rows[1:] == rows[:-1]).all(axis=1)
+            same = same_rows(rows[1:], rows[:-1]) if objects.lacks_cells else (rows[1:] == rows[:-1]).all(axis=1)
+            repeated[max(start, 1) : stop] = same
         return order, repeated
     keys = objects.keys(objects.objects)
     order = np.array(sorted(range(n), key=keys.__getitem__))

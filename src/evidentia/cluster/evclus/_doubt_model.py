@@ -220,7 +220,7 @@ class DoubtModel:
         dtype = values.dtype if isinstance(values, np.ndarray) else self.fit.dtype
         references = self.references.astype(dtype)
         out = np.empty((len(values), len(self.family)), dtype=dtype)
-        if self.fit.device != "cpu":
+        if self.fit.device != "cpu" and references.are_points(values):
             self._write_from_device(values, references, out)
             return out
 
@@ -307,7 +307,7 @@ class DoubtModel:
     def _rounded(self, references: References, block: Any) -> np.ndarray | float:
         """Dissimilarities that may be no more than rounding: products of attributes lose half of the digits."""
         assert references.source is not None
-        if not references.source.is_euclidean:
+        if not references.are_points(block):
             return 1e-6 * self.d0
         points = references.source.objects
         norm = np.sqrt(np.einsum("id,id->i", block, block, dtype=float) + float(np.square(points, dtype=float).max()))

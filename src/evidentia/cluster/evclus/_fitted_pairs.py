@@ -22,10 +22,11 @@ from evidentia._random import as_random_state
 from evidentia.cluster._starts import systematic_draw
 from evidentia.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links, SomePairs
 from evidentia.cluster.evclus._distinct import DistinctObjects
-from evidentia.cluster.evclus._scale import SCALES, PairDissimilarities, likelihood_of_clusters
+from evidentia.cluster.evclus._scale import SCALES, SCALES_OF_LANDMARKS, PairDissimilarities, likelihood_of_clusters
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus.shepard import ComparedPairs
 from evidentia.dissimilarity.dimension import intrinsic_dimension
+from evidentia.dissimilarity.partial import filled
 from evidentia.dissimilarity.sampling import choose_landmarks, drawn_pairs, pairs_of_sparse, random_pairs
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, SparseSource
 from evidentia.dissimilarity.transform import scale_at, to_conflict
@@ -144,12 +145,21 @@ class FittedPairs:
     def dimension(self) -> float:
         """Of the attributes, or the one that the dissimilarities speak of."""
         objects = None if self.stored is not None else self.source.objects
-        if isinstance(objects, np.ndarray) and self.source.is_euclidean:
+        if isinstance(objects, np.ndarray) and self.source.metric == "euclidean":
             return float(objects.shape[1])
         if self.stored is not None:
             return _UNKNOWN_DIMENSION
         few = self.fitted[choose_landmarks(len(self.fitted), _FEWEST_LANDMARKS, self.rng)]
         return intrinsic_dimension(self.source.block(few, few).astype(float))
+
+    @cached_property
+    def _stand_ins(self) -> AttributeSource | None:
+        """The fitted objects with a stand-in for every missing cell, if there are any: what these add to all
+        dissimilarities would hide how wide the clusters are."""
+        objects = self.objects
+        if not (isinstance(objects, AttributeSource) and objects.lacks_cells):
+            return None
+        return AttributeSource(filled(objects.objects[self.fitted]), objects.metric)
 
     def drawn_objects(self, size: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Objects at random, in proportion to their weights, and how much each counts (None: all alike)."""
@@ -170,7 +180,7 @@ class FittedPairs:
             i, j = np.triu_indices(len(rows), 1)
             pairs, times, d = rows[np.column_stack([i, j])], np.ones(len(i)), self.source.block(rows, rows)[i, j]
         else:
-            slow = isinstance(self.source, AttributeSource) and not self.source.is_euclidean
+            slow = isinstance(self.source, AttributeSource) and self.source.metric != "euclidean"
             pairs = self._random_pairs(rows, _ASSESSED_PAIRS_OF_SLOW_METRICS if slow else _ASSESSED_PAIRS)
             times, d = np.ones(len(pairs)), self.source.pairs(pairs[:, 0], pairs[:, 1])
         weight = times if weights is None else times * weights[pairs].prod(axis=1)
@@ -234,7 +244,10 @@ class FittedPairs:
         D = self.source.block(self.fitted, self.fitted).astype(float)
         np.fill_diagonal(D, 0)
         D = (D + D.T) / 2  # metrics may be symmetric up to rounding only
-        self.dissimilarities: np.ndarray | PairDissimilarities = D
+        whole = self._stand_ins
+        self.dissimilarities: np.ndarray | PairDissimilarities = (
+            D if whole is None else whole.block(slice(None), slice(None))
+        )
         i, j = np.triu_indices(len(D), 1)
         weights = None if self.counts is None else self.counts[i] * self.counts[j]
         return D[i, j], weights, lambda d0: AllPairs(to_conflict(D, d0), self.counts)
@@ -249,7 +262,8 @@ class FittedPairs:
             pairs, times = random_pairs(m, self.settings.n_partners, self.rng)
             d = self.source.pairs(*self.fitted[pairs].T)
         weights = times if self.counts is None else times * self.counts[pairs].prod(axis=1)
-        self.dissimilarities = PairDissimilarities(pairs[:, 0], pairs[:, 1], d, weights)
+        apart = d if self._stand_ins is None else self._stand_ins.pairs(*pairs.T)
+        self.dissimilarities = PairDissimilarities(pairs[:, 0], pairs[:, 1], apart, weights)
         given = None if self.counts is None else weights
         return d, given, lambda d0: SomePairs(m, pairs, weights, to_conflict(d, d0))
 
@@ -274,15 +288,16 @@ class FittedPairs:
         s = self.settings
         if s.d0 is not None:
             return [ScaleChoice(np.nan, s.d0)]
-        if len(self.fitted) < len(self.counted) and self.source.is_euclidean:
+        if len(self.fitted) < len(self.counted) and self.source.metric == "euclidean":
             pairs = self._random_pairs(self.counted, _ASSESSED_PAIRS)
             d = self.source.pairs(pairs[:, 0], pairs[:, 1])
             weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
         if s.d0_quantile is not None:
             return [ScaleChoice(s.d0_quantile, scale_at(d, s.d0_quantile, weights))]
         # quantiles at which many objects do not differ are no scale; the largest always is
-        found = [ScaleChoice(q, d0) for q in SCALES[:-1] if (d0 := scale_at(d, q, weights, zero=True)) > 0]
-        return [*found, ScaleChoice(SCALES[-1], scale_at(d, SCALES[-1], weights))]
+        tried = SCALES_OF_LANDMARKS if len(self.fitted) < len(self.counted) else SCALES
+        found = [ScaleChoice(q, d0) for q in tried[:-1] if (d0 := scale_at(d, q, weights, zero=True)) > 0]
+        return [*found, ScaleChoice(tried[-1], scale_at(d, tried[-1], weights))]
 
 
 def _check_connected(n: int, pairs: np.ndarray) -> None:

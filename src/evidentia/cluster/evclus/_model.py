@@ -95,7 +95,7 @@ class EvclusModel:
         dtype = values.dtype if isinstance(values, np.ndarray) else self.dtype
         references = self.references.astype(dtype)
         conflict = np.array(self.family.conflict)
-        if self.device != "cpu" and coincide:
+        if self.device != "cpu" and coincide and references.are_points(values):
             return self._projected_on_device(values, references, conflict)
         terms = wanted_terms(values, references, self.d0, self.reference_masses, conflict, self.counts)
 

@@ -42,8 +42,7 @@ def wanted_terms(
 
 def needs_products(values: Any, references: References) -> bool:
     """Whether products of matrices are taken: they are not for Euclidean distances between few attributes."""
-    euclidean = references.source is not None and references.source.is_euclidean
-    return not euclidean or values.shape[1] > _FEW_ATTRIBUTES
+    return not references.are_points(values) or values.shape[1] > _FEW_ATTRIBUTES
 
 
 def _wanted_conflicts(
@@ -51,7 +50,7 @@ def _wanted_conflicts(
 ) -> Callable[[int, int], tuple[np.ndarray, np.ndarray]]:
     """For the objects start..stop, the conflicts wanted with the references, and for each object the reference that it
     coincides with, -1 if there is none."""
-    if references.source is not None and references.source.is_euclidean:
+    if references.are_points(values):
         return _euclidean_conflicts(values, references, decay(d0))
 
     def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:

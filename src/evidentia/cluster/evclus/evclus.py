@@ -11,7 +11,7 @@ from evidentia import _parameters as rule
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
 from evidentia.cluster._families import Families
 from evidentia.cluster._mass_step import carried_masses
 from evidentia.cluster._search import Sample
@@ -81,10 +81,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
     d0 : float > 0 or "auto", default="auto"
-        Dissimilarity at which two objects are almost surely in different clusters. "auto": clusters are found at six
-        scales, and the scale is taken whose clusters explain the data best, as round Gaussians (``scale_`` says what
-        was tried). Starts are then shared among the scales; where landmarks stand for many objects, the scale is found
-        on a third of them first.
+        Dissimilarity at which two objects are almost surely in different clusters. "auto": clusters are found at
+        several scales, and the one is taken whose clusters explain the data best, as round Gaussians (``scale_`` says
+        what was tried). Starts are then shared among the scales; where landmarks stand for many objects, the scale is
+        found on half of them first.
     d0_quantile : float in (0, 1], optional
         Quantile of the dissimilarities to take instead.
     xi : float >= 0, default=0.5
@@ -98,6 +98,12 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Random partners of each object for ``sampling="random"``.
     n_landmarks : int or "auto", default="auto"
         "auto": 600, or 30 per cluster if that is more.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
+        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
+        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
+        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
+        ``docs/missing.md`` tells when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses, default="medoids"
         "medoids": from objects far from each other. "belief-peaks": from the clusters found by `BeliefPeaks`, which
         knows no weights, or by one with parameters of its own. A start without chance is used once, whatever
@@ -182,6 +188,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         "n_landmarks": rule.choice("auto") | rule.integer(2),
         "init": rule.choice("medoids", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
         "device": rule.kind(str, words="the name of a device"),
+        "missing": MISSING_RULE,
     }
 
     _model: EvclusModel | DoubtModel
@@ -200,6 +207,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         sampling: str = "auto",
         n_partners: int = 100,
         n_landmarks: int | str = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | CredalPartition | ArrayLike = "medoids",
         n_init: int = 5,
         max_iter: int = 1000,
@@ -221,6 +229,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         self.sampling = sampling
         self.n_partners = n_partners
         self.n_landmarks = n_landmarks
+        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter

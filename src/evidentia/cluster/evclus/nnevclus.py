@@ -40,12 +40,14 @@ if TYPE_CHECKING:
 
 __all__ = ["NNEVCLUS"]
 
+_WIDEST = 1_000_000  # layer of a network
 _PAIRS_UP_TO = 4  # clusters: focal_sets="auto"
 
 
 def _are_sizes(network: Any) -> bool:
-    sizes = network if isinstance(network, list | tuple | np.ndarray) else [network]
-    return all(isinstance(s, Integral) and not isinstance(s, bool) and int(s) >= 1 for s in sizes)
+    several = isinstance(network, list | tuple) or (isinstance(network, np.ndarray) and network.ndim == 1)
+    sizes = network if several else [network]
+    return all(rule.is_integer(s) and 1 <= int(s) <= _WIDEST for s in sizes)
 
 
 class NNEVCLUS(ShepardMixin, EvidentialClusterer):

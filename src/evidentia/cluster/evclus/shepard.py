@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from evidentia._parameters import check, choice, integer
 from evidentia._random import generator
 from evidentia._types import Seed
 from evidentia.belief import FocalSets
@@ -27,6 +28,7 @@ class ShepardData(NamedTuple):
 
     def sample(self, n_pairs: int | None, random_state: Seed) -> ShepardData:
         """Some of the pairs; all if there are no more, or for None."""
+        check(n_pairs, "n_pairs", choice(None) | integer(1))
         if n_pairs is None or n_pairs >= len(self.delta):
             return self
         kept = generator(random_state).choice(len(self.delta), n_pairs, replace=False)

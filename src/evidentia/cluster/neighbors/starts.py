@@ -10,6 +10,7 @@ from sklearn.base import clone
 from evidentia import _parameters as rule
 from evidentia._types import Metric, Seed
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
+from evidentia.dissimilarity.partial import filled
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, SparseSource
 
 __all__ = ["PEAKS_RULE", "asks_for_peaks", "fitted_peaks", "peaks_of_source", "centers_from_peaks"]
@@ -25,13 +26,16 @@ def asks_for_peaks(init: Any) -> bool:
 def fitted_peaks(
     init: str | BeliefPeaks, table: Any, n_clusters: int | None, metric: Metric, random_state: Seed, n_jobs: int | None
 ) -> BeliefPeaks:
-    """Belief peaks of the objects; one of the user's own is copied. Their number must be that of the clusters."""
+    """Belief peaks of the objects; one of the user's own is copied. Their number must be that of the clusters.
+
+    Missing cells have stand-ins: a peak that becomes a prototype must have all attributes.
+    """
     peaks = BeliefPeaks(n_clusters, metric=metric, random_state=random_state, n_jobs=n_jobs)
     if isinstance(init, BeliefPeaks):
         peaks = clone(init)
         if peaks.n_clusters is None:
             peaks.set_params(n_clusters=n_clusters)
-    peaks.fit(table)
+    peaks.fit(filled(table) if isinstance(table, np.ndarray) else table)
     if n_clusters is not None and peaks.n_clusters_ != n_clusters:
         raise ValueError(f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}")
     return peaks

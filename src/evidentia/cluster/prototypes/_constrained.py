@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evidentia._missing import has_missing
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._search import Sample
 from evidentia.cluster.evidence import ClusterEvidence
-from evidentia.cluster.prototypes import _kernels
 from evidentia.cluster.prototypes._links import LinkCosts, LinkedObjects
 from evidentia.cluster.prototypes._method import PrototypeMethod, PrototypeSettings, PrototypeStep
 from evidentia.cluster.prototypes._model import PrototypeModel, Statistics
+from evidentia.cluster.prototypes._partial import sums_of_present
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import AttributeSource
@@ -116,7 +117,7 @@ class ConstrainedMethod(PrototypeMethod):
         return drawn, weights * (total / weights.sum())
 
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> LinkedPrototypes:
-        return LinkedPrototypes(self._mass_step(family), np.asarray(centers, float), metrics)
+        return LinkedPrototypes(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
 
     def _step(self, *, on_sample: bool) -> PrototypeStep:
         whole, drawn = (self.free, self.free_weights), (self.free_sample, self.free_sample_weights)
@@ -171,15 +172,17 @@ class ConstrainedMethod(PrototypeMethod):
     def _squared_costs(self, model: PrototypeModel) -> np.ndarray:
         """(q, f) costs of the squared masses of the linked objects."""
         family = model.family
-        barycentres, metrics, factor, *_ = model.kernel_arguments(np.dtype(float))
+        factor, *_ = model.step.kernel_arguments()
         costs = np.full((len(self.linked), len(family)), model.step.delta2)
-        costs[:, family.cardinality > 0] = factor * _kernels.squared_distances(self.linked_data, barycentres, metrics)
+        costs[:, family.cardinality > 0] = factor * model.squared_distances(self.linked_data)
         return self._share(family) * costs * self.linked_weights[:, None]
 
     def _linked_statistics(self, model: PrototypeModel, masses: np.ndarray) -> Statistics:
         """Sums over the linked objects; the objective is left to the caller."""
         W = self.linked_weights[:, None] * masses[:, model.family.cardinality > 0] ** 2
         X = self.linked_data
+        if has_missing(X):
+            return Statistics(0.0, *sums_of_present(X, W))
         second = np.zeros((0, 0, W.shape[1]))
         if model.metrics is not None:
             second = np.einsum("id,ie,ij->dej", X, X, W, optimize=True)
@@ -196,7 +199,7 @@ class ConstrainedMethod(PrototypeMethod):
     def result(self, run: Run[PrototypeModel]) -> tuple[ConstrainedModel, np.ndarray]:
         model = run.model
         centers = model.centers if self.origin is None else model.centers + self.origin
-        prototypes = PrototypeModel(model.step, centers, model.metrics)
+        prototypes = PrototypeModel(model.step, centers, model.metrics, self.within)
         masses = prototypes.masses(self.values, self.apply)
         masses[self.linked.places] = self._linked_masses(model)
         places = np.sort(self.linked.places)

@@ -51,6 +51,13 @@ class CredalModel(PrototypeModel):
         barycentres[-1] = np.sqrt(spread / (size + self.gamma))
         return (barycentres, *others)
 
+    def _present_squares(self, X: np.ndarray) -> np.ndarray:
+        """The spread of the prototypes of a set counts in the attributes that an object has."""
+        sets, size = self.step.sets, self.step.sets.sum(axis=1)
+        gap = self.centers[None] - (self.step.averages @ self.centers)[:, None]
+        spreads = np.einsum("jk,jkd->jd", sets, gap**2) / (size + self.gamma)[:, None]
+        return super()._present_squares(X) + ~np.isnan(X) @ spreads.T
+
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         """Solve H V = R, the condition for a minimum given the masses (Liu et al., 2015)."""
         sets = self.step.sets
@@ -67,7 +74,8 @@ class CredalMethod(LiftedMethod):
     settings: CredalSettings
 
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> CredalModel:
-        return CredalModel(self._mass_step(family), np.asarray(centers, float), metrics, self.settings.gamma)
+        step = self._mass_step(family)
+        return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.settings.gamma)
 
     def remarks(self, model: MassModel[Any]) -> list[str]:
         """A large beta in many dimensions draws all prototypes to the mean of the data."""

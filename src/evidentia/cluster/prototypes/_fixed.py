@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evidentia._missing import has_missing
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
@@ -15,6 +16,7 @@ from evidentia.cluster._scales import outlier_distance
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.prototypes._method import ZERO
 from evidentia.cluster.prototypes._model import PrototypeModel
+from evidentia.dissimilarity.partial import point_squares
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
@@ -42,7 +44,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.settings, self.values, self.weights, self.apply = settings, sample.values, sample.kernel_weights, apply
         # second moments, which the adaptive metric needs, lose digits far from the origin
         origin = _starts.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
-        self.data, self.centers = self.values - origin, settings.centers - origin
+        self.data, self.centers, self.within = self.values - origin, settings.centers - origin, sample.within
         self.zero = ZERO * _starts.mean_squared_deviation(self.data, self.weights)
         self.delta = self._outlier_distance() if settings.delta is None else settings.delta
 
@@ -69,13 +71,17 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _model(self, family: FocalSets, metrics: np.ndarray | None) -> PrototypeModel:
         require_singletons(family)
         step = MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, self.zero)
-        return PrototypeModel(step, self.centers, metrics)
+        return PrototypeModel(step, self.centers, metrics, self.within)
 
     def _outlier_distance(self) -> float:
         """What delta="auto" stands for, from the distances to the nearest prototype."""
-        from sklearn.metrics import pairwise_distances_argmin_min
+        if has_missing(self.data):
+            squares = point_squares(self.data, self.centers).min(axis=1) + np.isnan(self.data) @ self.within
+            distances = np.sqrt(squares)
+        else:
+            from sklearn.metrics import pairwise_distances_argmin_min
 
-        _, distances = pairwise_distances_argmin_min(self.data, self.centers.astype(self.data.dtype))
+            _, distances = pairwise_distances_argmin_min(self.data, self.centers.astype(self.data.dtype))
         return outlier_distance(distances, self.weights if len(self.weights) else np.ones(len(distances)))
 
     def _step(self, model: PrototypeModel) -> tuple[float, PrototypeModel]:

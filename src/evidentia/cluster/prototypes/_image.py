@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from evidentia._scale import check_size
+from evidentia._reading import reading
+from evidentia._scale import as_reals, check_size
 from evidentia._types import ArrayLike
 
 __all__ = ["as_pixels", "grid_shape", "neighborhood", "smoothed"]
@@ -18,7 +19,8 @@ _MOST_NEIGHBORS = 10_000_000_000  # of all pixels together, some ten seconds
 
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
     """(n, channels) finite float array of the pixels in C order, and the shape of the grid of two or three axes."""
-    array = image if isinstance(image, np.ndarray) else np.asarray(image)
+    with reading(image, "X"):
+        array = image if isinstance(image, np.ndarray) else np.asarray(image)
     if array.dtype.kind not in "buif":
         raise ValueError(f"X must be an image of real numbers, got an array of type {array.dtype}")
     if channel_axis is not None and array.ndim > 2:
@@ -55,14 +57,14 @@ def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Seq
 
     A radius beyond the image reaches no more of it.
     """
-    n_axes, radius = len(shape), min(radius, max(max(shape) - 1, 1))
+    n_axes, radius = len(shape), min(int(radius), max(max(shape) - 1, 1))
     work = (2 * radius + 1) ** n_axes * int(np.prod(shape))
     if work > _MOST_NEIGHBORS:
         raise ValueError(
             f"radius={radius} gives {(2 * radius + 1) ** n_axes - 1:,} neighbours to each of {int(np.prod(shape)):,} "
             f"pixels, more than {_MOST_NEIGHBORS:,} in all: set a smaller radius"
         )
-    step = np.ones(n_axes) if spacing is None else np.asarray(spacing, dtype=float)
+    step = np.ones(n_axes) if spacing is None else as_reals(spacing, "spacing").astype(float, copy=False)
     if step.shape != (n_axes,) or not (np.isfinite(step).all() and (step > 0).all()):
         raise ValueError(f"spacing must hold {n_axes} positive numbers, one for each axis of the image, got {spacing}")
     reach = range(-radius, radius + 1)

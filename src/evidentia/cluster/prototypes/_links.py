@@ -85,7 +85,7 @@ class LinkedObjects:
         graph = sparse.csr_matrix((sign, indices, indptr), shape=(len(X), len(X)))
         where = np.flatnonzero(np.diff(indptr) > 0)
         direction = np.random.RandomState(0).normal(size=X.shape[1])
-        self.places = where[np.argsort(X[where] @ direction, kind="stable")]
+        self.places = where[np.argsort(np.nan_to_num(X[where]) @ direction, kind="stable")]
         self.others = np.setdiff1d(np.arange(len(X)), where)
         graph = graph[self.places][:, self.places].tocsr()
         graph.sort_indices()

@@ -16,6 +16,7 @@ from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster._scales import distances_to_centers, isolated, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
 from evidentia.cluster.prototypes._model import PrototypeModel
+from evidentia.dissimilarity.partial import filled
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
@@ -55,14 +56,15 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self, settings: PrototypeSettings, sample: Sample[np.ndarray], rng: np.random.RandomState, apply: Apply
     ):
         self.settings, self.values, self.weights = settings, sample.values, sample.kernel_weights
-        self.rng, self.apply = rng, apply
+        self.within, self.rng, self.apply = sample.within, rng, apply
         # second moments, which the adaptive metric needs, lose digits far from the origin
         self.origin = None
         if settings.adaptive:
             self.origin = _starts.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
         self.data = self.values if self.origin is None else self.values - self.origin
         self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
-        _starts.check_different_objects(self.data, self.sample, settings.n_clusters, sample.weights)
+        self.points = filled(self.sample)  # where the first prototypes are drawn
+        _starts.check_different_objects(self.data, self.points, settings.n_clusters, sample.weights)
         self.mean_squared_deviation = _starts.mean_squared_deviation(self.data, self.weights)
         self._delta = settings.delta
 
@@ -76,7 +78,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     # ---- what relatives of ECM change -----------------------------------------------------------------------------
 
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> PrototypeModel:
-        return PrototypeModel(self._mass_step(family), np.asarray(centers, float), metrics)
+        return PrototypeModel(self._mass_step(family), np.asarray(centers, float), metrics, self.within)
 
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
@@ -86,7 +88,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _outlier_distance(self) -> float:
         """What delta="auto" stands for before there is a fit: from the best of several k-means."""
         c, weights = self.settings.n_clusters, self.sample_weights
-        squares, which = distances_to_centers(self.sample, weights, c, self.rng)
+        squares, which = distances_to_centers(self.points, weights, c, self.rng)
         return outlier_distance(np.sqrt(squares), weights[which])
 
     def _step(self, *, on_sample: bool) -> PrototypeStep:
@@ -117,14 +119,14 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         c, init = self.settings.n_clusters, self.settings.init
         assert isinstance(init, str)
         weights = self.sample_weights if family.empty_index is not None else self._crowded_weights
-        return self._model(family, _starts.first_centers(self.sample, weights, c, init, rng))
+        return self._model(family, _starts.first_centers(self.points, weights, c, init, rng))
 
     @cached_property
     def _crowded_weights(self) -> np.ndarray:
         """Weights of the sample, zero for isolated objects, on which prototypes would stay where there is no empty set
         to take them."""
-        weights = np.where(isolated(self.sample), 0.0, self.sample_weights)
-        enough = len(np.unique(self.sample[weights > 0], axis=0)) >= self.settings.n_clusters
+        weights = np.where(isolated(self.points), 0.0, self.sample_weights)
+        enough = len(np.unique(self.points[weights > 0], axis=0)) >= self.settings.n_clusters
         return weights if enough else self.sample_weights
 
     def _given_centers(self, init: ArrayLike | CredalPartition, family: FocalSets) -> np.ndarray:

@@ -13,10 +13,13 @@ from typing import Self
 
 import numpy as np
 
+from evidentia._missing import has_missing
 from evidentia.belief import FocalSets
 from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
 from evidentia.cluster.prototypes import _kernels
+from evidentia.cluster.prototypes._partial import missing_costs, sums_of_masses, sums_of_present
+from evidentia.dissimilarity.partial import point_squares
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.normal_equations import solve_normal_equations
 
@@ -34,11 +37,14 @@ class PrototypeModel:
     centers : (c, p) array
     metrics : (c, p, p) array or None
         One matrix of determinant 1 a cluster (adaptive metric).
+    within : (p,) array or None
+        Variances of the attributes within clusters, for which missing ones count; None if none may be missing.
     """
 
     step: MassStep
     centers: np.ndarray
     metrics: np.ndarray | None = None
+    within: np.ndarray | None = None
 
     @property
     def family(self) -> FocalSets:
@@ -56,33 +62,78 @@ class PrototypeModel:
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """(n, f) masses of the rows of X."""
+        if self._lacks_cells(X):
+            return self._partial_masses(X, apply)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
         arguments = (*self.kernel_arguments(X.dtype), *self.step.columns(), out)
         apply(_kernels.write_masses, [(X, start, stop, *arguments) for start, stop in row_blocks(len(X))])
         return out
 
+    def _lacks_cells(self, X: np.ndarray) -> bool:
+        return self.within is not None and has_missing(X)
+
+    def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
+        """Rows that have all of their cells get the masses that they have among rows like them."""
+        lacking = np.isnan(X).any(axis=1)
+        out = np.empty((len(X), len(self.family)), dtype=X.dtype)
+        if not lacking.all():
+            out[~lacking] = self.masses(np.ascontiguousarray(X[~lacking]), apply)
+        places = np.flatnonzero(lacking)
+        for start, stop in row_blocks(len(places)):
+            block = places[start:stop]
+            out[block] = self.step.masses(self._partial_costs(X[block]), np.empty(0), apply)[1]
+        return out
+
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
-        """(n, g) squared distances of objects to the barycentres of the nonempty sets."""
+        """(n, g) squared distances of objects to the barycentres of the nonempty sets; where attributes are missing,
+        what the mass step takes for them (`_partial`)."""
+        if self._lacks_cells(X):
+            return self._partial_costs(X)
         barycentres, metrics, *_ = self.kernel_arguments(X.dtype)
         return _kernels.squared_distances(X, barycentres, metrics)
 
+    def _partial_costs(self, X: np.ndarray) -> np.ndarray:
+        assert self.within is not None
+        factor, *_ = self.step.kernel_arguments()
+        return np.ascontiguousarray(self._present_squares(X) + missing_costs(X, factor, self.within))
+
+    def _present_squares(self, X: np.ndarray) -> np.ndarray:
+        """(n, g) squared distances over the attributes that objects have."""
+        return point_squares(X, self.step.averages @ self.centers)
+
     def statistics(self, X: np.ndarray, weights: np.ndarray, apply: Apply) -> Statistics:
         """One pass over the data: the objective, and the sums that the updates need."""
-        arguments = self.kernel_arguments(X.dtype)
         blocks = row_blocks(len(X))
+        if self._lacks_cells(X):
+            return reduce(add, apply(self._partial_statistics, [(X, weights, start, stop) for start, stop in blocks]))
+        arguments = self.kernel_arguments(X.dtype)
         parts = apply(_kernels.accumulate, [(X, weights, start, stop, *arguments) for start, stop in blocks])
         return reduce(add, (Statistics(*part) for part in parts))
 
+    def _partial_statistics(self, X: np.ndarray, weights: np.ndarray, start: int, stop: int) -> Statistics:
+        """Those of the rows start..stop, some of whose cells are missing."""
+        rows, given = X[start:stop], weights[start:stop] if len(weights) else weights
+        return Statistics(*sums_of_masses(rows, self._partial_costs(rows), given, self.step))
+
     def updated(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """The prototypes, then the metrics, that minimise the objective given the masses."""
-        model = replace(self, centers=self._best_centers(statistics)) if move_centers else self
+        model = replace(self, centers=self._centers(statistics)) if move_centers else self
         return model if self.metrics is None else replace(model, metrics=model._best_metrics(statistics))
 
     def centers_from(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
         """Prototypes that minimise the Euclidean objective for given masses on any family of sets."""
         weight = carried_masses(masses, family, self.family)
         weight **= self.step.beta
+        if self._lacks_cells(X):
+            return self._centers(Statistics(0.0, *sums_of_present(X, weight)))
         return self._best_centers(Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0)))
+
+    def _centers(self, statistics: Statistics) -> np.ndarray:
+        """The best prototypes, attribute by attribute where not all objects have all of them."""
+        if statistics.total.ndim == 1:
+            return self._best_centers(statistics)
+        p = len(statistics.total)
+        return np.hstack([self._best_centers(statistics.of_attribute(d)) for d in range(p)])
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         """Solve H V = R (Masson and Denoeux, 2008, eq. 22; one block of p rows a cluster if the metric adapts)."""
@@ -133,7 +184,7 @@ class Statistics:
     Attributes
     ----------
     objective : float
-    total : (g,) sum of m^beta
+    total : (g,) sum of m^beta, or (p, g) over the objects that have an attribute, where some are missing
     first : (p, g) sum of m^beta x
     second : (p, p, g) lower triangle of the sum of m^beta x x' (empty if the metric is fixed)
     """
@@ -142,6 +193,10 @@ class Statistics:
     total: np.ndarray
     first: np.ndarray
     second: np.ndarray
+
+    def of_attribute(self, d: int) -> Statistics:
+        """Those of one attribute, where not all objects have it."""
+        return Statistics(self.objective, self.total[d], self.first[d : d + 1], np.empty(0))
 
     def __add__(self, other: Statistics) -> Statistics:
         return Statistics(

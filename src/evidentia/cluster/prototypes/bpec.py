@@ -10,7 +10,7 @@ from evidentia import _parameters as rule
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
 from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
@@ -49,6 +49,11 @@ class BPEC(EvidentialClusterer):
         Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
         fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
         peak.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
+        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
+        more it is in doubt. An object without any value is refused, and so is the adaptive metric.
+        ``docs/missing.md`` tells when to impute instead.
     init : "belief-peaks", BeliefPeaks or array of shape (n_clusters, n_features), default="belief-peaks"
         The centres: found with the default parameters of `BeliefPeaks`, with those of the one given, or given.
     max_iter : int, default=500
@@ -111,6 +116,7 @@ class BPEC(EvidentialClusterer):
         "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": PEAKS_RULE | rule.array,
+        "missing": MISSING_RULE,
     }
 
     def __init__(
@@ -122,6 +128,7 @@ class BPEC(EvidentialClusterer):
         alpha: float = 1.0,
         beta: float | str = "auto",
         delta: float | str = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike = "belief-peaks",
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -136,6 +143,7 @@ class BPEC(EvidentialClusterer):
         self.alpha = alpha
         self.beta = beta
         self.delta = delta
+        self.missing = missing
         self.init = init
         self.max_iter = max_iter
         self.tol = tol

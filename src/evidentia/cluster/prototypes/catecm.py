@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from evidentia import _parameters as rule
 from evidentia._random import as_random_state
+from evidentia._reading import reading_labels
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
@@ -193,9 +194,11 @@ class CatECM(EvidentialClusterer):
                 raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
             return X
         if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
-            X = np.asarray(X, dtype=object)  # numbers beside text stay numbers
+            with reading_labels(X, "X"):
+                X = np.asarray(X, dtype=object)  # numbers beside text stay numbers
         # None and NaN are looked for column by column
-        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        with reading_labels(X, "X"):
+            return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
     def _compared(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values.astype(float), "hamming")

@@ -10,7 +10,7 @@ from evidentia import _parameters as rule
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
 from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
@@ -56,6 +56,10 @@ class CCM(EvidentialClusterer):
         Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
         fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
         prototype.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
+        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
+        more it is in doubt. An object without any value is refused. ``docs/missing.md`` tells when to impute instead.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
 CredalPartition, default="k-means++"
         "belief-peaks": the centres found by `BeliefPeaks`, which knows no weights, or by one with parameters of its
@@ -118,6 +122,7 @@ CredalPartition, default="k-means++"
         "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "missing": MISSING_RULE,
     }
 
     def __init__(
@@ -128,6 +133,7 @@ CredalPartition, default="k-means++"
         gamma: float = 1.0,
         beta: float | str = "auto",
         delta: float | str = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
@@ -142,6 +148,7 @@ CredalPartition, default="k-means++"
         self.gamma = gamma
         self.beta = beta
         self.delta = delta
+        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter

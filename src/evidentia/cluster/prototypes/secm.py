@@ -207,6 +207,7 @@ class SECM(EvidentialClusterer):
         """Pixels, each with the mean and the spread of its neighbourhood."""
         pixels, shape = as_pixels(X, self.channel_axis)
         if reset:
+            self._smoothing = int(self.radius), self.weighting, self.spacing, float(self.smoothing)
             # what is learnt from the form of the input, as scikit-learn does with n_features_in_
             self.n_features_in_, self.image_shape_ = pixels.shape[1], shape
             # before the means: rounding would make equal pixels different
@@ -217,8 +218,8 @@ class SECM(EvidentialClusterer):
                 f"X must be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit; "
                 f"got {len(shape)} axes and {pixels.shape[1]} channels"
             )
-        weights = neighborhood(shape, self.radius, self.weighting, self.spacing)
-        return smoothed(pixels, shape, weights, self.smoothing)
+        radius, weighting, spacing, smoothing = self._smoothing  # of the fit, whatever was set since
+        return smoothed(pixels, shape, neighborhood(shape, radius, weighting, spacing), smoothing)
 
     def _attributes_of(self, X: ArrayLike) -> np.ndarray:
         """Means of the pixels and their neighbours."""

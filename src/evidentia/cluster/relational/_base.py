@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from evidentia import _parameters as rule
 from evidentia._types import ArrayLike, Metric, TableLike
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from evidentia.dissimilarity.sources import DissimilaritySource
 from evidentia.partition import CredalPartition
@@ -20,6 +20,7 @@ RELATIONAL_RULES = {
     "alpha": rule.real(0),
     "beta": rule.real(1, 50, open_low=True),
     "delta": rule.choice("auto") | rule.real(0, open_low=True),
+    "missing": MISSING_RULE,
 }
 MEDOID_RULES = {
     **RELATIONAL_RULES,

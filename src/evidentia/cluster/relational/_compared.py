@@ -24,7 +24,8 @@ CELLS = 4_000_000  # dissimilarities computed at once
 def raised(values: np.ndarray, power: float) -> np.ndarray:
     """Dissimilarities to a power, in double precision."""
     values = np.asarray(values, dtype=float)
-    return values if power == 1 else values**power
+    with np.errstate(over="ignore"):  # the masses are checked at the end
+        return values if power == 1 else values**power
 
 
 def blocks_of_rows(n_rows: int, n_columns: int) -> list[tuple[int, int]]:

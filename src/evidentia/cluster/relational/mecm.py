@@ -66,6 +66,12 @@ class MECM(MedoidClusterer):
     n_candidates : int, None or "auto", default="auto"
         How many objects, those of largest plausibility, may become the medoid of a cluster. None: all. "auto": all, or
         500 of more than 5,000 objects that were not given by a matrix.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
+        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
+        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
+        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
+        ``docs/missing.md`` tells when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
 default="medoids"
         "medoids": from objects far from each other. "belief-peaks": the objects found by `BeliefPeaks`, which knows no
@@ -140,6 +146,7 @@ default="medoids"
         gamma: float = 0.5,
         eta: float = 1.0,
         n_candidates: int | str | None = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "medoids",
         n_init: int = 10,
         max_iter: int = 100,
@@ -159,6 +166,7 @@ default="medoids"
         self.gamma = gamma
         self.eta = eta
         self.n_candidates = n_candidates
+        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter

@@ -71,6 +71,12 @@ class RECM(RelationalClusterer):
         objects about equally distant. "auto": the smallest of 0, 1/256, 1/64, 1/16, 1/4 and 1 times that number with
         which no squared distance is negative and the objective never rises. "clip": no shift; negative squared
         distances are replaced by a small positive number, and the objective may rise.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
+        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
+        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
+        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
+        ``docs/missing.md`` tells when to impute instead.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array or CredalPartition, default="k-means++"
         "k-means++": objects far from each other. "random": random masses, as in the paper. "belief-peaks": the objects
         found by `BeliefPeaks`, which knows no weights, or by one with parameters of its own. An array holds the
@@ -151,6 +157,7 @@ class RECM(RelationalClusterer):
         beta: float = 1.5,
         delta: float | str = "auto",
         correction: str = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
@@ -169,6 +176,7 @@ class RECM(RelationalClusterer):
         self.beta = beta
         self.delta = delta
         self.correction = correction
+        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter

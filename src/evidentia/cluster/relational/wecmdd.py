@@ -78,6 +78,12 @@ class WECMdd(MedoidClusterer):
     n_candidates : int, None or "auto", default="auto"
         How many objects, drawn at random, may have weights; one that is drawn twice counts as two. None: all. "auto":
         all, or 2,000 of more than 5,000 objects that were not given by a matrix.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
+        compared by the attributes that both have, and one that is missing adds its usual difference within clusters:
+        the less is known of an object, the more it is in doubt. An object without any value is refused. (Gower's
+        dissimilarity takes missing cells in any case; without "partial" it is the mean over those that are there.)
+        ``docs/missing.md`` tells when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array of n_clusters positions or CredalPartition, \
 default="medoids"
         Objects that have all the weight at first. "medoids": objects far from each other. "belief-peaks": the objects
@@ -159,6 +165,7 @@ default="medoids"
         psi: float = 1.2,
         concentration: float = 5.0,
         n_candidates: int | str | None = "auto",
+        missing: str = "refuse",
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "medoids",
         n_init: int = 10,
         max_iter: int = 200,
@@ -179,6 +186,7 @@ default="medoids"
         self.psi = psi
         self.concentration = concentration
         self.n_candidates = n_candidates
+        self.missing = missing
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter

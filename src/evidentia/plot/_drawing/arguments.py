@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._scale import as_reals
+
 __all__ = ["finite_numbers", "flag_or_auto", "named_estimators"]
 
 
 def finite_numbers(values: Any, name: str, length: int | None = None) -> np.ndarray:
     """A nonempty sequence of finite numbers; ``length``: as many as there are pairs."""
-    array = np.asarray(values, dtype=float)
+    array = as_reals(values, name).astype(float, copy=False)
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
         raise ValueError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
     if length is not None and len(array) != length:

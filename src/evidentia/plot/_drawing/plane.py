@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._missing import check_missing
+from evidentia._reading import reading
+from evidentia._scale import check_scale
+from evidentia.dissimilarity.partial import filled
+
 __all__ = ["Plane", "to_plane"]
 
 _GOLDEN = (np.sqrt(5) - 1) / 2
@@ -30,13 +35,18 @@ class Plane:
 
 
 def to_plane(X: Any, n_objects: int) -> Plane:
-    """One attribute becomes a strip, two are taken as they are, more go through principal components."""
+    """One attribute becomes a strip, two are taken as they are, more go through principal components. An object with
+    missing values lies where those that are most like it do."""
     from sklearn.utils import check_array
 
     names = _column_names(X)
-    data = check_array(X, dtype=np.float64, ensure_2d=False, input_name="X")
+    with reading(X, "X"):
+        data = check_array(X, dtype=np.float64, ensure_2d=False, input_name="X", ensure_all_finite="allow-nan")
+    check_scale(data, "X")
     if data.ndim == 1:
         data = data[:, None]
+    check_missing(data, X, None, learning=True)
+    data = filled(data)
     if len(data) != n_objects:
         raise ValueError(
             f"X must have a row for each of the {n_objects} objects of the partition, got {len(data)} rows"

@@ -1,0 +1,130 @@
+"""What users give as numbers, read in one way, whatever it comes in.
+
+NumPy and scikit-learn read nearly everything. Some things that they accept are no numbers here, and refused: dates,
+whose number depends on their unit, masked cells, whose mask would be lost without a word, and complex numbers, which
+would lose their imaginary part. What they cannot read they refuse in words of their own, which do not say which
+argument it was; `reading` adds that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+__all__ = ["reading", "reading_labels", "as_labels", "is_missing"]
+
+
+@contextmanager
+def reading(values: Any, name: str) -> Iterator[None]:
+    """Around the lines that read an argument as numbers: refusals name it, and what cannot be told apart afterwards
+    (dates, masked cells) is refused before."""
+    _refuse_masked(values, name)
+    _refuse_kinds(values, name)
+    try:
+        yield
+    except Exception as error:
+        if _repeated(values):
+            raise ValueError(f"{name} must have columns of different names: {error}") from error
+        reason = _unreadable(values)
+        if reason is None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} must hold real numbers: {reason}") from error
+
+
+@contextmanager
+def reading_labels(labels: Any, name: str) -> Iterator[None]:
+    """The same around the lines that read labels, which may be names of any kind, dates too."""
+    _refuse_masked(labels, name)
+    try:
+        yield
+    except Exception as error:
+        if re.search(rf"\b{name}\b", str(error)):
+            raise
+        raise ValueError(f"{name} must hold one label for each object: {error}") from error
+
+
+def as_labels(labels: Any, name: str) -> np.ndarray:
+    """(n,) labels of any kind, none of them missing."""
+    with reading_labels(labels, name):
+        values = np.asarray(labels)
+    if values.ndim != 1 or values.dtype.kind in "cV":
+        raise ValueError(
+            f"{name} must be one label for each object, shape (n,), got shape {values.shape} of {values.dtype}"
+        )
+    if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+        raise ValueError(f"{name} must hold labels without missing values, NaN or infinity")
+    return values
+
+
+def is_missing(label: Any) -> bool:
+    """None, NaN, or the missing value of pandas, which answers no question with yes or no."""
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True
+
+
+def _refuse_masked(values: Any, name: str) -> None:
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} has masked cells, which would be read as if they were not masked: leave these objects out, or "
+            "fill the cells with NaN where missing values are understood"
+        )
+
+
+def _refuse_kinds(values: Any, name: str) -> None:
+    if hasattr(values, "dtypes") and hasattr(values, "columns"):  # a table
+        for column, kind in zip(values.columns, values.dtypes, strict=False):
+            if _is_date(kind):
+                raise ValueError(f"{name} must hold real numbers, but column {column!r} holds dates or times ({kind})")
+        return
+    kind = getattr(values, "dtype", None)
+    if kind is None and isinstance(values, list | tuple) and values:
+        try:
+            kind = np.asarray(values[:1]).dtype
+        except Exception:
+            return  # the reader says what is wrong with it
+    if _is_date(kind):
+        raise ValueError(f"{name} must hold real numbers, got dates or times ({kind})")
+    if getattr(kind, "kind", "") == "c" or isinstance(values, complex):
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+
+
+def _is_date(kind: Any) -> bool:
+    """Types of NumPy and pandas have a letter for their kind, those of polars a question."""
+    temporal = getattr(kind, "is_temporal", None)
+    return getattr(kind, "kind", "") in ("m", "M") or (temporal is not None and bool(temporal()))
+
+
+def _unreadable(values: Any) -> str | None:
+    """Why these cannot be numbers; None if they can."""
+    if hasattr(values, "collect"):
+        return "it is not computed yet, call its collect()"
+    if hasattr(values, "dtypes") and hasattr(values, "columns"):
+        for column in values.columns:
+            reason = _not_numbers(values[column])
+            if reason is not None:
+                return f"column {column!r} does not ({reason})"
+        return None
+    return _not_numbers(values)
+
+
+def _repeated(values: Any) -> bool:
+    """Whether columns of a table have the same name."""
+    return hasattr(values, "dtypes") and hasattr(values, "iloc") and len(set(values.columns)) < len(values.columns)
+
+
+def _not_numbers(values: Any) -> str | None:
+    if hasattr(values, "tocsr"):  # sparse matrices hold numbers, and are refused elsewhere if they may not be given
+        return None
+    try:
+        np.asarray(values).astype(float)
+    except Exception as error:
+        uneven = "inhomogeneous" in str(error)
+        return "its rows have different lengths" if uneven else str(error) or type(error).__name__
+    return None

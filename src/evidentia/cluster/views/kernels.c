@@ -1,0 +1,128 @@
+/* Squared distances to barycentres in which every attribute has a weight, and the masses that follow. */
+#include "_native/native.h"
+#include "_native/vectors.h"
+
+#define real double
+#define SUFFIX f64
+#include "cluster/mass_step.h"
+
+typedef double Lanes __attribute__((vector_size(VECTOR), may_alias));
+enum { LANES = VECTOR / sizeof(double), ROWS = 4, CLUSTERS = 2 * LANES }; /* compared at once, in registers */
+
+typedef struct {
+    index_t p, c, stride, g; /* attributes, clusters, these padded to whole vectors, nonempty sets */
+    const double *roots;     /* (p,) square roots of the weights of the attributes */
+    const double *centers;   /* (p, stride) prototypes, times these roots */
+    const index_t *offsets;  /* (g + 1,) where the clusters of each set begin ... */
+    const index_t *members;  /* ... among these */
+    const double *inside;    /* (g,) half the mean squared distance between the prototypes of each set */
+    double *x;               /* (p, ROWS) objects, turned, times these roots */
+    double *near;            /* (ROWS, stride) squared distances to the prototypes */
+    double *costs;           /* (g,) those of the sets, for one object */
+} Places;
+
+static Places take_places(Scratch *scratch, index_t p, index_t c, index_t g, const double *roots, const double *centers,
+                          const index_t *offsets, const index_t *members, const double *inside) {
+    const index_t stride = (c + CLUSTERS - 1) / CLUSTERS * CLUSTERS;
+    double *padded = take_zeros(scratch, p * stride, sizeof *padded);
+    for (index_t d = 0; padded && d < p; d++) memcpy(padded + d * stride, centers + d * c, sizeof(double) * (size_t)c);
+    return (Places){.p = p,
+                    .c = c,
+                    .stride = stride,
+                    .g = g,
+                    .roots = roots,
+                    .centers = padded,
+                    .offsets = offsets,
+                    .members = members,
+                    .inside = inside,
+                    .x = take(scratch, p * ROWS, sizeof(double)),
+                    .near = take(scratch, ROWS * stride, sizeof(double)),
+                    .costs = take(scratch, g, sizeof(double))};
+}
+
+static inline Lanes load(const double *at) {
+    Lanes out;
+    memcpy(&out, at, sizeof out);
+    return out;
+}
+
+/* Squared distances of a few objects, of which there are `rows`, to the prototypes. */
+static void find_distances(const Places *v, index_t rows, const double *X) {
+    const index_t p = v->p;
+    for (index_t r = 0; r < ROWS; r++)
+        for (index_t d = 0; d < p; d++) v->x[d * ROWS + r] = r < rows ? X[r * p + d] * v->roots[d] : 0.0;
+    for (index_t k = 0; k < v->stride; k += CLUSTERS) {
+        Lanes left[ROWS] = {{0.0}}, right[ROWS] = {{0.0}};
+        for (index_t d = 0; d < p; d++) {
+            const double *at = v->centers + d * v->stride + k;
+            const Lanes a = load(at), b = load(at + LANES);
+            for (int r = 0; r < ROWS; r++) {
+                const double x = v->x[d * ROWS + r];
+                left[r] += (x - a) * (x - a);
+                right[r] += (x - b) * (x - b);
+            }
+        }
+        for (int r = 0; r < ROWS; r++) {
+            memcpy(v->near + r * v->stride + k, left + r, sizeof(Lanes));
+            memcpy(v->near + r * v->stride + k + LANES, right + r, sizeof(Lanes));
+        }
+    }
+}
+
+/* Squared distances of one of these objects to the barycentres of the sets: their means over the clusters of a set are
+ * larger by the dispersion of its prototypes (Huygens). */
+static void find_costs(const Places *v, index_t row) {
+    const double *near = v->near + row * v->stride;
+    for (index_t j = 0; j < v->g; j++) {
+        const index_t begin = v->offsets[j], end = v->offsets[j + 1];
+        double sum = 0.0;
+        for (index_t e = begin; e < end; e++) sum += near[v->members[e]];
+        v->costs[j] = larger(sum / (double)(end - begin) - v->inside[j], 0.0);
+    }
+}
+
+/* The objective, and the masses of the nonempty sets to the power beta, times the weights of the objects. */
+KERNEL view_powers(index_t n, index_t p, index_t c, index_t o, index_t t, index_t g, const double *X,
+                   const double *weights, const double *roots, const double *centers, const index_t *offsets,
+                   const index_t *members, const double *inside, const double *factor, const index_t *size,
+                   double delta2, double beta, double zero, double *powers, double *result) {
+    (void)o, (void)t;
+    Scratch scratch = {0};
+    const MassStep_f64 step = take_mass_step_f64(&scratch, g, factor, size, delta2, beta, zero);
+    const Places places = take_places(&scratch, p, c, g, roots, centers, offsets, members, inside);
+    double objective = 0.0;
+    for (index_t i = 0; i < n && !scratch.failed; i += ROWS) {
+        const index_t rows = n - i < ROWS ? n - i : ROWS;
+        find_distances(&places, rows, X + i * p);
+        for (index_t r = 0; r < rows; r++) {
+            find_costs(&places, r);
+            objective += powers_of_row_f64(&step, places.costs, weights ? weights[i + r] : 1.0, powers + (i + r) * g);
+        }
+    }
+    *result = objective;
+    return release(&scratch);
+}
+
+/* Masses of the objects, into the columns of the family. */
+KERNEL view_masses(index_t n, index_t p, index_t c, index_t o, index_t t, index_t g, index_t f, const double *X,
+                   const double *roots, const double *centers, const index_t *offsets, const index_t *members,
+                   const double *inside, const double *factor, const index_t *size, double delta2, double beta,
+                   double zero, const index_t *columns, index_t empty_column, double *out) {
+    (void)o, (void)t;
+    Scratch scratch = {0};
+    const MassStep_f64 step = take_mass_step_f64(&scratch, g, factor, size, delta2, beta, zero);
+    const Places places = take_places(&scratch, p, c, g, roots, centers, offsets, members, inside);
+    double *masses = take(&scratch, g, sizeof *masses), empty;
+    for (index_t i = 0; i < n && !scratch.failed; i += ROWS) {
+        const index_t rows = n - i < ROWS ? n - i : ROWS;
+        find_distances(&places, rows, X + i * p);
+        for (index_t r = 0; r < rows; r++) {
+            double *row = out + (i + r) * f;
+            find_costs(&places, r);
+            masses_of_row_f64(&step, places.costs, masses, &empty);
+            for (index_t j = 0; j < g; j++) row[columns[j]] = masses[j];
+            if (empty_column >= 0) row[empty_column] = empty;
+        }
+    }
+    return release(&scratch);
+}

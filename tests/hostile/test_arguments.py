@@ -1,0 +1,247 @@
+"""Arguments of the wrong kind, at every door: refused by name, before anything is computed."""
+
+import datetime
+import decimal
+import fractions
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evidentia import CredalPartition, FocalSets, MassFunctions
+from evidentia.constraints import Constraints, links, suggest_pairs
+from evidentia.dissimilarity import to_conflict
+from evidentia.explain import kept_curve
+from evidentia.model_selection import n_clusters_curve, number_of_clusters
+from evidentia.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
+from evidentia.partition import (
+    RelationalPartition,
+    combine_partitions,
+    consistency_index,
+    credal_rand_index,
+    dominates,
+    map_of_partitions,
+    nearest_pairs,
+    non_dominated,
+)
+from tests.hostile.limits import limited
+
+FAMILY = FocalSets.full(2)
+M = CredalPartition([[0.1, 0.5, 0.2, 0.2], [0.0, 0.3, 0.6, 0.1], [0.2, 0.2, 0.2, 0.4]], FAMILY)
+DATES = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]")
+
+
+def masked(values):
+    """The same values, one of them masked."""
+    values = np.asarray(values)
+    mask = np.zeros(values.shape, dtype=bool)
+    mask.flat[values.size // 2] = True
+    return np.ma.masked_array(values, mask)
+
+
+class Unreadable:
+    """An object that cannot be an array."""
+
+    def __array__(self, *_args, **_keywords):
+        raise RuntimeError("no array")
+
+
+FLAGS = {
+    "empty": lambda v: FocalSets.simple(3, empty=v),
+    "omega": lambda v: FocalSets.full(3, omega=v),
+    "normalized": lambda v: M.belief((0,), normalized=v),
+    "keep_outliers": lambda v: M.assignment("interval_dominance", keep_outliers=v),
+    "strict": lambda v: dominates(M, M, M, strict=v),
+}
+CHOICES = {
+    "rule of combine": lambda v: M.combine(M, rule=v),
+    "rule of decide": lambda v: M.decide(v),
+    "rule of decide_sets": lambda v: M.decide_sets(rule=v),
+    "rule of expected_losses": lambda v: M.expected_losses(v),
+    "rule of distance": lambda v: M.distance(M, v),
+    "rule of normalize": lambda v: M.normalize(v),
+    "rule of hard": lambda v: M.hard(v),
+    "rule of fuzzy": lambda v: M.fuzzy(v),
+    "rule of assignment": lambda v: M.assignment(v),
+    "rule of combine_partitions": lambda v: combine_partitions([M, M], v),
+    "normalization": lambda v: combine_partitions([M, M], normalization=v),
+    "rule of map_of_partitions": lambda v: map_of_partitions([M, M], rule=v),
+    "distance": lambda v: credal_rand_index(M, M, distance=v),
+    "quality": lambda v: kept_curve(M, [0, 1, 1], quality=v),
+}
+REALS = {
+    "optimism of decide": lambda v: M.decide("hurwicz", optimism=v),
+    "optimism of expected_losses": lambda v: M.expected_losses("hurwicz", optimism=v),
+    "tolerance": lambda v: M.decide_sets(v),
+    "reject": lambda v: M.decide(reject=v),
+    "d0": lambda v: to_conflict(np.ones(3), v),
+}
+COUNTS = {
+    "n_clusters": lambda v: FocalSets.simple(v),
+    "size": lambda v: FocalSets.max_cardinality(3, v),
+    "max_size": lambda v: M.decide_sets(max_size=v),
+    "n_pairs": lambda v: credal_rand_index(M, M, n_pairs=v),
+    "n_neighbors": lambda v: nearest_pairs(M, v),
+    "n_partners": lambda v: combine_partitions([M, M], n_partners=v),
+    "rows_at_once": lambda v: list(M.relational().blocks(v)),
+    "max_iter": lambda v: solve_simplex_qp(np.eye(2), [0, 1], max_iter=v),
+    "n_constraints": lambda v: Constraints.from_labels([0, 0, 1], v),
+    "n of suggest_pairs": lambda v: suggest_pairs(M, v),
+    "n of check": lambda v: Constraints([(0, 1)]).check(v),
+}
+ARRAYS = {
+    "membership": FocalSets,
+    "membership of find": FAMILY.find,
+    "masses": lambda v: MassFunctions(v, FAMILY),
+    "values of beliefs": lambda v: MassFunctions.from_belief(v, FAMILY),
+    "values of plausibilities": lambda v: MassFunctions.from_plausibility(v, FAMILY),
+    "contour": MassFunctions.from_contour,
+    "memberships": CredalPartition.from_fuzzy,
+    "upper": CredalPartition.from_rough,
+    "lower": lambda v: CredalPartition.from_rough(np.eye(2, dtype=bool), v),
+    "losses": lambda v: M.decide(losses=v),
+    "rate": lambda v: M.discount(v),
+    "centers": FocalSets.neighbors,
+    "H": lambda v: solve_simplex_qp(v, [0.0, 1.0]),
+    "G": lambda v: solve_simplex_qp_batch(np.eye(2), v),
+    "h": lambda v: solve_diagonal(v, [0.0, 1.0]),
+    "doubt": lambda v: kept_curve(M, [0, 1, 1], doubt=v),
+    "sample_weight": lambda v: number_of_clusters(np.arange(12.0)[:, None], candidates=[2, 3], sample_weight=v),
+    "weights of nearest_pairs": lambda v: nearest_pairs(M, 1, v),
+    "dissimilarities": lambda v: to_conflict(v, 1.0),
+    "pairs": M.relational,
+    "pairs of of": M.relational().of,
+    "must_link": Constraints,
+    "D": lambda v: Constraints([(0, 1)]).expand(v, 1),
+}
+TABLES_OF = {"two": np.eye(2), "three": np.full((3, 4), 0.25), "line": np.linspace(0.1, 0.9, 12), "few": np.ones(3)}
+NOT_FLAGS = ["no", "", b"x", 2, -1, 0.5, np.nan, 1j, [], {}, None, object(), DATES[0], pd.NA, np.array([1, 2])]
+NOT_WORDS = ["magic", "", b"average", 3, 0.5, np.nan, [], ["average"], {}, np.array(["average"]), None, object(), pd.NA]
+NOT_REALS = [
+    "x", b"x", np.nan, -np.inf, -1, 1j, [], [0.5], {}, object(), pd.NA, DATES[0], np.timedelta64(1), 10**400,
+    fractions.Fraction(1, 3), decimal.Decimal("0.5"), datetime.date(2020, 1, 1), np.ma.masked,
+]  # fmt: skip
+NOT_COUNTS = [
+    "x", b"x", 0.5, 2.0, np.nan, np.inf, -1, 1j, [], [3], {}, object(), pd.NA, DATES[0], np.timedelta64(2), True,
+    np.array([1, 2]), -(2**70), decimal.Decimal(2),
+]  # fmt: skip
+
+
+def refused(call, value):
+    with limited(), pytest.raises((ValueError, TypeError, IndexError)) as caught:
+        call(value)
+    words = str(caught.value)
+    assert "must" in words or "masked" in words, words
+    return words
+
+
+@pytest.mark.parametrize("which", FLAGS)
+def test_flags_are_true_or_false(which):
+    for value in NOT_FLAGS:
+        assert which in refused(FLAGS[which], value)
+    for value in (True, np.False_, 0, 1):
+        FLAGS[which](value)
+
+
+@pytest.mark.parametrize("which", CHOICES)
+def test_words_are_known(which):
+    for value in NOT_WORDS:
+        if not (value is None and which == "reject"):
+            assert which.split(" ")[0] in refused(CHOICES[which], value)
+
+
+@pytest.mark.parametrize("which", REALS)
+def test_numbers_are_numbers(which):
+    for value in NOT_REALS:
+        assert which.split(" ")[0] in refused(REALS[which], value)
+
+
+@pytest.mark.parametrize("which", COUNTS)
+def test_counts_are_counted(which):
+    for value in NOT_COUNTS:
+        assert which.split(" ")[0] in refused(COUNTS[which], value)
+
+
+@pytest.mark.parametrize("which", ARRAYS)
+def test_arrays_are_numbers(which):
+    """Of every shape: masked cells, dates, complex numbers, text, rows of several lengths, objects, no array at all."""
+    for table in TABLES_OF.values():
+        wrong = [masked(table), table.astype("M8[D]"), table.astype("m8[s]"), table.astype(complex)]
+        wrong += [np.full(table.shape, "word"), [[1.0, 2.0], [3.0]], [object()], Unreadable(), {"a": 1}, "text"]
+        for value in wrong:
+            refused(ARRAYS[which], value)
+
+
+LABELS = {
+    "labels": CredalPartition.from_hard,
+    "y": lambda v: Constraints.from_labels(v, 1),
+    "y of kept_curve": lambda v: kept_curve(M, v),
+    "partition": lambda v: consistency_index(M, v),
+}
+
+
+@pytest.mark.parametrize("which", LABELS)
+def test_labels_are_complete(which):
+    missing = [[0, 1, None], [0, 1, pd.NA], [0.0, 1.0, np.nan], [0.0, 1.0, np.inf], masked([0, 1, 1])]
+    for value in [*missing, pd.Series([0, 1, None], dtype="Int64"), np.zeros((3, 2)), [[0], [1, 2], [3]], Unreadable()]:
+        refused(LABELS[which], value)
+    for value in ([0, 1, 1], ["a", "b", "b"], DATES, pd.Series(["a", "b", "b"], dtype="category"), np.array([1, 2, 2])):
+        LABELS[which](value)
+
+
+OTHERS = {
+    "other family": lambda v: FAMILY.union(v),
+    "focal_sets of on": lambda v: M.on(v),
+    "focal_sets of from_belief": lambda v: MassFunctions.from_belief(np.eye(4), v),
+    "focal_sets of from_commonality": lambda v: MassFunctions.from_commonality(np.eye(4), v),
+    "frame": lambda v: MassFunctions(M.masses, FAMILY, frame=v),
+    "frame of from_dict": lambda v: MassFunctions.from_dict({"a": 1.0}, v),
+    "masses of from_dict": lambda v: MassFunctions.from_dict(v, "ab"),
+    "sets": lambda v: FocalSets.from_sets(3, v),
+    "pairs": lambda v: FocalSets.with_pairs(3, v),
+    "clusters": FAMILY.index,
+    "cluster_names": FAMILY.names,
+    "partitions": combine_partitions,
+    "partitions compared": lambda v: non_dominated(v, M),
+    "partitions on a map": map_of_partitions,
+    "partition": RelationalPartition,
+    "constraints": lambda v: links(v, 3),
+}
+
+
+@pytest.mark.parametrize("which", OTHERS)
+def test_values_of_other_kinds(which):
+    for value in (True, 3, 0.5, 1j, b"x", object(), int, DATES[0], slice(None)):
+        assert which.split(" ")[0] in refused(OTHERS[which], value)
+
+
+def test_rows_are_chosen_along_one_axis():
+    for rows in (None, [[0, 1]], np.zeros((2, 2), int), np.array(1), 0.5, [0.5], "ab", [True], [9], masked([0, 1, 2])):
+        with pytest.raises(IndexError):
+            M[rows]
+    assert len(M[[]]) == 0
+    assert len(M[(0, 2)]) == 2
+    assert len(M[pd.Series([True, False, True])]) == 2
+
+
+def test_families_that_explode_are_refused_at_once():
+    for build in (FocalSets.simple, FocalSets.pairs, FocalSets.intervals, lambda c: FocalSets.with_pairs(c, [(0, 1)])):
+        for c in (200_000, 10**6, 2**31, 2**63, 10**400):
+            with limited(2), pytest.raises(ValueError, match=r"cluster|sets"):
+                build(c)
+
+
+def test_curves_take_no_more_threads_than_fits():
+    from evidentia.cluster import ECM
+
+    X = np.repeat([[0.0], [5.0], [9.0]], 5, axis=0) + np.linspace(0, 1, 15)[:, None]
+    one, many = (n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3], n_jobs=k) for k in (1, 100_000))
+    np.testing.assert_array_equal(one.objective, many.objective)
+
+
+def test_labels_of_pandas_have_names():
+    y = pd.Series([0, 0, 1, 1, 2], index=list("abcde"))
+    partition = CredalPartition.from_hard(y)
+    assert list(partition.index) == list("abcde")
+    assert credal_rand_index(partition, y[::-1]) == 1
+    assert credal_rand_index(partition, y.to_numpy()[::-1]) < 1
