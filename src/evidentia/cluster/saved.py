@@ -45,13 +45,17 @@ from evidentia.cluster.relational.ecmdd import ECMdd
 from evidentia.cluster.relational.mecm import MECM
 from evidentia.cluster.relational.recm import RECM
 from evidentia.cluster.relational.wecmdd import WECMdd
+from evidentia.cluster.views._input import View, ViewInput
+from evidentia.cluster.views._medoids import MedoidViewModel
+from evidentia.cluster.views._prototypes import Coordinates, ViewModel
+from evidentia.cluster.views.wmvec import WMVEC
 from evidentia.io.schema import Schema
 
 __all__ = ["SAVED"]
 
 _ESTIMATORS = (
     *(BeliefPeaks, BootClus, BPEC, CatECM, CCM, CECM, ECM, ECMdd, EGMM, EKNNClus, EVCLUS, MECM, NNEVCLUS),
-    *(RECM, SECM, WECMdd),
+    *(RECM, SECM, WECMdd, WMVEC),
 )
 _MODELS = (
     *(MassStep, PrototypeModel, LinkedPrototypes, ConstrainedModel, CredalModel, SpatialModel, CategoricalModel),
@@ -60,11 +64,16 @@ _MODELS = (
     *(NetworkModel, MassLayer, Preparation, Training),
     *(Bootstraps, EvidentialMixture, MixtureFits, PairFamily, PairMasses, PairModel),
     *(Evidence, NeighborModel, NumberOfClusters),
+    *(View, ViewModel, Coordinates, MedoidViewModel),
 )
 
 SAVED = (
     *map(Schema.of, (*_ESTIMATORS, *_MODELS)),
     Schema.of_attributes(CategoryEncoder, "names", "missing", "_encoder", "levels", "offsets"),
+    Schema.of_attributes(
+        ViewInput,
+        *("metric", "symmetrize", "views", "names", "several", "of_column", "_doors", "_readers", "_orders"),
+    ),
     Schema.of_attributes(FeedForward, "sizes", "layer", "_weights"),
     Schema.of_attributes(PairIntervals, "partition", "objects", "_lower", "_upper", "confidence"),
 )
