@@ -15,7 +15,7 @@ from sklearn.svm import OneClassSVM
 
 from evidentia import FocalSets, MassFunctions, classify, metric
 from evidentia.classify import ContextualDiscounting, EKNNClassifier, EvidenceFromClassifier
-from evidentia.cluster import CECM, ECM, EVCLUS, NNEVCLUS, RECM, BeliefPeaks, BootClus, CatECM, EKNNClus
+from evidentia.cluster import CECM, ECM, EVCLUS, NNEVCLUS, RECM, WMVEC, BeliefPeaks, BootClus, CatECM, EKNNClus
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity import DissimilarityPCA
 from evidentia.explain import CautiousTree
