@@ -42,8 +42,8 @@ demo: $(VENV)/.installed kernels
 	$(BIN)/evidentia demo --output demo
 
 lint: $(VENV)/.installed-all
-	$(BIN)/ruff check src tests benchmarks examples reproduce
-	$(BIN)/ruff format --check src tests benchmarks examples reproduce
+	$(BIN)/ruff check src tests benchmarks examples reproduce tools
+	$(BIN)/ruff format --check src tests benchmarks examples reproduce tools
 	$(BIN)/mypy
 
 # Two files at a time, each in a process with one thread for linear algebra: more would wait for each other.
