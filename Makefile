@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help kernels demo test test-sanitized test-long lint benchmark defaults reproduce reproduce-quick wheels clean
+.PHONY: help kernels demo test test-sanitized test-long lint benchmark defaults reproduce reproduce-quick wheels release-check clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
@@ -16,6 +16,7 @@ help:
 	@echo "make defaults   how good every method's defaults are, on public and generated data (under 15 minutes)"
 	@echo "make reproduce  the tables and figures of the papers (under an hour on two cores); reproduce-quick: a few minutes"
 	@echo "make wheels     wheels for Linux, macOS and Windows, compiled on this machine into dist/"
+	@echo "make release-check  wheel and sdist, the wheel in an empty environment, the demo from it"
 	@echo "make clean      remove .venv, demo/ and caches"
 
 $(BIN)/python:
@@ -41,8 +42,8 @@ demo: $(VENV)/.installed kernels
 	$(BIN)/evidentia demo --output demo
 
 lint: $(VENV)/.installed-all
-	$(BIN)/ruff check src tests benchmarks examples reproduce
-	$(BIN)/ruff format --check src tests benchmarks examples reproduce
+	$(BIN)/ruff check src tests benchmarks examples reproduce tools
+	$(BIN)/ruff format --check src tests benchmarks examples reproduce tools
 	$(BIN)/mypy
 
 # Two files at a time, each in a process with one thread for linear algebra: more would wait for each other.
@@ -82,6 +83,13 @@ wheels: $(BIN)/python
 	done
 	@ls dist
 	@echo "Not run here: all but those for $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_platform())')"
+
+# Before a release: what is built is what a user gets. docs/releasing.md says what comes after.
+release-check: $(BIN)/python
+	$(BIN)/python -m pip install --quiet hatchling
+	rm -rf build/release
+	$(BIN)/python -m hatchling build -d build/release
+	$(BIN)/python tools/release_check.py build/release
 
 clean:
 	rm -rf $(VENV) demo build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,11 +4,38 @@ The three values that everything returns live here; estimators come from their p
 
     from evidentia import FocalSets, MassFunctions, CredalPartition
     from evidentia.cluster import ECM
+
+``import evidentia`` alone loads nothing: packages and values are imported when they are first used.
 """
 
-from evidentia.belief import FocalSets, MassFunctions
-from evidentia.partition import CredalPartition
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evidentia.belief import FocalSets, MassFunctions
+    from evidentia.partition import CredalPartition
 
 __version__ = "0.1.0"
 
 __all__ = ["FocalSets", "MassFunctions", "CredalPartition", "__version__"]
+
+_VALUES = {"FocalSets": "belief", "MassFunctions": "belief", "CredalPartition": "partition"}
+_PACKAGES = (
+    *("belief", "partition", "io", "datasets", "constraints", "dissimilarity", "metric", "mixture"),
+    *("cluster", "classify", "model_selection", "explain", "plot"),
+)
+
+
+def __getattr__(name: str) -> Any:
+    """``evidentia.cluster`` and ``evidentia.FocalSets``, imported when they are asked for."""
+    if name in _PACKAGES:
+        return import_module(f"evidentia.{name}")
+    if name in _VALUES:
+        value = getattr(import_module(f"evidentia.{_VALUES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'evidentia' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PACKAGES})

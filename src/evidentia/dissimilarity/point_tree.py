@@ -65,10 +65,10 @@ class PointTree:
     """
 
     def __init__(self, X: np.ndarray, p: float = 2.0, n_jobs: int | None = None):
-        self._X = np.ascontiguousarray(X, dtype=np.float64)
-        self._n_jobs = n_jobs
+        self.points = np.ascontiguousarray(X, dtype=np.float64)
+        self.p, self.n_jobs = float(p), n_jobs
         name = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
-        n, d = self._X.shape
+        n, d = self.points.shape
         leaves = 1
         while leaves * _WIDTH < n:
             leaves *= 2
@@ -78,11 +78,11 @@ class PointTree:
             np.empty((leaves, 2, 2, d)),
             np.empty((leaves, 2), np.int64),
         )
-        _build(self._X, *tree)
+        _build(self.points, *tree)
         self._tree = (*tree, _METRICS.index(name), float(p))
 
     def __len__(self) -> int:
-        return len(self._X)
+        return len(self.points)
 
     @property
     def order(self) -> np.ndarray:
@@ -104,7 +104,7 @@ class PointTree:
         most = len(self) if X is not None else len(self) - 1
         if n_neighbors > most:
             raise ValueError(f"n_neighbors must be at most the number of other objects, {most}, got {n_neighbors}")
-        queries = self._X if X is None else np.ascontiguousarray(X, dtype=np.float64)
+        queries = self.points if X is None else np.ascontiguousarray(X, dtype=np.float64)
         own = np.arange(len(self)) if X is None else None
         index = np.empty((len(queries), n_neighbors), np.int64)
         distance = np.empty((len(queries), n_neighbors))
@@ -112,6 +112,6 @@ class PointTree:
         arguments = [
             (*self._tree, queries, own, start, min(start + _QUERIES, len(queries)), index, distance) for start in starts
         ]
-        with block_map(self._n_jobs) as apply:
+        with block_map(self.n_jobs) as apply:
             apply(_query, arguments)
         return (distance, index) if return_distance else index

@@ -1,7 +1,20 @@
-"""Tables in, partitions out, and files that are written whole or not at all."""
+"""Tables in, partitions and models out, and files that are written whole or not at all."""
 
 from evidentia.io.atomic import atomic_write, atomic_writes
+from evidentia.io.files import describe, load, save
 from evidentia.io.partitions import read_partition, write_partition
+from evidentia.io.r_partitions import read_r, write_r
 from evidentia.io.tables import read_table
 
-__all__ = ["read_table", "read_partition", "write_partition", "atomic_write", "atomic_writes"]
+__all__ = [
+    "read_table",
+    "read_partition",
+    "write_partition",
+    "read_r",
+    "write_r",
+    "save",
+    "load",
+    "describe",
+    "atomic_write",
+    "atomic_writes",
+]

@@ -1,0 +1,183 @@
+"""What of an object goes into a file, and how it is made again: one `Schema` for each class that files may hold.
+
+A file never names code. It says ``cluster.ECM``, and this module looks that up in closed tables: each package has a
+module ``saved`` that lists its classes. A class that is in no table can neither be written nor made by a file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+__all__ = ["Schema", "check_names", "schemas_by_name", "schema_named", "schema_for"]
+
+Parts = dict[str, Any]
+_APART = {"evidentia.cluster.evclus.network._torch_network": "networks"}  # a table of its own: it imports torch
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One class.
+
+    Attributes
+    ----------
+    cls : type
+    parts : function
+        What an object consists of, by name: values that files can hold, other objects with a schema among them.
+    build : function
+        The object made of parts that were read. It raises a TypeError or ValueError where they do not fit.
+    """
+
+    cls: type
+    parts: Callable[[Any], Parts]
+    build: Callable[[Parts], Any]
+
+    @classmethod
+    def of_fields(cls, kind: type) -> Schema:
+        """A dataclass or named tuple: its fields, given to its constructor. Files of earlier versions may lack those
+        with a default."""
+        names, required = _field_names(kind)
+
+        def build(parts: Parts) -> Any:
+            check_names(parts, names, required)
+            return kind(**parts)
+
+        return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
+
+    @classmethod
+    def of_arguments(cls, kind: type, attributes: Mapping[str, str]) -> Schema:
+        """Any other class: arguments of its constructor, each with the attribute that keeps it."""
+
+        def build(parts: Parts) -> Any:
+            check_names(parts, attributes)
+            return kind(**parts)
+
+        return cls(kind, lambda obj: {name: getattr(obj, kept) for name, kept in attributes.items()}, build)
+
+    @classmethod
+    def of_attributes(cls, kind: type, *names: str) -> Schema:
+        """A class whose constructor does more than to keep what it is given: the attributes that make it up."""
+
+        def build(parts: Parts) -> Any:
+            check_names(parts, names)
+            made: Any = object.__new__(kind)
+            for name, value in parts.items():
+                setattr(made, name, value)
+            return made
+
+        return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
+
+    @classmethod
+    def of_estimator(cls, kind: type) -> Schema:
+        """An estimator in scikit-learn's manner: its parameters, and what `fit` has left behind. Files of earlier
+        versions may lack parameters, which then have their defaults."""
+
+        def parts(estimator: Any) -> Parts:
+            parameters = estimator.get_params(deep=False)
+            state = estimator.__getstate__()
+            return {
+                "parameters": parameters,
+                "fitted": {name: value for name, value in state.items() if name not in parameters},
+            }
+
+        def build(found: Parts) -> Any:
+            check_names(found, ("parameters", "fitted"))
+            if not all(isinstance(part, dict) for part in found.values()):
+                raise TypeError("parameters and fitted attributes must be given by name")
+            estimator: Any = kind()
+            check_names(found["parameters"], estimator.get_params(deep=False), required=())
+            # what is defined by the class, such as its methods, is not for a file to replace
+            taken = [name for name in found["fitted"] if not str(name).isidentifier() or _is_behavior(kind, name)]
+            if taken:
+                raise ValueError(f"{taken[0]!r} is no fitted attribute")
+            estimator.__setstate__({**vars(estimator), **found["parameters"], **found["fitted"]})
+            return estimator
+
+        return cls(kind, parts, build)
+
+    @classmethod
+    def of(cls, kind: type) -> Schema:
+        """The schema that follows from what a class is."""
+        is_record = dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")
+        return cls.of_fields(kind) if is_record else cls.of_estimator(kind)
+
+
+def check_names(parts: Iterable[str], known: Iterable[str], required: Iterable[str] | None = None) -> None:
+    """Refuse parts that are too few (all are required unless some are said to be) or too many."""
+    found, allowed = set(parts), set(known)
+    lacking = sorted(allowed - found if required is None else set(required) - found)
+    strange = sorted(map(str, found - allowed))
+    if lacking or strange:
+        raise ValueError(f"it lacks {lacking[0]!r}" if lacking else f"{strange[0]!r} is not known")
+
+
+def _field_names(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All fields, and those without a default."""
+    if hasattr(kind, "_fields"):  # a named tuple
+        return kind._fields, tuple(name for name in kind._fields if name not in kind._field_defaults)
+    fields = [field for field in dataclasses.fields(kind) if field.init]
+    missing = dataclasses.MISSING
+    required = [field for field in fields if field.default is missing and field.default_factory is missing]
+    return tuple(field.name for field in fields), tuple(field.name for field in required)
+
+
+def _is_behavior(kind: type, name: str) -> bool:
+    value = getattr(kind, name, None)
+    return name.startswith("__") or callable(value) or isinstance(value, property)
+
+
+# ---- the tables -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def schemas_by_name(package: str) -> Mapping[str, Schema]:
+    """Schemas of one package, by the names of their classes; a package is imported when it is asked for."""
+    found: Iterable[Schema]
+    match package:
+        case "belief" | "partition":
+            from evidentia.io.values import VALUES
+
+            found = VALUES[package]
+        case "constraints":
+            from evidentia.constraints.saved import SAVED as found
+        case "dissimilarity":
+            from evidentia.dissimilarity.saved import SAVED as found
+        case "metric":
+            from evidentia.metric.saved import SAVED as found
+        case "mixture":
+            from evidentia.mixture.saved import SAVED as found
+        case "cluster":
+            from evidentia.cluster.saved import SAVED as found
+        case "classify":
+            from evidentia.classify.saved import SAVED as found
+        case "explain":
+            from evidentia.explain.saved import SAVED as found
+        case "networks":
+            from evidentia.cluster.evclus.network.saved_torch import SAVED as found
+        case "sklearn":
+            from evidentia.io.scikit_learn import SAVED as found
+        case _:
+            return {}
+    return {schema.cls.__name__: schema for schema in found}
+
+
+def schema_named(name: str) -> Schema:
+    """The schema of a class by the name it has in files, such as ``cluster.ECM``."""
+    package, _, kind = name.partition(".")
+    schema = schemas_by_name(package).get(kind)
+    if schema is None:
+        raise ValueError(f"{name!r} is not known to this version of evidentia")
+    return schema
+
+
+def schema_for(obj: Any) -> tuple[str, Schema] | None:
+    """The name in files and the schema of an object's class, not of those it derives from; None if it has none."""
+    kind = type(obj)
+    top, *inside = kind.__module__.split(".")
+    package = top if top == "sklearn" else inside[0] if top == "evidentia" and inside else ""
+    package = _APART.get(kind.__module__, package)
+    schema = schemas_by_name(package).get(kind.__name__)
+    return (f"{package}.{kind.__name__}", schema) if schema is not None and schema.cls is kind else None

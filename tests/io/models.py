@@ -1,0 +1,120 @@
+"""Fitted estimators of every kind, for the tests of files: each with objects to predict."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+
+from evidentia import FocalSets, MassFunctions, classify, metric
+from evidentia.classify import ContextualDiscounting, EKNNClassifier, EvidenceFromClassifier
+from evidentia.cluster import CECM, ECM, EVCLUS, NNEVCLUS, RECM, WMVEC, BeliefPeaks, BootClus, CatECM, EKNNClus
+from evidentia.constraints import Constraints
+from evidentia.dissimilarity import DissimilarityPCA
+from evidentia.explain import CautiousTree
+from evidentia.mixture import ParsimoniousGaussianMixture
+
+__all__ = ["CLASSES", "MIXED", "MODELS", "TABLE", "X", "network_model", "own_network", "plain_network"]
+
+IRIS = load_iris()
+X = IRIS.data[::3].copy()
+CLASSES = IRIS.target_names[IRIS.target[::3]]
+TABLE = pd.DataFrame(X, columns=["a", "b", "c", "d"], index=[f"object {i}" for i in range(len(X))])
+MIXED = TABLE.assign(kind=pd.Categorical(np.where(X[:, 0] > 5.5, "large", "small")), seen=X[:, 1] > 3)
+MIXED.iloc[3, 0] = np.nan
+CATEGORIES = pd.DataFrame({"a": np.where(X[:, 0] > 5.8, "x", "y"), "b": np.digitize(X[:, 2], [2, 4, 5])})
+DISTANCES = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+SOME = sparse.csr_matrix(np.where(np.random.default_rng(0).random(DISTANCES.shape) < 0.6, DISTANCES, 0))
+SOME = (SOME + SOME.T) / 2
+LINKS = Constraints(must_link=[(0, 1)], cannot_link=[(0, 40)], n_objects=len(X))
+QUICK_ONES = {
+    "NNEVCLUS": {"network": 4, "max_iter": 3, "tol": 0.0},
+    "BootClus": {"n_bootstraps": 10, "mixture": "EII"},
+}
+
+
+def soft_labels() -> MassFunctions:
+    masses = np.full((len(X), 3), 0.2)
+    masses[np.arange(len(X)), IRIS.target[::3]] = 0.6
+    return MassFunctions(np.column_stack([0.8 * masses, np.full(len(X), 0.2)]), FocalSets.simple(3, empty=False))
+
+
+def own_network() -> Any:
+    """A network whose layers a file cannot hold."""
+    import torch
+
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 4)).double()
+
+
+def plain_network() -> Any:
+    """A network that a file can hold: linear and rectified layers."""
+    import torch
+
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 4))
+
+
+def network_model(network: Callable[[], Any]) -> NNEVCLUS:
+    """NN-EVCLUS with a network of the user's, one output for each of the four sets of two clusters."""
+    family = FocalSets.full(2)
+    return NNEVCLUS(2, focal_sets=family, network=network(), max_iter=3, tol=0.0, n_init=1, random_state=0).fit(X)
+
+
+def _clusterer(kind: Any, data: Any = TABLE, **settings: Any) -> Callable[[], tuple[Any, Any]]:
+    """A fitted clusterer, with quick settings among those it has."""
+    quick = {"n_clusters": 2, "random_state": 0, "n_init": 2, **QUICK_ONES.get(kind.__name__, {})}
+    known = inspect.signature(kind).parameters
+    chosen = {name: value for name, value in quick.items() if name in known} | settings
+    return lambda: (kind(**chosen).fit(data), data)
+
+
+def _fitted(model: Any, *arguments: Any, **more: Any) -> Callable[[], tuple[Any, Any]]:
+    return lambda: (model.fit(*arguments, **more), arguments[0])
+
+
+MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "ECM, adaptive": _clusterer(ECM, n_clusters=3, metric="adaptive", focal_sets="pairs"),
+    "ECM, number found": _clusterer(ECM, n_clusters="auto"),
+    "ECM, single precision": _clusterer(ECM, TABLE.astype(np.float32), n_clusters=2),
+    "ECM, own sets": _clusterer(ECM, n_clusters=3, focal_sets=FocalSets.full(3)),
+    "ECM, generators": _clusterer(ECM, n_clusters=2, random_state=np.random.RandomState(3)),
+    "ECM, missing values": _clusterer(ECM, MIXED[["a", "b", "c"]], missing="partial"),
+    "WMVEC, several tables": _clusterer(WMVEC, {"one": TABLE[["a", "b"]], "two": TABLE[["c", "d"]]}),
+    "WMVEC, matrices": _clusterer(WMVEC, [DISTANCES, DISTANCES**2], metric="precomputed"),
+    "CECM, constrained": _fitted(CECM(2, n_init=2, random_state=0), X, constraints=LINKS),
+    "RECM, matrix": _clusterer(RECM, DISTANCES, metric="precomputed"),
+    "RECM, mixed": _clusterer(RECM, MIXED, metric="gower", symmetrize=True),
+    "EVCLUS, mixed": _clusterer(EVCLUS, MIXED, metric="gower"),
+    "EVCLUS, matrix": _clusterer(EVCLUS, DISTANCES, metric="precomputed"),
+    "EVCLUS, sparse": _clusterer(EVCLUS, SOME, metric="precomputed"),
+    "EVCLUS, cosine": _clusterer(EVCLUS, metric="cosine"),
+    "EVCLUS, mahalanobis": _clusterer(EVCLUS, metric="mahalanobis"),
+    "EVCLUS, constrained": _fitted(EVCLUS(2, n_init=2, random_state=0), X, constraints=LINKS),
+    "EKNNClus, mixed": _clusterer(EKNNClus, MIXED, metric="gower"),
+    "BeliefPeaks, matrix": _clusterer(BeliefPeaks, DISTANCES, metric="precomputed"),
+    "CatECM, table": _clusterer(CatECM, CATEGORIES),
+    "NNEVCLUS, detector": _clusterer(NNEVCLUS, outlier_detector="one-class-svm"),
+    "NNEVCLUS, given detector": _clusterer(NNEVCLUS, outlier_detector=OneClassSVM(nu=0.1)),
+    "NNEVCLUS, layers of torch": lambda: (network_model(plain_network), X),
+    "BootClus, mixture given": _clusterer(BootClus, n_clusters=2, mixture=ParsimoniousGaussianMixture(2, model="VII")),
+    "ParsimoniousGaussianMixture": _fitted(ParsimoniousGaussianMixture(random_state=0), TABLE),
+    "EKNNClassifier, cosine": _fitted(EKNNClassifier(3, metric="cosine"), TABLE, CLASSES),
+    "EKNNClassifier, soft": _fitted(EKNNClassifier(3), X, soft_labels()),
+    "EKNNClassifier, matrix": _fitted(EKNNClassifier(3, metric="precomputed"), DISTANCES, CLASSES),
+    "EvidenceFromClassifier, pipeline": _fitted(
+        EvidenceFromClassifier(make_pipeline(StandardScaler(), LogisticRegression())), TABLE, CLASSES
+    ),
+    "ContextualDiscounting": _fitted(ContextualDiscounting(), soft_labels(), IRIS.target[::3]),
+    "CautiousTree": _fitted(CautiousTree(4), MIXED, CLASSES),
+    "DissimilarityPCA": _fitted(DissimilarityPCA(2), DISTANCES),
+}
+MODELS |= {name: _fitted(getattr(classify, name)(), TABLE, CLASSES) for name in classify.__all__ if "Cl" in name}
+MODELS |= {name: _fitted(getattr(metric, name)(), TABLE, CLASSES) for name in metric.__all__}

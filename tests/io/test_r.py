@@ -1,0 +1,175 @@
+"""Partitions of the R package evclust, both ways, and R's format."""
+
+import bz2
+import gzip
+import lzma
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evidentia import CredalPartition, FocalSets
+from evidentia.io import read_r, write_r
+from evidentia.io.rds import RValue, read_rds, write_rds
+
+# saveRDS(list(mass = matrix(c(0, 0.5, 1, 0.5), 2, dimnames = list(c("a", "\u00e9"), NULL)), F = matrix(c(0L, 1L), 2,
+# dimnames = list(NULL, "x"))), file, compress = FALSE), item after item
+BY_HAND = b"".join(
+    [
+        b"X\n",
+        bytes.fromhex("00000003 00040202 00030500 00000005") + b"UTF-8",
+        bytes.fromhex("00000213 00000002"),  # a list of two with attributes
+        bytes.fromhex("0000020e 00000004") + np.array([0, 0.5, 1, 0.5], ">f8").tobytes(),
+        bytes.fromhex("00000402 00000001 00040009 00000003")
+        + b"dim"
+        + bytes.fromhex("0000000d 00000002 00000002 00000002"),
+        bytes.fromhex("00000402 00000001 00040009 00000008") + b"dimnames" + bytes.fromhex("00000013 00000002"),
+        bytes.fromhex("00000010 00000002 00040009 00000001") + b"a",
+        bytes.fromhex("00008009 00000002") + "é".encode(),
+        bytes.fromhex("000000fe 000000fe"),  # no names of columns; the end of the attributes
+        bytes.fromhex("0000020d 00000002 00000000 00000001"),
+        bytes.fromhex("00000402 000001ff 0000000d 00000002 00000002 00000001"),  # "dim" again, by its number
+        bytes.fromhex("00000402 000002ff 00000013 00000002 000000fe 00000010 00000001 00040009 00000001") + b"x",
+        bytes.fromhex("000000fe"),
+        bytes.fromhex("00000402 00000001 00040009 00000005") + b"names",
+        bytes.fromhex("00000010 00000002 00040009 00000004") + b"mass" + bytes.fromhex("00040009 00000001") + b"F",
+        bytes.fromhex("000000fe"),
+    ]
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "clus.rds"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_a_file_of_r(pack, path):
+    path.write_bytes(pack(BY_HAND))
+    partition = read_r(path)
+    assert partition.masses.tolist() == [[0, 1], [0.5, 0.5]]
+    assert list(partition.index) == ["a", "é"]
+    assert partition.frame == ("x",)
+    assert partition.focal_sets.membership.tolist() == [[False], [True]]
+
+
+@pytest.mark.parametrize(
+    "partition",
+    [
+        CredalPartition([[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]], FocalSets.full(2)),
+        CredalPartition([[0.5, 0.5], [1, 0]], FocalSets.full(1), ["u", "ö"], frame=["only"]),
+        CredalPartition(np.empty((0, 4)), FocalSets.full(2)),
+        CredalPartition([[1, 0, 0, 0]], FocalSets.full(2)),
+    ],
+)
+def test_there_and_back(partition, path):
+    write_r(partition, path)
+    again = read_r(path)
+    assert again.masses.tolist() == partition.masses.tolist()
+    assert again.focal_sets == partition.focal_sets
+    assert again.frame == partition.frame
+    assert again.index is partition.index or list(again.index) == list(partition.index)
+
+
+def test_the_empty_set_comes_first_in_r(path):
+    family = FocalSets.from_sets(2, [[0], [1], [0, 1]])
+    write_r(CredalPartition([[0.2, 0.3, 0.5]], family), path)
+    assert read_r(path).masses.tolist() == [[0, 0.2, 0.3, 0.5]]
+    write_r(CredalPartition([[0.2, 0.3, 0.5]], FocalSets.from_sets(2, [[0], [], [1]])), path)
+    assert read_r(path).masses.tolist() == [[0.3, 0.2, 0.5]]
+
+
+def test_the_fields_of_a_credpart(path):
+    """Against what evclust's extractMass computed, where the reference results are at hand."""
+    shared = Path(os.environ.get("EVIDENTIA_SHARED", Path(__file__).parents[3] / "shared"))
+    files = sorted((shared / "reference").glob("extractmass_*.npz"))
+    if not files:
+        pytest.skip("no reference results")
+    for file in files:
+        with np.load(file) as wanted:
+            write_r(CredalPartition(wanted["mass"], FocalSets(wanted["F"] == 1)), path)
+            found = read_rds(path)
+            assert found.texts("class") == ["credpart"]
+            for name in ("conf", "mass.n", "pl", "pl.n", "bel", "bel.n", "p", "betp", "betp.n", "N"):
+                value = found.get(name).matrix().reshape(wanted[name.replace(".", "_")].shape)
+                np.testing.assert_allclose(value, wanted[name.replace(".", "_")], rtol=1e-9, atol=1e-12)
+            clear = {name: wanted[f"{name}_tied"] == 0 for name in ("y_pl", "y_bel", "Y")}
+            for name, untied in (("y.pl", clear["y_pl"]), ("y.bel", clear["y_bel"])):
+                assert (found.get(name).values[untied] - 1).tolist() == wanted[name.replace(".", "_")][untied].tolist()
+            assert found.get("Y").matrix()[clear["Y"]].tolist() == wanted["Y"][clear["Y"]].tolist()
+            assert found.get("Ynd").matrix()[clear["y_bel"]].tolist() == wanted["Ynd"][clear["y_bel"]].tolist()
+            for k, members in enumerate(found.get("upper.approx").values):
+                expected = np.flatnonzero(wanted["upper_approx"][:, k])
+                assert set(members.values - 1) ^ set(expected) <= set(np.flatnonzero(~clear["Y"]))
+
+
+def test_other_readers_of_r_files_agree(path):
+    """The package rdata, if it is there: what it makes of our files, and the files of R that come with it."""
+    rdata = pytest.importorskip("rdata")
+    write_r(CredalPartition([[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]], FocalSets.full(2), ["u", "ö"]), path)
+    with pytest.warns(UserWarning, match="credpart"):
+        theirs = rdata.read_rds(path)
+    assert np.asarray(theirs["mass"]).tolist() == [[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]]
+    assert theirs["y.pl"].tolist() == [1, 2]
+    assert theirs["method"] == ["evidentia"]
+    files = sorted(Path(rdata.__file__).parent.glob("tests/data/generated/test_*xdr*.rds"))
+    n_read = 0
+    for file in files:
+        try:
+            read_rds(file)
+            n_read += 1
+        except ValueError as error:
+            assert "not read" in str(error), file  # noqa: PT017
+    assert not files or n_read > 80
+
+
+def refused(path, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        read_r(path)
+    assert path.name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_partition_is_refused(path):
+    write_rds(RValue(np.arange(3.0)), path)
+    refused(path, "no credal partition")
+    write_rds(RValue([RValue(np.ones(2)), RValue(np.ones(3))], {"names": RValue(["mass", "F"])}), path)
+    refused(path, "mass has 1 columns, but F 3 rows")
+    write_rds(RValue([RValue(np.ones(2)), RValue(np.full(1, 2.0))], {"names": RValue(["mass", "F"])}), path)
+    refused(path, "zeros and ones")
+    for data, words in ((b"", "not a file of R"), (b"A\n2\n", "saveRDS"), (b"RDX3\nX\n", "workspace")):
+        path.write_bytes(data)
+        refused(path, words)
+    path.write_bytes(b"X\n" + bytes.fromhex("00000002 00040202 00030500 00000003"))
+    refused(path, "functions")
+    with pytest.raises(TypeError, match="partition must be a CredalPartition"):
+        write_r([[1, 0]], path)
+
+
+def test_files_cut_anywhere_are_refused(path):
+    for pack in (bytes, gzip.compress):
+        whole = pack(BY_HAND)
+        for length in range(0, len(whole), 5):
+            path.write_bytes(whole[:length])
+            refused(path, "cut short|not a file of R")
+
+
+def test_changed_bytes_never_do_harm(path):
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        changed = bytearray(BY_HAND)
+        for place in rng.integers(len(changed), size=2):
+            changed[place] = rng.integers(256)
+        path.write_bytes(changed)
+        try:
+            read_r(path)
+        except ValueError:
+            continue
+
+
+def test_files_made_to_fill_the_memory_are_refused(path):
+    path.write_bytes(gzip.compress(BY_HAND + bytes(101 << 20), 1))
+    refused(path, "do not trust it")
+    path.write_bytes(b"X\n" + bytes.fromhex("00000002 00040202 00030500 0000000e 7fffffff"))
+    refused(path, "cut short")

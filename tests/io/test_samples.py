@@ -1,0 +1,40 @@
+"""Files of every released version are read, with the answers that they gave then."""
+
+import numpy as np
+import pytest
+
+from evidentia import CredalPartition, __version__
+from evidentia.io import describe, load
+from tests.io.samples import FOLDER, answer
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+SAMPLES = sorted(FOLDER.glob("*/*.evidentia"))
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.stem} of {path.parent.name}")
+def test_a_file_of_a_released_version(path):
+    with np.load(path.parent / "answers.npz") as answers:
+        wanted = answers[path.stem]
+    assert describe(path)["library"] == path.parent.name
+    obj = load(path)
+    found = answer(obj, path.stem)
+    assert found.dtype == wanted.dtype
+    if isinstance(obj, CredalPartition):
+        np.testing.assert_array_equal(found, wanted)
+    elif wanted.dtype.kind == "f":
+        np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9)  # other machines, other linear algebra
+    else:
+        np.testing.assert_array_equal(found, wanted)
+    if hasattr(obj, "credal_partition_"):
+        assert obj.credal_partition_.masses.shape[0] == len(np.ravel(obj.labels_))
+
+
+def test_there_are_samples_of_this_version():
+    """Written when it is released: `python -m tests.io.samples`."""
+    version = __version__.partition("+")[0]
+    assert any(path.parent.name == version for path in SAMPLES) or "dev" in version
+    assert len(SAMPLES) >= 25
+
+
+def test_samples_are_small():
+    assert sum(path.stat().st_size for path in FOLDER.glob("*/*")) < 200_000 * len(list(FOLDER.iterdir()))

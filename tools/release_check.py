@@ -1,0 +1,90 @@
+"""Whether what was built can be released: `make release-check` calls it with the folder of the wheel and the sdist.
+
+The wheel is small and holds no tests, both have the version of the package, and the wheel alone, in an empty
+environment, runs the demo.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LARGEST_WHEEL = 2_000_000
+# Run in the empty environment, away from the sources.
+TRIED = """
+import evidentia, pathlib, tempfile
+from evidentia.io import load, save
+assert "site-packages" in evidentia.__file__, evidentia.__file__
+X = evidentia.datasets.load_butterfly().data
+model = evidentia.cluster.EVCLUS(2, random_state=0).fit(X)
+with tempfile.TemporaryDirectory() as folder:
+    save(model, pathlib.Path(folder) / "model.evidentia")
+    assert (load(pathlib.Path(folder) / "model.evidentia").labels_ == model.labels_).all()
+print("evidentia", evidentia.__version__)
+"""
+
+
+def main(folder: Path) -> None:
+    wheel, sdist = _only(folder, "*.whl"), _only(folder, "*.tar.gz")
+    _check_contents(wheel, sdist)
+    with tempfile.TemporaryDirectory() as place:
+        _try(wheel, Path(place))
+    print(f"{wheel.name} ({wheel.stat().st_size / 1000:,.0f} kB) and {sdist.name} can be released")
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern))
+    if len(found) != 1:
+        sys.exit(f"{folder} must hold one {pattern}, got {len(found)}")
+    return found[0]
+
+
+def _check_contents(wheel: Path, sdist: Path) -> None:
+    match = re.search(r'^__version__ = "(.+)"$', (ROOT / "src/evidentia/__init__.py").read_text(), flags=re.MULTILINE)
+    version = match.group(1) if match else "?"
+    for file in (wheel, sdist):
+        if f"evidentia-{version}" not in file.name:
+            sys.exit(f"{file.name} is not of version {version}")
+    if wheel.stat().st_size > LARGEST_WHEEL:
+        sys.exit(f"{wheel.name} takes {wheel.stat().st_size:,} bytes, more than {LARGEST_WHEEL:,}")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    strange = [name for name in names if not name.startswith(("evidentia/", f"evidentia-{version}.dist-info/"))]
+    strange += [name for name in names if "test" in Path(name).stem.split("_") or name.endswith((".c", ".h", ".pyc"))]
+    if strange:
+        sys.exit(f"{wheel.name} must not hold {strange[0]}")
+    if not any(name.startswith("evidentia/_native/kernels") for name in names):
+        sys.exit(f"{wheel.name} lacks the kernels")
+    with tarfile.open(sdist) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    for needed in ("pyproject.toml", "hatch_build.py", "LICENSE", "README.md", "src/evidentia/_native/library.c"):
+        if needed not in inside:
+            sys.exit(f"{sdist.name} lacks {needed}")
+
+
+def _try(wheel: Path, place: Path) -> None:
+    venv.create(place / "empty", with_pip=True)
+    programs = place / "empty" / ("Scripts" if sys.platform == "win32" else "bin")
+    steps = [
+        [programs / "python", "-m", "pip", "install", "--quiet", "--no-compile", wheel],
+        [programs / "python", "-I", "-c", TRIED],
+        [programs / "evidentia", "demo", "--output", place / "demo"],
+    ]
+    for step in steps:
+        if subprocess.run([*map(str, step)], cwd=place).returncode:
+            sys.exit(f"failed in an empty environment: {' '.join(map(str, step[:4]))}")
+    if not any((place / "demo").iterdir()):
+        sys.exit("the demo wrote nothing")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python tools/release_check.py FOLDER")
+    main(Path(sys.argv[1]).resolve())
