@@ -36,8 +36,8 @@ FLOORS = [
     {"report"},
     {"cli", "studio"},
 ]
-# Values draw themselves: the one look upwards, taken when it is asked for.
-LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selection", "explain")}
+# Values draw and write themselves: the looks upwards, taken when they are asked for.
+LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selection", "explain")} | {("partition", "io")}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
 SHARED_BY_FAMILIES = {"evidentia.cluster.neighbors.starts", "evidentia.cluster.neighbors.belief_peaks"}
 MOST_FILES = 20

@@ -1,5 +1,7 @@
 """One protocol for everything that comes block by block."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +17,7 @@ CUTS = [0, 1, 1, 300, 301, 980, 1000]  # an empty block, blocks of one row
 
 
 def pieces(table=X):
-    return [table[a:b] for a, b in zip(CUTS[:-1], CUTS[1:], strict=True)]
+    return [table[a:b] for a, b in pairwise(CUTS)]
 
 
 def kinds(folder):
@@ -52,7 +54,7 @@ def test_every_kind_gives_the_same_rows_moments_and_sample(tmp_path):
     for name, kind in kinds(tmp_path).items():
         assert comes_in_blocks(kind), name
         blocks = blocks_of(kind)
-        assert blocks.width == 3 and blocks.dtype == float
+        assert (blocks.width, blocks.dtype) == (3, float)
         np.testing.assert_array_equal(np.concatenate(list(blocks.blocks())), X, err_msg=name)
         np.testing.assert_array_equal(blocks.take(rows), X[rows], err_msg=name)
         assert blocks.counted() == blocks.n_rows == 1000
@@ -91,14 +93,16 @@ def test_dask_stays_lazy():
         lambda block: touched.append(1) or block, da.from_array(X, chunks=(100, 3)), dtype=float, meta=X
     )
     made = blocks_of(lazy).map(_larger, 0.0, None, bool)
-    assert made.lazy().shape == (1000,) and made.positions().lazy().ndim == 1
+    assert made.lazy().shape == (1000,)
+    assert made.positions().lazy().ndim == 1
     assert not touched
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 300, 1000, 5000])
 def test_tiles_do_not_depend_on_the_blocks(size):
     tiles = list(cut(pieces(), size))
-    assert [len(tile) for tile in tiles[:-1]] == [size] * (len(tiles) - 1) and 0 < len(tiles[-1]) <= size
+    assert [len(tile) for tile in tiles[:-1]] == [size] * (len(tiles) - 1)
+    assert 0 < len(tiles[-1]) <= size
     np.testing.assert_array_equal(np.concatenate(tiles), X)
 
 
@@ -125,8 +129,11 @@ def test_pairwise_sums():
 
 def test_rows_beyond_the_range_of_small_integers():
     rows = sample_rows(2**40, 1000, 0)
-    assert rows.dtype == np.int64 and rows.max() > 2**31 and (np.diff(rows) > 0).all()
-    assert np.array_equal(rows, sample_rows(2**40, 1000, 0)) and not np.array_equal(rows, sample_rows(2**40, 1000, 1))
+    assert rows.dtype == np.int64
+    assert rows.max() > 2**31
+    assert (np.diff(rows) > 0).all()
+    assert np.array_equal(rows, sample_rows(2**40, 1000, 0))
+    assert not np.array_equal(rows, sample_rows(2**40, 1000, 1))
     assert np.array_equal(sample_rows(5, 10, 0), np.arange(5))
 
 
@@ -180,7 +187,7 @@ def test_errors_of_dask_name_the_block():
         (iter([X]), "can be read only once"),
         (lambda: 3, "must return blocks"),
         ([np.empty((0, 3))], "no objects"),
-        (lambda: [], "no objects"),
+        (list, "no objects"),
         ([X[:, 0]], None),
         ("nowhere.parquet", "no such file"),
     ],

@@ -72,6 +72,11 @@ class Blocks(ABC):
         """Number of rows; reads all blocks if it is not known."""
 
     @abstractmethod
+    def each(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
+        """What a function gives for each block, the number of its first row, its own number, and what all share; it may
+        write something, and must write the same if it is called again."""
+
+    @abstractmethod
     def lazy(self) -> Any:
         """As users hold it: a Dask array where X is one, else these blocks themselves."""
 

@@ -89,6 +89,13 @@ class Tiles(Blocks):
         assert self.n_rows is not None
         return self.n_rows
 
+    def each(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
+        found, start = [], 0
+        for number, tile in enumerate(self.blocks()):
+            found.append(function(tile, start, number, shared))
+            start += len(tile)
+        return found
+
     def lazy(self) -> Tiles:
         return self
 

@@ -68,14 +68,25 @@ class DaskBlocks(Blocks):
         return type(self)([task(part, once) for part in self.parts], self.lengths, width, dtype)
 
     def positions(self) -> Self:
+        return type(self)(self._numbered(_positions, None), None, None, np.int64)
+
+    def each(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
         import dask
 
+        return list(dask.compute(*self._numbered(function, shared)))
+
+    def _numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
+        """Tasks that know the number of the first row of their block, which may itself have to be found."""
+        import dask
+
+        task, length = dask.delayed(function, pure=False), dask.delayed(_end, pure=False)
+        once = dask.delayed(shared, traverse=False)
         start: Any = 0
         found = []
-        for part in self.parts:
-            found.append(dask.delayed(_positions, pure=False)(part, start))
-            start = dask.delayed(_end, pure=False)(part, start)
-        return type(self)(found, None, None, np.int64)
+        for number, part in enumerate(self.parts):
+            found.append(task(part, start, number, once))
+            start = length(part, start) if self.lengths is None else start + self.lengths[number]
+        return found
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         import dask
@@ -169,7 +180,7 @@ def _added(parts: Sequence[Any]) -> Any:
     return reduce(add, some) if some else None
 
 
-def _positions(block: np.ndarray, start: int) -> np.ndarray:
+def _positions(block: np.ndarray, start: int, number: int, shared: None) -> np.ndarray:
     return start + np.flatnonzero(block)
 
 

@@ -148,6 +148,7 @@ class BootClus(EvidentialClusterer):
     }
     _fewest_objects = 2
     _fits: MixtureFits | None = None
+    _takes_blocks = True
 
     def __init__(
         self,

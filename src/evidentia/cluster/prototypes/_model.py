@@ -205,3 +205,7 @@ class Statistics:
             self.first + other.first,
             self.second + other.second,
         )
+
+    def scaled(self, factor: float) -> Statistics:
+        """The sums of objects that count for so much."""
+        return Statistics(factor * self.objective, factor * self.total, factor * self.first, factor * self.second)

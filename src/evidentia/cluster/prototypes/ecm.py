@@ -10,19 +10,21 @@ from evidentia import _parameters as rule
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
+from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, Task
+from evidentia.cluster._online import OnlineClusterer
 from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, centers_from_peaks
 from evidentia.cluster.prototypes._method import PrototypeMethod, PrototypeSettings
 from evidentia.cluster.prototypes._model import PrototypeModel
+from evidentia.cluster.prototypes._online import OnlinePrototypes
 from evidentia.partition import CredalPartition
 
 __all__ = ["ECM"]
 
 
-class ECM(EvidentialClusterer):
+class ECM(OnlineClusterer):
     """Evidential c-means: every *set* of clusters has a prototype, the barycentre of those of its clusters.
 
     Minimises, over masses m and prototypes v,
@@ -123,6 +125,7 @@ CredalPartition, default="k-means++"
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
         "missing": MISSING_RULE,
     }
+    _takes_blocks = True
 
     def __init__(
         self,
@@ -191,9 +194,14 @@ CredalPartition, default="k-means++"
         return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
+        return self._shown(model, method, method.values.dtype)
+
+    def _shown(
+        self, model: PrototypeModel, learned: PrototypeMethod | OnlinePrototypes, dtype: np.dtype
+    ) -> dict[str, Any]:
         found = {
-            "cluster_centers_": model.centers.astype(method.values.dtype),
-            "delta_": method.delta,
-            "beta_": method.settings.beta,
+            "cluster_centers_": model.centers.astype(dtype),
+            "delta_": learned.delta,
+            "beta_": model.step.beta,
         }
         return found if model.metrics is None else {**found, "metric_matrices_": model.metrics}
