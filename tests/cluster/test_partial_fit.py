@@ -80,7 +80,7 @@ def test_blocks_of_a_mixture_make_one_step_of_em():
 @pytest.mark.parametrize("method", EVERY)
 def test_a_stream_leads_to_where_a_fit_does(method):
     online = made(method)
-    for epoch in range(15):
+    for _ in range(15):
         for block in np.array_split(X, 4):
             online.partial_fit(block, half_life=600)
     expected = made(method).fit(X).cluster_centers_
@@ -105,7 +105,7 @@ def test_a_drift_is_followed_only_by_those_who_forget(method):
 
 
 def test_forgetting_is_a_weight():
-    """The centre of one cluster without an empty set is a mean in which earlier objects count half after a half-life."""
+    """The centre of one cluster is a mean in which earlier objects count half after a half-life."""
     family = FocalSets.simple(1, empty=False, omega=False)
     a, b = X[:100], X[100:150]
     model = ECM(1, focal_sets=family, random_state=0).partial_fit(a).partial_fit(b, half_life=50.0)

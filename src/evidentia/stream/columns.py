@@ -67,7 +67,8 @@ class Columns:
             )
         self._check_finite(values, number)
         check_size(values, f"block {number} of X")
-        return np.ascontiguousarray(values, dtype=self.dtype)
+        # what came from another process may lie askew in memory
+        return np.require(values, self.dtype, ["C", "A"])
 
     def _check_finite(self, values: np.ndarray, number: int) -> None:
         finite = np.isfinite(values)

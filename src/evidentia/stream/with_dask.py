@@ -168,7 +168,8 @@ def _one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...
 
 def _called(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:
     function, shared = once
-    return function(block, shared, _one_by_one)
+    # a block that came from another worker may lie askew in memory
+    return function(np.require(block, requirements=["C", "A"]), shared, _one_by_one)
 
 
 def _unless_empty(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:

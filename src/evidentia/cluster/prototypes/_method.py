@@ -15,8 +15,7 @@ from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster._scales import distances_to_centers, isolated, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
-from evidentia.cluster.prototypes._model import PrototypeModel
-from evidentia.cluster.prototypes._online import OnlinePrototypes, block_statistics
+from evidentia.cluster.prototypes._model import OnlinePrototypes, PrototypeModel, block_statistics
 from evidentia.dissimilarity.partial import filled
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend

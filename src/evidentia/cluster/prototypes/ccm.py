@@ -18,7 +18,7 @@ from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, centers_from_peaks
 from evidentia.cluster.prototypes._credal import CredalMethod, CredalModel, CredalSettings
 from evidentia.cluster.prototypes._lifted import lifted, lifted_block
-from evidentia.cluster.prototypes._online import OnlinePrototypes
+from evidentia.cluster.prototypes._model import OnlinePrototypes
 from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.partition import CredalPartition
 

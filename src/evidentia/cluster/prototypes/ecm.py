@@ -17,8 +17,7 @@ from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, centers_from_peaks
 from evidentia.cluster.prototypes._method import PrototypeMethod, PrototypeSettings
-from evidentia.cluster.prototypes._model import PrototypeModel
-from evidentia.cluster.prototypes._online import OnlinePrototypes
+from evidentia.cluster.prototypes._model import OnlinePrototypes, PrototypeModel
 from evidentia.partition import CredalPartition
 
 __all__ = ["ECM"]
