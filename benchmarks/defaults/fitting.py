@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import platform
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
@@ -36,6 +37,8 @@ def measured() -> dict[str, Any]:
         rows = list(track(results, total=len(jobs), console=Console(stderr=True), description="fitting"))
     half = chosen_half(sets)
     return {
+        "where": f"in {_PROCESSES} processes on {os.cpu_count()} processors ({platform.machine()}), "
+        f"Python {platform.python_version()}",
         "minutes": (time.perf_counter() - began) / 60,
         "sets": {
             data.name: {

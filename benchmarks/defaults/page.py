@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -58,9 +56,8 @@ def write_page(records: dict[str, Any], page: Path) -> None:
 
 def _circumstances(records: dict[str, Any], evidence: Evidence) -> str:
     public = evidence.sets[evidence.sets["family"] == PUBLIC]
-    where = f"{os.cpu_count()} processors ({platform.machine()}), Python {platform.python_version()}"
     seconds = evidence.rows["seconds"].sum() / 60
-    words = f"Fitting took {records['minutes']:.0f} minutes in two processes ({seconds:.0f} of a processor) on {where}."
+    words = f"Fitting took {records['minutes']:.0f} minutes {records['where']}, {seconds:.0f} minutes of a processor."
     if not len(public):
         return words + " **The folder of public sets is absent: everything about them is left out.**"
     chosen, others = (sorted(public.index[public["chosen"] == half]) for half in (True, False))

@@ -292,8 +292,9 @@ VALUES = [
 
 
 @pytest.mark.parametrize("subject", TABLES, ids=str)
-def test_parameters_of_clusterers(subject):
+def test_parameters_of_clusterers(subject, tmp_path, monkeypatch):
     """Whatever a parameter is set to: a ValueError that names it, or a valid fit."""
+    monkeypatch.chdir(tmp_path)  # a word may be the name of a checkpoint
     slow = ("n_init", "max_iter", "n_bootstraps", "n_partners", "n_landmarks", "n_jobs", "verbose", "random_state")
     for name in subject.parameters:
         for value in VALUES:

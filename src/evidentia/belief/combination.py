@@ -61,7 +61,8 @@ def _joined(a: np.ndarray, rows_a: np.ndarray, b: np.ndarray, rows_b: np.ndarray
             f"{pairs * len(a):,} products, more than {_MOST_PRODUCTS:,} (or {_MOST_PAIRS:,} in one row): take families "
             "of fewer sets, or fewer rows at once"
         )
-    both = join(rows_a[:, None, :], rows_b[None, :, :]).reshape(-1, rows_a.shape[1])
+    both = join(rows_a[:, None, :], rows_b[None, :, :])
+    both = both.reshape(-1, both.shape[-1])
     rows, target = unique_sets(both)
     if pairs > len(a):  # more sets than rows: a row at a time
         out = np.empty((len(a), len(rows)), dtype=np.result_type(a, b))
@@ -223,26 +224,22 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
 
     With more than two sources a conflicting tuple goes to the union of all its sets.
     """
+    if len(sources) == 1:
+        return sources[0]
     c = sources[0][1].n_clusters
     masses, rows = sources[0][0], np.tile(sources[0][1].membership, 2)  # intersection and union so far
 
     def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        both = a & b
-        either = a | b
-        return np.concatenate([both[..., :c], either[..., c:]], axis=-1)
+        return np.concatenate([a[..., :c] & b[..., :c], a[..., c:] | b[..., c:]], axis=-1)
 
-    for other, family in sources[1:]:
+    def last(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        both, either = np.split(join(a, b), 2, axis=-1)
+        return np.where(both.any(axis=-1, keepdims=True), both, either)
+
+    for other, family in sources[1:-1]:
         masses, rows = _joined(masses, rows, other, np.tile(family.membership, 2), join)
-    both, either = rows[:, :c], rows[:, c:]
-    final = np.where(both.any(axis=1, keepdims=True), both, either)
-    return _summed(masses, final)
-
-
-def _summed(masses: np.ndarray, rows: np.ndarray) -> Source:
-    unique, target = unique_sets(rows)
-    out = np.zeros((len(masses), len(unique)), dtype=masses.dtype)
-    np.add.at(out.T, target, masses.T)
-    return _ordered(out, unique)
+    other, family = sources[-1]
+    return _ordered(*_joined(masses, rows, other, np.tile(family.membership, 2), last))
 
 
 def _pcr6(sources: Sequence[Source]) -> Source:

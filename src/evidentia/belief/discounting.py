@@ -49,7 +49,10 @@ def checked_contexts(
     else:
         if not isinstance(contexts, list):
             contexts = list(contexts) if isinstance(contexts, tuple) else contexts
-        rows = membership_rows(contexts)[0].astype(bool)
+        try:
+            rows = membership_rows(contexts)[0].astype(bool)
+        except ValueError as error:
+            raise ValueError(f"contexts must be sets of answers: {error}") from error
     if len({row.tobytes() for row in rows}) < len(rows):
         raise ValueError("contexts must be different sets, but one comes twice")
     if not rows.any(axis=1).all():

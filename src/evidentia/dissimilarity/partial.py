@@ -100,8 +100,8 @@ def filled(X: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> filled(np.array([[0.0, 1.0], [0.1, np.nan], [9.0, 8.0], [9.2, 8.2]])).tolist()
-    [[0.0, 1.0], [0.1, 1.0], [9.0, 8.0], [9.2, 8.2]]
+    >>> filled(np.array([[0.0, 1.0], [0.1, np.nan], [0.2, 1.5], [9.0, 8.0], [9.2, 8.2]]))[1].tolist()
+    [0.1, 1.25]
     """
     if not has_missing(X):
         return X

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from evidentia.cluster.evclus import _fitted_pairs
@@ -17,8 +18,8 @@ def test_constraints_are_obeyed(sampling, kind, focal_sets):
     known = Constraints.from_labels(y, 60, random_state=1)
     if kind != "both":
         known = Constraints(**{kind: getattr(known, kind)})
-    free = evclus(3, sampling, focal_sets=focal_sets).fit(X)
-    bound = evclus(3, sampling, focal_sets=focal_sets).fit(X, constraints=known)
+    model = evclus(3, sampling, focal_sets=focal_sets, d0_quantile=0.8)
+    free, bound = clone(model).fit(X), model.fit(X, constraints=known)
     before, after = known.violations(free.credal_partition_), known.violations(bound.credal_partition_)
     assert len(before) > 0
     assert len(after) <= len(before) / 2

@@ -247,7 +247,7 @@ def test_an_image_may_be_a_table():
         (np.full((4, 4), np.nan), "NaN or infinity"),
         (np.full((4, 4), np.inf), "NaN or infinity"),
         (np.full((4, 4), "a"), "image of real numbers"),
-        (np.zeros((4, 4), dtype=complex), "image of real numbers"),
+        (np.zeros((4, 4), dtype=complex), "X must hold real numbers"),
         (np.zeros((1, 1)), "n_clusters=2 is more than the 1 different objects"),
         (np.full((9, 9), 0.1), "n_clusters=2 is more than the 1 different objects"),
     ],

@@ -22,7 +22,7 @@ from evidentia._random import as_random_state
 from evidentia.cluster._starts import systematic_draw
 from evidentia.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links, SomePairs
 from evidentia.cluster.evclus._distinct import DistinctObjects
-from evidentia.cluster.evclus._scale import SCALES, PairDissimilarities, likelihood_of_clusters
+from evidentia.cluster.evclus._scale import SCALES, SCALES_OF_LANDMARKS, PairDissimilarities, likelihood_of_clusters
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus.shepard import ComparedPairs
 from evidentia.dissimilarity.dimension import intrinsic_dimension
@@ -295,8 +295,9 @@ class FittedPairs:
         if s.d0_quantile is not None:
             return [ScaleChoice(s.d0_quantile, scale_at(d, s.d0_quantile, weights))]
         # quantiles at which many objects do not differ are no scale; the largest always is
-        found = [ScaleChoice(q, d0) for q in SCALES[:-1] if (d0 := scale_at(d, q, weights, zero=True)) > 0]
-        return [*found, ScaleChoice(SCALES[-1], scale_at(d, SCALES[-1], weights))]
+        tried = SCALES_OF_LANDMARKS if len(self.fitted) < len(self.counted) else SCALES
+        found = [ScaleChoice(q, d0) for q in tried[:-1] if (d0 := scale_at(d, q, weights, zero=True)) > 0]
+        return [*found, ScaleChoice(tried[-1], scale_at(d, tried[-1], weights))]
 
 
 def _check_connected(n: int, pairs: np.ndarray) -> None:

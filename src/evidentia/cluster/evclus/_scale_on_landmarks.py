@@ -17,13 +17,13 @@ from evidentia.partition import CredalPartition
 
 __all__ = ["ScaleOnLandmarks"]
 
-_SHARE, _FEWEST = 1 / 3, 200  # of the landmarks
-_SWEEPS = 5  # after which labels hardly change
+_SHARE, _FEWEST = 1 / 2, 300  # of the landmarks
+_SWEEPS = 8  # after which labels hardly change
 
 
 @dataclass(frozen=True)
 class ScaleOnLandmarks:
-    """Lets scales compete on a third of the landmarks, a few sweeps from one start at each of them.
+    """Lets scales compete on half of the landmarks, a few sweeps from one start at each of them.
 
     Attributes
     ----------

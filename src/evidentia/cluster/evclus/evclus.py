@@ -81,10 +81,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
     d0 : float > 0 or "auto", default="auto"
-        Dissimilarity at which two objects are almost surely in different clusters. "auto": clusters are found at six
-        scales, and the scale is taken whose clusters explain the data best, as round Gaussians (``scale_`` says what
-        was tried). Starts are then shared among the scales; where landmarks stand for many objects, the scale is found
-        on a third of them first.
+        Dissimilarity at which two objects are almost surely in different clusters. "auto": clusters are found at
+        several scales, and the one is taken whose clusters explain the data best, as round Gaussians (``scale_`` says
+        what was tried). Starts are then shared among the scales; where landmarks stand for many objects, the scale is
+        found on half of them first.
     d0_quantile : float in (0, 1], optional
         Quantile of the dissimilarities to take instead.
     xi : float >= 0, default=0.5

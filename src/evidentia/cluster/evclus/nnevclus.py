@@ -45,7 +45,8 @@ _PAIRS_UP_TO = 4  # clusters: focal_sets="auto"
 
 
 def _are_sizes(network: Any) -> bool:
-    sizes = network if isinstance(network, list | tuple | np.ndarray) else [network]
+    several = isinstance(network, list | tuple) or (isinstance(network, np.ndarray) and network.ndim == 1)
+    sizes = network if several else [network]
     return all(rule.is_integer(s) and 1 <= int(s) <= _WIDEST for s in sizes)
 
 
