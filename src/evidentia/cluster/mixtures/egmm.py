@@ -96,6 +96,10 @@ CredalPartition, default="k-means++"
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
+    sample_indices_ : ndarray
+        Which objects were drawn, if X came in blocks.
+    n_samples_seen_ : int
+        Objects of all blocks, after `partial_fit`.
 
     References
     ----------
@@ -157,7 +161,8 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index.
+            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): every
+            iteration is then a pass over them, and what has a row for each object is lazy.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the likelihood; an object of weight 2 counts as two.
