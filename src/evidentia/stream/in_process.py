@@ -14,7 +14,7 @@ from evidentia.optimize.blocks import Apply, block_map
 from evidentia.stream.blocks import BlockFunction, Blocks
 from evidentia.stream.columns import Columns
 
-__all__ = ["Tiles", "tiles_of", "cut", "PairwiseSum"]
+__all__ = ["Tiles", "tiles_of", "parquet_dataset", "cut", "PairwiseSum"]
 
 _ROWS = 65_536  # of a tile
 _CELLS = 1 << 23  # of a tile at most, unless a row has more
@@ -134,7 +134,7 @@ def tiles_of(X: Any, n_jobs: int | None = 1) -> Tiles:
 def _reader(X: Any) -> Callable[[], Iterable[Any]]:
     """A function that begins to read the blocks of X whenever it is called."""
     if isinstance(X, str | os.PathLike):
-        return _batches(_dataset(Path(X)))
+        return _batches(parquet_dataset(Path(X)))
     if type(X).__module__.split(".")[0] == "pyarrow":
         return _arrow_batches(X)
     if hasattr(X, "__next__"):
@@ -145,7 +145,8 @@ def _reader(X: Any) -> Callable[[], Iterable[Any]]:
     return X if callable(X) else partial(iter, X)
 
 
-def _dataset(path: Path) -> Any:
+def parquet_dataset(path: Path) -> Any:
+    """A PyArrow dataset of a Parquet file, or of a folder of some."""
     try:
         import pyarrow.dataset as ds
     except ImportError as error:
