@@ -167,3 +167,14 @@ def test_fit_forgets_and_a_stream_begins_anew(method):
     assert not hasattr(model, "n_samples_seen_")
     assert model.partial_fit(X[:100]).n_samples_seen_ == 100
     assert not hasattr(model, "ebic_")
+
+
+@pytest.mark.parametrize("method", [ECM, CCM])
+def test_missing_cells_count_as_in_fit(method):
+    holes = X.copy()
+    holes[::7, 1] = np.nan
+    online = made(method, init=START, missing="partial").partial_fit(holes)
+    with pytest.warns(UserWarning, match="did not converge"):
+        expected = made(method, init=START, missing="partial", max_iter=2, tol=0).fit(holes)
+    np.testing.assert_allclose(online.cluster_centers_, expected.cluster_centers_, atol=1e-11)
+    assert np.isfinite(online.partial_fit(holes[:50]).credal_partition_.masses).all()

@@ -12,6 +12,7 @@ from evidentia import _parameters as rule
 from evidentia._scale import checked_masses
 from evidentia._types import ArrayLike, TableLike
 from evidentia.cluster._base import EvidentialClusterer, Task
+from evidentia.cluster._incomplete import prepared
 from evidentia.cluster._search import MassModel, Sample, Search
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.partition import CredalPartition
@@ -96,8 +97,6 @@ class OnlineClusterer(EvidentialClusterer):
         if first:
             self.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self._check_parameters()
-        if self.missing != "refuse":
-            raise ValueError(f"missing must be 'refuse' for partial_fit, got {self.missing!r}")
         sample = self._read_block(X, sample_weight, first=first)
         with block_map(self.n_jobs) as apply:
             learned = self._begun(sample, apply) if first else self._online
@@ -127,6 +126,8 @@ class OnlineClusterer(EvidentialClusterer):
         """Where to start: what was given, or what the first block says."""
         task = Task(self._number_of_clusters(sample, apply), None, None, apply)
         families = self._families(task.n_clusters)
+        if self.missing == "partial":
+            sample = prepared(sample, task.n_clusters)
         with self._matched_start(sample.index):
             method: Any = self._method(sample, task)
             model = method.given_start(families.first) if families.select is None else None

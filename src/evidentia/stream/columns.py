@@ -43,7 +43,10 @@ class Columns:
         rows = getattr(block, "num_rows", None)  # of pyarrow
         if rows is not None:
             return int(rows)
-        return 1 if np.ndim(block) == 0 and not hasattr(block, "columns") else len(block)
+        try:
+            return len(block)
+        except TypeError:  # a number, which is refused when it is read
+            return 1
 
     def numbers(self, block: Any, number: int) -> np.ndarray:
         """(n, p) numbers of a block, C-contiguous and finite; ``number`` says which block it is, for the errors."""
