@@ -24,7 +24,7 @@ MODULES = {
 # nothing of the rest, so they lie below everything that needs them.
 FLOORS = [
     {"_fitting", "_missing", "_native", "_parameters", "_random", "_reading", "_scale", "_sizes", "_tables", "_types"}
-    | {"optimize"},
+    | {"optimize", "stream"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},
@@ -36,11 +36,11 @@ FLOORS = [
     {"report"},
     {"cli", "studio"},
 ]
-# Values draw themselves: a look upwards, taken when it is asked for.
+# Values draw and write themselves: looks upwards, taken when they are asked for.
 LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selection", "explain")}
 # Files: what one holds is made by the package that knows it, by its table (`saved`), when a file is read or written.
 _KEPT = ("constraints", "dissimilarity", "metric", "mixture", "cluster", "classify", "explain")
-LOOKS_UP |= {("io", package) for package in _KEPT}
+LOOKS_UP |= {("partition", "io")} | {("io", package) for package in _KEPT}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
 SHARED_BY_FAMILIES = {"evidentia.cluster.neighbors.starts", "evidentia.cluster.neighbors.belief_peaks"}
 MOST_FILES = 20

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evidentia.cli.attributes import Attributes, choose_attributes, split_names
+from evidentia.cli.blocks import cluster_blocks, reads_blocks
 from evidentia.cli.errors import UserError, readable_warnings, user_errors
 from evidentia.cli.methods import METHODS, NumberOrAuto, WholeNumber, build_estimator, parse_parameters
 from evidentia.cli.output import Screen, all_or_none, check_outputs, headline
@@ -33,7 +34,8 @@ _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
     "--output",
     type=click.Path(path_type=Path, readable=False),
     metavar="PATH",
-    help="Where to write the partition: .csv, .tsv, .parquet or .npz. [default: FILE.partition.csv]",
+    help="Where to write the partition: .csv, .tsv, .parquet or .npz. A name without extension is a new folder, and a "
+    "Parquet FILE is then read in blocks. [default: FILE.partition.csv]",
 )
 @click.option(
     "--plot", type=click.Path(path_type=Path, readable=False), metavar="PATH", help="Also draw it: .png, .svg or .pdf."
@@ -74,10 +76,14 @@ def cluster(file: Path, **options: Any) -> None:
     \b
     evidentia cluster flowers.csv -c 3 --index name --plot flowers.png
     evidentia cluster flowers.csv -c 3 --columns length,width -p delta=5 -p metric=adaptive
+    evidentia cluster more-than-memory.parquet -c 3 --method ecm -o masses
     """
     screen = Screen(quiet=options["quiet"])
+    if reads_blocks(file, options["output"]):
+        cluster_blocks(file, options["output"], _estimator(options), options, screen)
+        return
     if file.is_dir():
-        raise UserError(f"{file} is a folder, it must be a table")
+        raise UserError(f"{file} is a folder, it must be a table; for a folder of Parquet files, --output is one too")
     output = options["output"] or _default_output(file)
     outputs = [output] if options["plot"] is None else [output, options["plot"]]
     _check_kinds(output, options["plot"])

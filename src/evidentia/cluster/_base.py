@@ -21,6 +21,7 @@ from evidentia._scale import check_scale, check_size, checked_masses
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
+from evidentia.cluster._blockwise import BlockwiseClusterer, check_alone
 from evidentia.cluster._families import NAMES, Families, families_of
 from evidentia.cluster._incomplete import comparable, prepared
 from evidentia.cluster._search import MassModel, Method, Sample, Search, progress_bar
@@ -62,7 +63,7 @@ class Task:
     dissimilarities: ArrayLike = None
 
 
-class EvidentialClusterer(ClusterMixin, BaseEstimator):
+class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, BaseEstimator):
     """Base of the clusterers.
 
     A clusterer writes its constructor and docstring, a table of rules for its parameters, a `fit` that hands over to
@@ -141,6 +142,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     ) -> Self:
         """The one way through a fit. An error or an interrupt leaves the estimator as it was."""
         with draft_of(self) as draft:
+            draft.__dict__.pop("_online", None)  # what was learned by `partial_fit`
             remarks = draft._fitted_to(X, labels, sample_weight, constraints, dissimilarities)
         for category, words in remarks:
             warnings.warn(words, category, stacklevel=3)
@@ -156,22 +158,25 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
     ) -> list[tuple[type[Warning], str]]:
         """Set all fitted attributes; gives what the user should be warned of."""
         self._check_parameters()
-        values = self._read(X, reset=True)
-        n = len(values)
-        check_enough_objects(n, self._wanted_clusters())
-        names = self._names(X)
-        sample = Sample(values, self._weights(ordered_like(sample_weight, names), n), names)
-        known = None if constraints is None else checked_constraints(constraints, n)
-        with block_map(self.n_jobs) as apply:
+        with block_map(self.n_jobs) as apply, self._passes(X) as told:
+            if self._comes_in_blocks(X):
+                check_alone(sample_weight=sample_weight, constraints=constraints, init=getattr(self, "init", None))
+                sample = self._drawn_sample(X, apply, told)
+            else:
+                sample = self._read_sample(X, sample_weight)
+            n = len(sample.values)
+            known = None if constraints is None else checked_constraints(constraints, n)
             task = Task(self._number_of_clusters(sample, apply), labels, known, apply, dissimilarities)
             if self.missing == "partial":
                 sample = prepared(sample, task.n_clusters)
             with self._matched_start(sample.index):
                 method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
             self._model, masses = method.result(run)
-            self._set_result(run, masses, sample.index, self._choices(method))
+            self._set_result(run, masses, sample, self._choices(method))
             for name, value in self._attributes(method, self._model).items():
                 setattr(self, name, value)
+            if sample.everyone is not None:
+                self._set_blocks(sample.everyone)
         remarks: list[tuple[type[Warning], str]] = [
             (UserWarning, f"{type(self).__name__}: {words}") for words in method.remarks(self._model)
         ]
@@ -183,6 +188,14 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
                 )
             )
         return remarks
+
+    def _read_sample(self, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
+        """All objects, in memory."""
+        values = self._read(X, reset=True)
+        n = len(values)
+        check_enough_objects(n, self._wanted_clusters())
+        names = self._names(X)
+        return Sample(values, self._weights(ordered_like(sample_weight, names), n), names)
 
     @contextmanager
     def _matched_start(self, index: Index) -> Iterator[None]:
@@ -244,7 +257,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     # ---- the result -----------------------------------------------------------------------------------------------
 
-    def _set_result(self, run: Run[Any], masses: np.ndarray, index: Index, choices: dict[str, str]) -> None:
+    def _set_result(self, run: Run[Any], masses: np.ndarray, sample: Sample[Any], choices: dict[str, str]) -> None:
         checked_masses(masses)
         if not np.isfinite(run.objective):
             raise ValueError(f"the objective is {run.objective}: scale X, or set less extreme parameters")
@@ -255,7 +268,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         self.n_iter_ = len(run.history)
         self.converged_ = bool(run.converged)
         self.credal_partition_ = CredalPartition.unchecked(
-            masses, self.focal_sets_, index, metadata=self._metadata(choices)
+            masses, self.focal_sets_, sample.index, metadata=self._metadata(choices)
         )
         self.labels_ = self.credal_partition_.labels.copy()
 
@@ -276,7 +289,7 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     # ---- new objects ----------------------------------------------------------------------------------------------
 
-    def predict_mass(self, X: TableLike) -> CredalPartition:
+    def predict_mass(self, X: TableLike) -> Any:
         """Credal partition of new objects under the fitted model.
 
         Parameters
@@ -284,8 +297,15 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
         X : array-like
             Objects as `fit` takes them; with ``metric="precomputed"`` the dissimilarities of each new object (a row)
             to the objects of `fit`.
+
+        Returns
+        -------
+        CredalPartition
+            A `LazyCredalPartition` if X comes in blocks.
         """
         check_is_fitted(self, "credal_partition_")
+        if self._comes_in_blocks(X, new=True):
+            return self._predicted_blocks(X)
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             masses = self._model.masses(values, apply)
@@ -293,7 +313,8 @@ class EvidentialClusterer(ClusterMixin, BaseEstimator):
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Cluster of largest plausibility of new objects."""
-        return self.predict_mass(X).labels.copy()
+        partition = self.predict_mass(X)
+        return partition.labels.copy() if isinstance(partition, CredalPartition) else partition.labels
 
 
 def check_enough_objects(n_objects: int, n_clusters: int | None) -> None:

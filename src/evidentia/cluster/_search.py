@@ -21,6 +21,7 @@ import numpy as np
 
 from evidentia._types import Advance, Index
 from evidentia.belief import FocalSets
+from evidentia.cluster._everyone import Everyone
 from evidentia.cluster._families import Families
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run
@@ -46,12 +47,14 @@ class Sample(Generic[Values]):
     weights : (n,) array, or None if all objects count alike
     index : names of the objects, or None
     within : (p,) variances of the attributes within clusters, for which missing ones count; None if there are none
+    everyone : all objects, where they come in blocks and ``values`` are some of them; None if they are all there
     """
 
     values: Values
     weights: np.ndarray | None = None
     index: Index = None
     within: np.ndarray | None = None
+    everyone: Everyone | None = None
 
     @property
     def kernel_weights(self) -> np.ndarray:
@@ -202,7 +205,7 @@ class Search:
 
 
 @contextmanager
-def progress_bar(name: str, total: int, unit: str, *, shown: bool) -> Iterator[Advance]:
+def progress_bar(name: str, total: int | None, unit: str, *, shown: bool) -> Iterator[Advance]:
     """A progress bar, if it is to be shown; call what it gives after each unit, with a word on the state."""
     if not shown:
         yield lambda note: None

@@ -10,6 +10,7 @@ from evidentia.partition.compare import (
     nonspecificity_of_pairs,
 )
 from evidentia.partition.credal_partition import CredalPartition
+from evidentia.partition.lazy import LazyCredalPartition
 from evidentia.partition.map import PartitionMap, map_of_partitions
 from evidentia.partition.nearest_pairs import nearest_pairs
 from evidentia.partition.relational import RelationalPartition
@@ -17,6 +18,7 @@ from evidentia.partition.summary import PartitionSummary
 
 __all__ = [
     "CredalPartition",
+    "LazyCredalPartition",
     "RelationalPartition",
     "PartitionSummary",
     "credal_rand_index",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evidentia._tables import printable
-from evidentia.belief import MassFunctions
+from evidentia.belief import FocalSets, MassFunctions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,10 +35,11 @@ class PartitionSummary:
     ambiguous : list of (set of clusters, number of objects)
         Most frequent first.
     outliers : list
-        Index (or position) of every outlier.
+        Index (or position) of every outlier; of many in blocks, the first.
     nonspecificity : float
     choices : dict of str to str
         What "auto" stood for in the parameters of the method, with the reason.
+    n_outliers : int
     """
 
     n_objects: int
@@ -50,37 +51,60 @@ class PartitionSummary:
     outliers: list[Any]
     nonspecificity: float
     choices: Mapping[str, str] = field(default_factory=dict)
+    n_outliers: int = 0
 
     @classmethod
     def of(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
         """Summarise a partition by its sets of largest mass, given by their positions in the family."""
-        size = partition.focal_sets.cardinality
-        count = np.bincount(best_set, minlength=len(size))
-        sets = list(partition.focal_sets)
-        certain = np.zeros(partition.n_clusters, dtype=int)
-        possible = np.zeros(partition.n_clusters, dtype=int)
-        for clusters, number in zip(sets, count, strict=True):
-            possible[list(clusters)] += number
-            if len(clusters) == 1:
-                certain[clusters[0]] = number
-        between = [(sets[j], int(count[j])) for j in range(len(sets)) if size[j] > 1 and count[j]]
-        between.sort(key=lambda item: (-item[1], item[0]))
+        family = partition.focal_sets
+        own = partition.singleton_belief
 
         def name(i: int) -> Any:
             return int(i) if partition.index is None else partition.index[i]
 
-        own = partition.singleton_belief
-        typical = [name(int(own[:, k].argmax())) if certain[k] else None for k in range(partition.n_clusters)]
+        return cls.of_counts(
+            family,
+            np.bincount(best_set, minlength=len(family)),
+            typical=[name(int(own[:, k].argmax())) for k in range(partition.n_clusters)] if len(partition) else [],
+            outliers=[name(int(i)) for i in np.flatnonzero(family.cardinality[best_set] == 0)],
+            nonspecificity=nonspecificity,
+            names=partition.frame,
+            choices=getattr(partition, "metadata", {}).get("choices", {}),
+        )
+
+    @classmethod
+    def of_counts(
+        cls,
+        family: FocalSets,
+        counts: np.ndarray,
+        *,
+        typical: Sequence[Any],
+        outliers: list[Any],
+        nonspecificity: float,
+        names: Sequence[Any] | None = None,
+        choices: Mapping[str, str],
+    ) -> PartitionSummary:
+        """From the number of objects whose largest mass is on each set; ``typical`` objects count where a cluster has
+        certain ones, and ``outliers`` may be the first of them."""
+        size, sets, c = family.cardinality, list(family), family.n_clusters
+        certain, possible = np.zeros(c, dtype=int), np.zeros(c, dtype=int)
+        for clusters, number in zip(sets, counts, strict=True):
+            possible[list(clusters)] += number
+            if len(clusters) == 1:
+                certain[clusters[0]] = number
+        between = [(sets[j], int(counts[j])) for j in range(len(sets)) if size[j] > 1 and counts[j]]
+        between.sort(key=lambda item: (-item[1], item[0]))
         return cls(
-            n_objects=len(partition),
-            names=[printable(k) for k in partition.frame],
+            n_objects=int(counts.sum()),
+            names=[printable(k) for k in (range(c) if names is None else names)],
             certain=certain,
             possible=possible,
-            typical=typical,
+            typical=[typical[k] if certain[k] else None for k in range(c)],
             ambiguous=between,
-            outliers=[name(int(i)) for i in np.flatnonzero(size[best_set] == 0)],
+            outliers=outliers,
             nonspecificity=nonspecificity,
-            choices=getattr(partition, "metadata", {}).get("choices", {}),
+            choices=choices,
+            n_outliers=int(counts[size == 0].sum()),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -110,8 +134,8 @@ class PartitionSummary:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
         lines.append(f"{'ambiguous':{width}}  {torn:7d}  {'; '.join(parts)}".rstrip())
         named = ", ".join(printable(i) for i in self.outliers[:_NAMED_OUTLIERS])
-        more = f" and {len(self.outliers) - _NAMED_OUTLIERS} more" if len(self.outliers) > _NAMED_OUTLIERS else ""
-        lines.append(f"{'outliers':{width}}  {len(self.outliers):7d}  {named}{more}".rstrip())
+        more = f" and {self.n_outliers - _NAMED_OUTLIERS} more" if self.n_outliers > _NAMED_OUTLIERS else ""
+        lines.append(f"{'outliers':{width}}  {self.n_outliers:7d}  {named}{more}".rstrip())
         lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
         lines += [f"chosen: {name} = {printable(words)}" for name, words in self.choices.items()]
         return "\n".join(lines)

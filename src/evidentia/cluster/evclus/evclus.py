@@ -156,6 +156,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
+    sample_indices_ : ndarray
+        Which objects were drawn, if X came in blocks.
 
     References
     ----------
@@ -192,6 +194,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     }
 
     _model: EvclusModel | DoubtModel
+    _takes_blocks = True
+    _attributes_in_rows = ("landmark_indices_",)
 
     def __init__(
         self,
@@ -253,7 +257,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
-            float32 is kept. A pandas table keeps its index.
+            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): a
+            sample of 20,000 objects is then clustered, and the masses of all are lazy.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             A pair of objects counts as much as the product of their weights; an object of weight zero is left out and

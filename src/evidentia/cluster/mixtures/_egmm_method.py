@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, neighbors_in_metric, positive_definite
+from evidentia.cluster.mixtures._online import OnlineMixture, block_likelihood, block_sums
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
@@ -40,18 +41,22 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def __init__(self, settings: EGMMSettings, sample: Sample[np.ndarray], rng: np.random.RandomState, apply: Apply):
         self.settings, self.values, self.rng, self.apply = settings, sample.values, rng, apply
+        self.everyone = sample.everyone
         self.weights = np.ones(len(self.values)) if sample.weights is None else sample.weights
-        self.origin = np.average(self.values, axis=0, weights=self.weights)
+        moments = None if self.everyone is None else self.everyone.moments
+        self.origin = moments.mean if moments else np.average(self.values, axis=0, weights=self.weights)
         gaps = self.values - self.origin
-        self.unit = float(np.sqrt(_starts.mean_squared_deviation(gaps, self.weights) / gaps.shape[1])) or 1.0
+        spread = moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(gaps, self.weights)
+        self.unit = float(np.sqrt(spread / gaps.shape[1])) or 1.0
         self.data = gaps / self.unit
         self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
         _starts.check_different_objects(self.data, self.sample, settings.n_clusters, self.weights)
-        self.second = (self.data.T * self.weights) @ self.data
+        self.n = float(moments.n if moments else self.weights.sum())
+        self.second = moments.scatter / self.unit**2 if moments else (self.data.T * self.weights) @ self.data
         self.ridge = settings.reg_covar * self._mean_variance()
 
     def _mean_variance(self) -> float:
-        return float(np.trace(self.second)) / self.weights.sum() / self.data.shape[1]
+        return float(np.trace(self.second)) / self.n / self.data.shape[1]
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
@@ -97,10 +102,19 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self._run(start, self.sample, self.sample_weights, second)
 
     def completed(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        return best if len(self.sample) == len(self.data) else self.descend(best.model)
+        all_competed = len(self.sample) == len(self.data) and (self.everyone is None or self.everyone.are_drawn)
+        return best if all_competed else self.descend(best.model)
 
     def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        return self._run(start, self.data, self.weights, self.second)
+        everyone = self.everyone
+        if everyone is None:
+            return self._run(start, self.data, self.weights, self.second)
+        return self._descended(
+            lambda mixture: mixture.step(
+                everyone.sum(block_sums, (mixture, self.origin, self.unit)), self.second, self.n, self.ridge
+            ),
+            start,
+        )
 
     def extended(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
         return self.descend(self._from_means(family, run.model.means))
@@ -114,12 +128,15 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def _run(
         self, start: EvidentialMixture, data: np.ndarray, weights: np.ndarray, second: np.ndarray
     ) -> Run[EvidentialMixture]:
-        return descend(
-            lambda mixture: mixture.step(data, weights, second, self.ridge, self.apply),
-            start,
-            max_iter=self.settings.max_iter,
-            tol=self.settings.tol,
+        n = float(weights.sum())
+        return self._descended(
+            lambda mixture: mixture.step(mixture.sums(data, weights, self.apply), second, n, self.ridge), start
         )
+
+    def _descended(
+        self, step: Callable[[EvidentialMixture], tuple[float, EvidentialMixture]], start: EvidentialMixture
+    ) -> Run[EvidentialMixture]:
+        return descend(step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -132,9 +149,15 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def finished(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """The objective in the units of X."""
-        shift = self.weights.sum() * self.data.shape[1] * np.log(self.unit)
+        shift = self.n * self.data.shape[1] * np.log(self.unit)
         return replace(run, history=[float(value + shift) for value in run.history])
 
     def log_likelihood(self, model: EvidentialMixture) -> float:
         """Of all objects."""
+        if self.everyone is not None:
+            return self.everyone.sum(block_likelihood, model)
         return float(model.log_densities(self.values, self.apply) @ self.weights)
+
+    def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
+        """Where learning block by block begins; ``neighbors``: whether doubt between neighbors is read off."""
+        return OnlineMixture(model, self.origin, self.unit, self.settings.reg_covar, neighbors)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.normal_equations import solve_normal_equations
 
-__all__ = ["EvidentialMixture", "positive_definite", "neighbors_in_metric"]
+__all__ = ["EvidentialMixture", "MixtureSums", "positive_definite", "neighbors_in_metric"]
 
 
 @dataclass(frozen=True)
@@ -127,27 +129,27 @@ class EvidentialMixture:
         parts = apply(lambda start, stop: densities(X[start:stop])[1], row_blocks(len(X), most=None))
         return np.concatenate(parts)
 
-    def step(
-        self, X: np.ndarray, weights: np.ndarray, second: np.ndarray, ridge: float, apply: Apply
-    ) -> tuple[float, EvidentialMixture]:
-        """Minus the penalised log-likelihood, and the mixture after one step of EM (Jiao et al., 2022).
-
-        ``second`` is the weighted sum of x x', which needs no masses because they sum to one.
-        """
+    def sums(self, X: np.ndarray, weights: np.ndarray, apply: Apply) -> MixtureSums:
+        """What a step of EM needs of the objects; ``weights`` is empty if all count alike."""
         densities = self._densities()
 
-        def sums(start: int, stop: int) -> tuple[float, np.ndarray, np.ndarray]:
+        def sums(start: int, stop: int) -> MixtureSums:
             masses, logs = densities(X[start:stop])
+            if len(weights) == 0:
+                return MixtureSums(float(logs.sum()), masses.sum(axis=0), masses.T @ X[start:stop])
             w = weights[start:stop]
             masses *= w[:, None]
-            return float(logs @ w), masses.sum(axis=0), masses.T @ X[start:stop]
+            return MixtureSums(float(logs @ w), masses.sum(axis=0), masses.T @ X[start:stop])
 
-        parts = apply(sums, row_blocks(len(X), most=None))
-        likelihood = sum(part[0] for part in parts)
-        total, first = (np.asarray(sum(part[k] for part in parts)) for k in (1, 2))
-        n = float(weights.sum())
+        return reduce(add, apply(sums, row_blocks(len(X), most=None)))
+
+    def step(self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float) -> tuple[float, EvidentialMixture]:
+        """Minus the penalised log-likelihood, and the mixture after one step of EM (Jiao et al., 2022).
+
+        ``second`` is the weighted sum of x x', which needs no masses because they sum to one, ``n`` that of weights.
+        """
         penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
-        return penalty - likelihood, self._maximizer(total, first, second, n, ridge)
+        return penalty - sums.likelihood, self._maximizer(sums.total, sums.first, second, n, ridge)
 
     def _maximizer(
         self, total: np.ndarray, first: np.ndarray, second: np.ndarray, n: float, ridge: float
@@ -161,6 +163,30 @@ class EvidentialMixture:
         return replace(
             self, means=means, covariance=positive_definite(scatter + ridge * np.eye(len(scatter))), weights=total / n
         )
+
+
+@dataclass(frozen=True)
+class MixtureSums:
+    """Sums over objects: they can be added over blocks of data.
+
+    Attributes
+    ----------
+    likelihood : float
+        Its logarithm.
+    total : (g,) sum of masses
+    first : (g, p) sum of m x
+    """
+
+    likelihood: float
+    total: np.ndarray
+    first: np.ndarray
+
+    def __add__(self, other: MixtureSums) -> MixtureSums:
+        return MixtureSums(self.likelihood + other.likelihood, self.total + other.total, self.first + other.first)
+
+    def scaled(self, factor: float) -> MixtureSums:
+        """The sums of objects that count for so much."""
+        return MixtureSums(factor * self.likelihood, factor * self.total, factor * self.first)
 
 
 def neighbors_in_metric(means: np.ndarray, covariance: np.ndarray) -> FocalSets:

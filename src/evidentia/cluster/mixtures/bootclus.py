@@ -118,6 +118,8 @@ class BootClus(EvidentialClusterer):
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
+    sample_indices_ : ndarray
+        Which objects were drawn, if X came in blocks.
 
     References
     ----------
@@ -148,6 +150,7 @@ class BootClus(EvidentialClusterer):
     }
     _fewest_objects = 2
     _fits: MixtureFits | None = None
+    _takes_blocks = True
 
     def __init__(
         self,
@@ -186,7 +189,8 @@ class BootClus(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index.
+            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): a
+            sample of 20,000 objects is then clustered, and the masses of all are lazy.
         y : ignored
         """
         return self._fit(X)

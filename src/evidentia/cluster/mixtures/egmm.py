@@ -11,11 +11,13 @@ from evidentia import _parameters as rule
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
-from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from evidentia.cluster._base import COMMON_RULES, Task
 from evidentia.cluster._families import Families, families_of
+from evidentia.cluster._online import OnlineClusterer
 from evidentia.cluster._search import Sample
 from evidentia.cluster.mixtures._egmm_method import EGMMMethod, EGMMSettings
 from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture
+from evidentia.cluster.mixtures._online import OnlineMixture
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, centers_from_peaks
 from evidentia.optimize.blocks import block_map
@@ -24,7 +26,7 @@ from evidentia.partition import CredalPartition
 __all__ = ["EGMM"]
 
 
-class EGMM(EvidentialClusterer):
+class EGMM(OnlineClusterer):
     """Evidential Gaussian mixture: a component for every *set* of clusters, at the barycentre of their means.
 
     The model is the mixture density
@@ -94,6 +96,10 @@ CredalPartition, default="k-means++"
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
+    sample_indices_ : ndarray
+        Which objects were drawn, if X came in blocks.
+    n_samples_seen_ : int
+        Objects of all blocks, after `partial_fit`.
 
     References
     ----------
@@ -119,6 +125,8 @@ CredalPartition, default="k-means++"
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
     }
     _model: EvidentialMixture
+    _takes_blocks = True
+    _sums_products = True
 
     def __init__(
         self,
@@ -153,7 +161,8 @@ CredalPartition, default="k-means++"
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index.
+            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): every
+            iteration is then a pass over them, and what has a row for each object is lazy.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the likelihood; an object of weight 2 counts as two.
@@ -187,7 +196,14 @@ CredalPartition, default="k-means++"
 
     def _attributes(self, method: EGMMMethod, model: EvidentialMixture) -> dict[str, Any]:
         likelihood = method.log_likelihood(model)
-        means = (model.means * model.unit + method.origin).astype(method.values.dtype)
+        return {
+            **self._shown(model, method, method.values.dtype),
+            "log_likelihood_": likelihood,
+            "ebic_": likelihood - model.n_parameters * np.log(method.n) / 2,
+        }
+
+    def _shown(self, model: EvidentialMixture, learned: EGMMMethod | OnlineMixture, dtype: np.dtype) -> dict[str, Any]:
+        means = (model.means * model.unit + learned.origin).astype(dtype)
         weights = np.zeros(len(model.family))
         components = model.components.membership[model.components.cardinality > 0]
         weights[model.family.find(components)] = model.weights
@@ -196,6 +212,4 @@ CredalPartition, default="k-means++"
             "cluster_centers_": means,
             "covariance_": model.covariance * model.unit**2,
             "weights_": weights,
-            "log_likelihood_": likelihood,
-            "ebic_": likelihood - model.n_parameters * np.log(method.weights.sum()) / 2,
         }

@@ -135,6 +135,7 @@ class EKNNClus(EvidentialClusterer):
         **{name: COMMON_RULES[name] for name in ("n_init", "max_iter", "random_state", "n_jobs", "verbose")},
     }
     _advice = 'increase max_iter (the sweeps may go on for ever with graph="directed")'
+    _takes_blocks = True
 
     def __init__(
         self,

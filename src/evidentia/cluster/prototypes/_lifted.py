@@ -18,13 +18,19 @@ from evidentia.cluster._scales import distances_to_centers, outlier_distance
 from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.prototypes._method import PrototypeMethod
 from evidentia.cluster.prototypes._model import PrototypeModel, Statistics
+from evidentia.optimize.blocks import Apply
 
-__all__ = ["lifted", "grounded_evidence", "LiftedMethod", "SpatialModel", "SpatialMethod"]
+__all__ = ["lifted", "lifted_block", "grounded_evidence", "LiftedMethod", "SpatialModel", "SpatialMethod"]
 
 
 def lifted(X: np.ndarray) -> np.ndarray:
     """The rows with one more coordinate, zero for all."""
     return np.hstack([X, np.zeros((len(X), 1), dtype=X.dtype)])
+
+
+def lifted_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
+    """The same for rows that come in blocks."""
+    return lifted(block)
 
 
 def grounded_evidence(evidence: ClusterEvidence) -> ClusterEvidence:

@@ -15,7 +15,7 @@ from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster._scales import distances_to_centers, isolated, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
-from evidentia.cluster.prototypes._model import PrototypeModel
+from evidentia.cluster.prototypes._model import OnlinePrototypes, PrototypeModel, block_statistics
 from evidentia.dissimilarity.partial import filled
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
@@ -56,16 +56,20 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self, settings: PrototypeSettings, sample: Sample[np.ndarray], rng: np.random.RandomState, apply: Apply
     ):
         self.settings, self.values, self.weights = settings, sample.values, sample.kernel_weights
-        self.within, self.rng, self.apply = sample.within, rng, apply
+        self.within, self.everyone, self.rng, self.apply = sample.within, sample.everyone, rng, apply
+        moments = None if self.everyone is None else self.everyone.moments
         # second moments, which the adaptive metric needs, lose digits far from the origin
         self.origin = None
         if settings.adaptive:
-            self.origin = _starts.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
+            mean = moments.mean if moments else _starts.mean_of_objects(self.values, self.weights)
+            self.origin = mean.astype(self.values.dtype)
         self.data = self.values if self.origin is None else self.values - self.origin
         self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
         self.points = filled(self.sample)  # where the first prototypes are drawn
         _starts.check_different_objects(self.data, self.points, settings.n_clusters, sample.weights)
-        self.mean_squared_deviation = _starts.mean_squared_deviation(self.data, self.weights)
+        self.mean_squared_deviation = (
+            moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(self.data, self.weights)
+        )
         self._delta = settings.delta
 
     @property
@@ -94,9 +98,13 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _step(self, *, on_sample: bool) -> PrototypeStep:
         """One iteration: the objective of a model, and the next model."""
         data, weights = (self.sample, self.sample_weights) if on_sample else (self.data, self.weights)
+        everyone = None if on_sample else self.everyone
 
         def step(model: PrototypeModel) -> tuple[float, PrototypeModel]:
-            statistics = model.statistics(data, weights, self.apply)
+            if everyone is None:
+                statistics = model.statistics(data, weights, self.apply)
+            else:
+                statistics = everyone.sum(block_statistics, (model, self.origin))
             return statistics.objective, model.updated(statistics)
 
         return step
@@ -144,7 +152,8 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return self._run(start, on_sample=True)
 
     def completed(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        return best if len(self.sample) == len(self.data) else self.descend(best.model)
+        all_competed = len(self.sample) == len(self.data) and (self.everyone is None or self.everyone.are_drawn)
+        return best if all_competed else self.descend(best.model)
 
     def descend(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=False)
@@ -176,3 +185,11 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         if self.origin is not None:
             model = replace(model, centers=model.centers + self.origin)
         return model, model.masses(self.values, self.apply)
+
+    def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:
+        """Where learning block by block begins; ``neighbors``: whether pairs of neighbors are read off."""
+        if self.settings.adaptive and model.metrics is None:
+            model = replace(model, metrics=np.stack([np.eye(self.data.shape[1])] * self.settings.n_clusters))
+        if neighbors:
+            self.with_neighbors(Run(model))  # finds the distance to the empty set
+        return OnlinePrototypes(model, self.origin, self.delta, neighbors)

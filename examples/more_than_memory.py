@@ -1,0 +1,37 @@
+"""Objects in Parquet files: the same class, one block in memory at a time.
+
+Needs pyarrow (pip install 'evidentia[parquet]'); Dask arrays and DataFrames are taken in the same way.
+
+python examples/more_than_memory.py
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from evidentia.cluster import ECM
+from evidentia.io import read_partition
+
+# A folder of files, as a database would export them. Ours are small.
+folder = Path("measurements")
+folder.mkdir(exist_ok=True)
+centers = np.array([[0.0, 0.0], [5.0, 0.0], [2.0, 5.0]])
+for k in range(5):
+    rng = np.random.default_rng(k)
+    rows = centers[rng.integers(3, size=20_000)] + rng.normal(size=(20_000, 2))
+    pd.DataFrame(rows, columns=["length", "width"]).to_parquet(folder / f"{k}.parquet")
+
+# Starts compete on a sample; then every iteration is one pass over all files.
+model = ECM(3, n_init=3, random_state=0).fit(folder)
+print(f"{model.n_iter_} iterations over all files, centers:\n{model.cluster_centers_.round(2)}")
+
+# What is short is there; what has a row for each object waits until it is asked for.
+partition = model.credal_partition_
+print(partition)
+print(partition.summary())
+print("the first labels:", next(iter(partition.labels.blocks()))[:10])
+
+# Masses of all objects, block by block, into files.
+paths = partition.to_parquet("masses")
+print(f"wrote {len(paths)} files into masses/; the first holds {read_partition(paths[0])}")

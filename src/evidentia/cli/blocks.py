@@ -1,0 +1,163 @@
+"""``evidentia cluster big.parquet -o folder``: a table that need not fit in memory, read block by block."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evidentia.cli.attributes import split_names
+from evidentia.cli.errors import UserError, readable_warnings, user_errors
+from evidentia.cli.methods import METHODS
+from evidentia.cli.output import Screen, counted, headline, quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["reads_blocks", "cluster_blocks"]
+
+_PARQUET = (".parquet", ".pq")
+_NEED_MEMORY = ("plot", "index", "header", "delimiter", "decimal", "drop_missing")  # options
+_ROWS = 65_536
+
+
+def reads_blocks(file: Path, output: Path | None) -> bool:
+    """Whether a table is read in blocks: it is Parquet, and the output has no extension, as a folder."""
+    is_parquet = file.is_dir() or (file.is_file() and file.suffix.lower() in _PARQUET)
+    return is_parquet and output is not None and not output.suffix
+
+
+def cluster_blocks(file: Path, output: Path, estimator: Any, options: dict[str, Any], screen: Screen) -> None:
+    """Cluster a Parquet file, or a folder of some, and write the masses into a new folder."""
+    for name in _NEED_MEMORY:
+        if options[name] not in (None, False):
+            raise UserError(f"--{name.replace('_', '-')} is not for tables that are read in blocks")
+    _check_output(output)
+    with user_errors():
+        table = _Table.of(file, split_names(options["columns"]), split_names(options["exclude"]), screen.note)
+        if options["scale"]:
+            table = table.standardised(screen.note)
+    if options["verbose"]:
+        screen.note(f"clustering by {', '.join(table.columns)}")
+    with readable_warnings():
+        started = time.perf_counter()
+        with user_errors():
+            estimator.fit(table)
+        seconds = time.perf_counter() - started
+        speed = f"{table.passes} passes over the table in the fit, {table.rows / seconds:,.0f} rows a second"
+        partition = estimator.credal_partition_
+        head = headline(
+            type(estimator).__name__,
+            estimator,
+            len(table.columns),
+            scaled=bool(options["scale"]),
+            objective=METHODS[options["method"]].objective,
+            seconds=seconds,
+        )
+        _write(partition, output)
+    if options["verbose"]:
+        screen.note(speed)
+    screen.partition(head, partition)
+    screen.result(f"wrote {counted(len(list(output.iterdir())), 'file')} into {output}", style="green")
+
+
+def _check_output(output: Path) -> None:
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UserError(f"--output: the folder {output} must be new or empty")
+    if not output.absolute().parent.is_dir():
+        raise UserError(f"cannot write {output}: there is no folder {output.parent}")
+
+
+def _write(partition: Any, output: Path) -> None:
+    """All files or none: they are written beside the folder, which then takes their place."""
+    waiting = output.absolute().with_name(f".{output.name}.part")
+    shutil.rmtree(waiting, ignore_errors=True)
+    try:
+        partition.to_parquet(waiting)
+        if output.exists():
+            output.rmdir()
+        waiting.rename(output)
+    except BaseException:
+        shutil.rmtree(waiting, ignore_errors=True)
+        raise
+
+
+@dataclass
+class _Table:
+    """The numeric columns of Parquet files, which can be read again and again.
+
+    Attributes
+    ----------
+    dataset : pyarrow.dataset.Dataset
+    columns : list of str
+    center, scale : arrays
+        What is subtracted, and by what is divided.
+    passes, rows : int
+        How often it was read so far, and how many rows in all.
+    """
+
+    dataset: Any
+    columns: list[str]
+    center: np.ndarray
+    scale: np.ndarray
+    passes: int = 0
+    rows: int = 0
+
+    @classmethod
+    def of(cls, file: Path, columns: Sequence[str], exclude: Sequence[str], note: Callable[[str], None]) -> _Table:
+        from evidentia.stream.in_process import parquet_dataset
+
+        dataset = parquet_dataset(file)
+        numeric = _numeric_columns(dataset.schema)
+        for option, names in (("--columns", columns), ("--exclude", exclude)):
+            unknown = [name for name in names if name not in dataset.schema.names]
+            if unknown:
+                known = quoted(dataset.schema.names, 20)
+                raise UserError(f"{option}: there is no column {quoted(unknown)}; there are {known}")
+        odd = [name for name in columns if name not in numeric]
+        if odd:
+            raise UserError(f"--columns: '{odd[0]}' is not a column of numbers")
+        chosen = [name for name in (dict.fromkeys(columns) or numeric) if name not in exclude]
+        if not chosen:
+            raise UserError(f"the table has no numeric column; its columns are {quoted(dataset.schema.names)}")
+        left = [name for name in dataset.schema.names if name not in numeric]
+        if left and not columns:
+            note(f"left out what is not numeric: {', '.join(left)}")
+        return cls(dataset, chosen, np.zeros(len(chosen)), np.ones(len(chosen)))
+
+    def standardised(self, note: Callable[[str], None]) -> _Table:
+        """Mean 0 and standard deviation 1; a column that does not vary says nothing and is left out."""
+        from evidentia.optimize.blocks import block_map
+        from evidentia.stream.door import blocks_of, moments_of
+
+        with block_map(1) as apply:
+            moments = moments_of(blocks_of(self), apply)
+        varies = moments.high > moments.low
+        if not varies.any():
+            raise UserError("all the columns are constant: there is nothing to cluster")
+        if not varies.all():
+            note(f"left out as constant: {', '.join(np.array(self.columns)[~varies])}")
+        columns = [name for name, does in zip(self.columns, varies, strict=True) if does]
+        return _Table(
+            self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.n), self.passes
+        )
+
+    def __iter__(self) -> Iterator[pd.DataFrame]:
+        self.passes += 1
+        batches: Iterable[Any] = self.dataset.to_batches(
+            columns=self.columns, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
+        )
+        for batch in batches:
+            self.rows += batch.num_rows
+            yield (batch.to_pandas() - self.center) / self.scale
+
+
+def _numeric_columns(schema: Any) -> list[str]:
+    import pyarrow as pa
+
+    return [field.name for field in schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)]

@@ -1,0 +1,147 @@
+"""Clusterers that learn from a stream of blocks, one call a block."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from evidentia import _parameters as rule
+from evidentia._scale import checked_masses
+from evidentia._types import ArrayLike, TableLike
+from evidentia.cluster._base import EvidentialClusterer, Task
+from evidentia.cluster._incomplete import prepared
+from evidentia.cluster._search import MassModel, Sample, Search
+from evidentia.optimize.blocks import Apply, block_map
+from evidentia.partition import CredalPartition
+
+__all__ = ["OnlineClusterer", "OnlineModel"]
+
+_HALF_LIFE = rule.choice(None) | rule.real(0, open_low=True)
+
+
+class OnlineModel(Protocol):
+    """A model with the sums over the objects that it was learned from."""
+
+    @property
+    def objective(self) -> float: ...
+
+    def after(self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> OnlineModel:
+        """After one more block."""
+        ...
+
+    def fitted(self) -> MassModel[Any]:
+        """The model for new objects."""
+        ...
+
+
+class OnlineClusterer(EvidentialClusterer):
+    """Base of the clusterers whose model follows from sums over the objects.
+
+    A clusterer says what of the model is shown, by `_shown`; its method has a function `online`.
+    """
+
+    _online: OnlineModel
+    n_samples_seen_: int
+
+    def _shown(self, model: Any, learned: Any, dtype: np.dtype) -> dict[str, Any]:
+        """The fitted attributes of this clusterer after a block, by name."""
+        raise NotImplementedError
+
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: None = None,
+        sample_weight: ArrayLike = None,
+        *,
+        half_life: float | None = None,
+        update: bool = True,
+    ) -> Self:
+        """Learn from one more block of objects.
+
+        The first block chooses where to start, as `fit` does, so it should show all clusters; a start that is given by
+        ``init`` is taken as it is. What follows from it stays: which pairs are fitted, ``beta_`` and ``delta_``. Every
+        block adds its sums to those of the blocks before, and the model moves to where all of them want it.
+        ``credal_partition_`` and ``labels_`` are those of the last block. A `fit` forgets everything.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            In memory.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each object; an object of weight 2 counts as two.
+        half_life : float > 0, optional
+            What was learned from earlier objects counts half after so many more (the sum of their weights), so that a
+            stream that drifts is followed. By default nothing is forgotten.
+        update : bool, default=True
+            False only adds the sums, and the model stays: all blocks but the last one with ``update=False`` make
+            together one iteration of `fit`.
+
+        Returns
+        -------
+        self
+            With ``n_samples_seen_``, how many objects all blocks had.
+        """
+        rule.check(half_life, "half_life", _HALF_LIFE)
+        rule.check_flags(update=update)
+        learner = copy.copy(self)  # an error or an interrupt leaves the estimator as it was
+        learner._learn(X, sample_weight, half_life, update=bool(update))
+        self.__dict__ = learner.__dict__
+        return self
+
+    def _learn(self, X: TableLike, sample_weight: ArrayLike, half_life: float | None, *, update: bool) -> None:
+        first = "_online" not in vars(self)
+        if first:
+            self.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self._check_parameters()
+        sample = self._read_block(X, sample_weight, first=first)
+        with block_map(self.n_jobs) as apply:
+            learned = self._begun(sample, apply) if first else self._online
+            amount = float(len(sample.values) if sample.weights is None else sample.weights.sum())
+            kept = 1.0 if half_life is None else 0.5 ** (amount / half_life)
+            learned = learned.after(sample.values, sample.kernel_weights, kept, update=update, apply=apply)
+            self._online, self._model = learned, learned.fitted()
+            masses = checked_masses(self._model.masses(sample.values, apply))
+        if not np.isfinite(learned.objective):
+            raise ValueError(f"the objective is {learned.objective}: scale X, or set less extreme parameters")
+        self._set_learned(learned, first, len(sample.values), update)
+        self.credal_partition_ = CredalPartition.unchecked(
+            masses, self.focal_sets_, sample.index, metadata=self._metadata({})
+        )
+        self.labels_ = self.credal_partition_.labels.copy()
+        for name, value in self._shown(self._model, learned, sample.values.dtype).items():
+            setattr(self, name, value)
+
+    def _read_block(self, X: TableLike, sample_weight: ArrayLike, *, first: bool) -> Sample[np.ndarray]:
+        if first:
+            return self._read_sample(X, sample_weight)
+        values = self._read(X, reset=False)
+        names = self._names(X)
+        return Sample(values, self._weights(sample_weight, len(values)), names)
+
+    def _begun(self, sample: Sample[np.ndarray], apply: Apply) -> OnlineModel:
+        """Where to start: what was given, or what the first block says."""
+        task = Task(self._number_of_clusters(sample, apply), None, None, apply)
+        families = self._families(task.n_clusters)
+        if self.missing == "partial":
+            sample = prepared(sample, task.n_clusters)
+        with self._matched_start(sample.index):
+            method: Any = self._method(sample, task)
+            model = method.given_start(families.first) if families.select is None else None
+            if model is None:
+                search = Search(self.tol, apply, self._progress)
+                model = search.run(method, replace(families, neighbors=False), sample.weights).model
+        return method.online(model, neighbors=families.neighbors)
+
+    def _set_learned(self, learned: OnlineModel, first: bool, n_objects: int, update: bool) -> None:
+        self.focal_sets_ = self._model.family
+        self.n_clusters_ = self.focal_sets_.n_clusters
+        self.objective_ = float(learned.objective)
+        before = (0, 0, np.empty(0)) if first else (self.n_samples_seen_, self.n_iter_, self.history_)
+        self.n_samples_seen_ = before[0] + n_objects
+        self.n_iter_ = before[1] + update
+        self.history_ = np.append(before[2], self.objective_)
+        self.converged_ = False

@@ -1,0 +1,74 @@
+"""``evidentia cluster`` on Parquet files that are read in blocks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.preprocessing import StandardScaler
+
+from evidentia.cli.cluster import cluster
+from evidentia.cli.errors import UserError
+from evidentia.cluster import ECM
+from evidentia.io import read_partition
+
+pytest.importorskip("pyarrow")
+
+CENTERS = np.array([[0.0, 0.0], [900.0, 0.0], [300.0, 5.0]])
+NUMBERS = CENTERS[np.arange(600) % 3] + np.random.default_rng(0).normal(size=(600, 2)) * [60, 0.5]
+TABLE = pd.DataFrame(NUMBERS, columns=["a", "b"]).assign(name="x", same=7, n=np.arange(600))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    for k, part in enumerate(np.array_split(np.arange(600), 4)):
+        TABLE.iloc[part].to_parquet(tmp_path / "in" / f"{k}.parquet")
+    TABLE.to_parquet(tmp_path / "one.parquet")
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(cluster, [str(a) for a in (*arguments, "-c", 3, "--method", "ecm")])
+
+
+@pytest.mark.parametrize("name", ["in", "one.parquet"])
+def test_a_folder_of_masses(folder, name):
+    done = run(folder / name, "-o", folder / "out", "--exclude", "n", "-v")
+    assert done.exit_code == 0, done.output
+    assert "ECM, 3 clusters: 600 objects, 2 attributes (standardised)" in done.output
+    assert "left out what is not numeric: name" in done.output
+    assert "left out as constant: same" in done.output
+    assert "passes over the table" in done.output
+    (path,) = (folder / "out").iterdir()
+    found = read_partition(path)
+    expected = ECM(3, random_state=0).fit(StandardScaler().fit_transform(NUMBERS)).credal_partition_
+    np.testing.assert_allclose(found.masses, expected.masses, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--plot", "a.png"], "--plot is not for tables that are read in blocks"),
+        (["--columns", "z"], "no column 'z'"),
+        (["--columns", "name"], "'name' is not a column of numbers"),
+        (["--columns", "same"], "all the columns are constant"),
+        (["--columns", "a", "--exclude", "a"], "no numeric column"),
+    ],
+)
+def test_what_is_refused_leaves_nothing(folder, arguments, words):
+    done = run(folder / "in", "-o", folder / "out", *arguments)
+    assert isinstance(done.exception, UserError)
+    assert words in str(done.exception)
+    assert not (folder / "out").exists()
+
+
+def test_a_folder_that_is_not_empty(folder):
+    done = run(folder / "one.parquet", "-o", folder / "in")
+    assert "must be new or empty" in str(done.exception)
+
+
+def test_a_missing_value_names_its_block(folder):
+    TABLE.assign(a=np.nan).to_parquet(folder / "in" / "2.parquet")
+    done = run(folder / "in", "-o", folder / "out", "--exclude", "n")
+    assert "in column a" in str(done.exception)
+    assert not list(folder.glob(".out*"))

@@ -1,0 +1,180 @@
+"""Learning block by block: ECM, CCM and EGMM."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+
+from evidentia import FocalSets
+from evidentia.cluster import CCM, ECM, EGMM
+
+CENTERS = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]])
+X = make_blobs(600, centers=CENTERS, cluster_std=1.2, random_state=0)[0]
+START = CENTERS + [[0.5, -0.3], [-0.4, 0.2], [0.3, 0.6]]
+EVERY = [ECM, CCM, EGMM]
+FIXED = {ECM: {"delta": 9.0}, CCM: {"delta": 9.0}, EGMM: {}}
+
+
+def made(method, **more):
+    return method(3, random_state=0, **FIXED[method], **more)
+
+
+def one_iteration(method, **more):
+    """The model after the first iteration of a fit."""
+    with pytest.warns(UserWarning, match="did not converge"):
+        return made(method, init=START, max_iter=2, tol=0, **more).fit(X)
+
+
+@pytest.mark.parametrize("focal_sets", ["auto", "simple", "pairs", "full"])
+@pytest.mark.parametrize("method", [ECM, CCM])
+def test_a_pass_over_all_blocks_is_one_iteration_of_fit(method, focal_sets):
+    online = made(method, init=START, focal_sets=focal_sets)
+    for start, stop in ((0, 250), (250, 251), (251, 600)):
+        online.partial_fit(X[start:stop], update=stop == 600)
+    expected = one_iteration(method, focal_sets=focal_sets)
+    np.testing.assert_allclose(online.cluster_centers_, expected.cluster_centers_, atol=1e-12)
+    assert online.focal_sets_ == expected.focal_sets_
+    assert online.n_samples_seen_ == 600
+    assert online.n_iter_ == 1
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_one_block_is_one_iteration_of_fit(method):
+    online, expected = made(method, init=START).partial_fit(X), one_iteration(method)
+    np.testing.assert_allclose(online.cluster_centers_, expected.cluster_centers_, atol=1e-11)
+    np.testing.assert_allclose(online.predict_mass(X).masses, online.credal_partition_.masses)
+    if method is EGMM:
+        np.testing.assert_allclose(online.covariance_, expected.covariance_, atol=1e-11)
+        np.testing.assert_allclose(online.weights_, expected.weights_, atol=1e-12)
+
+
+def test_blocks_of_a_mixture_make_one_step_of_em():
+    """By loops: the components of the first model, then means, weights and covariance of all objects."""
+    model = EGMM(3, init=START, focal_sets="pairs", reg_covar=0.0, random_state=0).partial_fit(X[:200], update=False)
+    before = (model.means_, model.covariance_, model.weights_)
+    model.partial_fit(X[200:350], update=False).partial_fit(X[350:])
+    means, covariance, weights = before
+    members = model.focal_sets_.membership.astype(float)
+    share = members / members.sum(axis=1, keepdims=True)
+    inverse = np.linalg.inv(covariance)
+    total, first = np.zeros(len(share)), np.zeros((len(share), 2))
+    posteriors = []
+    for x in X:
+        gaps = x - share @ means
+        density = weights * np.exp([-g @ inverse @ g / 2 for g in gaps])
+        density /= density.sum()
+        posteriors.append(density)
+        total += density
+        first += density[:, None] * x
+    new = np.linalg.solve((share.T * total) @ share, share.T @ first)
+    scatter = sum(
+        m * np.outer(x - place, x - place)
+        for x, row in zip(X, posteriors, strict=True)
+        for m, place in zip(row, share @ new, strict=True)
+    )
+    np.testing.assert_allclose(model.means_, new, atol=1e-10)
+    np.testing.assert_allclose(model.weights_, total / len(X), atol=1e-12)
+    np.testing.assert_allclose(model.covariance_, scatter / len(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_a_stream_leads_to_where_a_fit_does(method):
+    online = made(method)
+    for _ in range(15):
+        for block in np.array_split(X, 4):
+            online.partial_fit(block, half_life=600)
+    expected = made(method).fit(X).cluster_centers_
+    nearest = np.linalg.norm(online.cluster_centers_[:, None] - expected, axis=2)
+    assert nearest.min(axis=1).max() < 0.05
+    assert online.n_samples_seen_ == 15 * 600
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_a_drift_is_followed_only_by_those_who_forget(method):
+    rng = np.random.default_rng(0)
+    blocks = [CENTERS[rng.integers(3, size=150)] + rng.normal(size=(150, 2)) + [0.3 * t, 0] for t in range(40)]
+    true = CENTERS + [0.3 * 39, 0]
+    lag = {}
+    for half_life in (None, 200):
+        model = made(method)
+        for block in blocks:
+            model.partial_fit(block, half_life=half_life)
+        found = np.linalg.norm(model.cluster_centers_[:, None] - true, axis=2)
+        lag[half_life] = found.min(axis=0).max()
+    assert lag[200] < 1.5 < lag[None]
+
+
+def test_forgetting_is_a_weight():
+    """The centre of one cluster is a mean in which earlier objects count half after a half-life."""
+    family = FocalSets.simple(1, empty=False, omega=False)
+    a, b = X[:100], X[100:150]
+    model = ECM(1, focal_sets=family, random_state=0).partial_fit(a).partial_fit(b, half_life=50.0)
+    expected = (0.5 * a.sum(axis=0) + b.sum(axis=0)) / (0.5 * 100 + 50)
+    np.testing.assert_allclose(model.cluster_centers_[0], expected)
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_weights_are_repetitions(method):
+    weights = np.tile([1, 2, 0], 200)
+    online = made(method, init=START).partial_fit(X, sample_weight=weights)
+    repeated = made(method, init=START).partial_fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(online.cluster_centers_, repeated.cluster_centers_, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_names_and_types_are_kept(method):
+    table = pd.DataFrame(X.astype("f4"), columns=["a", "b"], index=[f"r{i}" for i in range(600)])
+    model = made(method).partial_fit(table[:300]).partial_fit(table[300:])
+    assert model.credal_partition_.index[0] == "r300"
+    assert model.cluster_centers_.dtype == np.float32
+    assert len(model.labels_) == 300
+    assert list(model.feature_names_in_) == ["a", "b"]
+
+
+def test_an_adaptive_metric_goes_along():
+    model = made(ECM, metric="adaptive", init=START)
+    for block in np.array_split(X + 1e4, 3):
+        made_of = model if hasattr(model, "n_samples_seen_") else model.set_params(init=START + 1e4)
+        made_of.partial_fit(block)
+    np.testing.assert_allclose(np.linalg.det(model.metric_matrices_), 1)
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_a_failure_changes_nothing(method):
+    model = made(method).partial_fit(X[:300])
+    centers = model.cluster_centers_.copy()
+    for wrong in (X[:, :1], np.full((3, 2), np.nan), np.empty((0, 2)), "x"):
+        with pytest.raises((ValueError, TypeError)):
+            model.partial_fit(wrong)
+    for half_life in (0, -1.0, "x", np.nan, True):
+        with pytest.raises(ValueError, match="half_life must be"):
+            model.partial_fit(X, half_life=half_life)
+    assert model.n_samples_seen_ == 300
+    np.testing.assert_array_equal(model.cluster_centers_, centers)
+    model.partial_fit(X[300:301])  # one object
+    assert model.n_samples_seen_ == 301
+
+
+def test_the_first_block_must_show_the_clusters():
+    with pytest.raises(ValueError, match="n_clusters=3"):
+        ECM(3).partial_fit(X[:2])
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_fit_forgets_and_a_stream_begins_anew(method):
+    model = made(method).partial_fit(X[:300])
+    model.fit(X)
+    assert not hasattr(model, "n_samples_seen_")
+    assert model.partial_fit(X[:100]).n_samples_seen_ == 100
+    assert not hasattr(model, "ebic_")
+
+
+@pytest.mark.parametrize("method", [ECM, CCM])
+def test_missing_cells_count_as_in_fit(method):
+    holes = X.copy()
+    holes[::7, 1] = np.nan
+    online = made(method, init=START, missing="partial").partial_fit(holes)
+    with pytest.warns(UserWarning, match="did not converge"):
+        expected = made(method, init=START, missing="partial", max_iter=2, tol=0).fit(holes)
+    np.testing.assert_allclose(online.cluster_centers_, expected.cluster_centers_, atol=1e-11)
+    assert np.isfinite(online.partial_fit(holes[:50]).credal_partition_.masses).all()
