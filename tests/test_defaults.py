@@ -75,7 +75,13 @@ def records(n_public):
                 row |= {"certain": ari, "held": 0.8, "hard": 0.5} | ({"planted": 0.9} if family == "noisy" else {})
             rows.append(row)
     rows.append({"method": "ECM", "set": "round 1", "error": "ValueError: no"})
-    return {"minutes": 3.0, "sets": sets, "protein": 0.97 if n_public else None, "rows": rows}
+    return {
+        "minutes": 3.0,
+        "where": "in 2 processes",
+        "sets": sets,
+        "protein": 0.97 if n_public else None,
+        "rows": rows,
+    }
 
 
 @pytest.mark.parametrize("n_public", [6, 0])
