@@ -46,9 +46,9 @@ lint: $(VENV)/.installed-all
 	$(BIN)/ruff format --check src tests benchmarks examples reproduce tools
 	$(BIN)/mypy
 
-# Two processes, each with one thread for linear algebra: more would wait for each other.
+# Two files at a time, each in a process with one thread for linear algebra: more would wait for each other.
 test: $(VENV)/.installed-all kernels lint
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and
 # neither is a request for more memory than there is.

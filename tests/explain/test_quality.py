@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from evidentia import CredalPartition, io
 from evidentia.cluster import ECM
-from evidentia.explain import credal_silhouette, kept_curve, quality, set_scores, stability
+from evidentia.explain import credal_silhouette, doubt_of, kept_curve, quality, set_scores, stability
 
 X, y = make_blobs(120, 2, centers=[[0, 0], [3, 0], [0, 9]], random_state=0)
 MODEL = ECM(3, random_state=0)
@@ -76,3 +78,16 @@ def test_clear_errors():
         quality(PARTITION, X[:3])
     with pytest.raises(ValueError, match="partition must hold at least one object"):
         quality(CredalPartition(PARTITION)[:0])
+
+
+@pytest.mark.parametrize(
+    "ask", [doubt_of, lambda p: credal_silhouette(p, X).values, lambda p: kept_curve(p, y).quality]
+)
+def test_a_fitted_estimator_stands_for_its_partition(ask):
+    model = ECM(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(ask(model), ask(model.credal_partition_))
+    np.testing.assert_array_equal(ask(make_pipeline(model).fit(X)), ask(model.credal_partition_))
+    with pytest.raises(ValueError, match="not fitted"):
+        ask(ECM(3))
+    with pytest.raises(TypeError, match="StandardScaler without credal_partition_"):
+        ask(StandardScaler().fit(X))

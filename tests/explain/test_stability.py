@@ -188,7 +188,7 @@ def test_text():
         ({"fraction": 1.5}, "fraction must be None or a number above 0 and at most 1, got 1.5"),
         ({"n_pairs": 0}, "n_pairs must be 'auto' or an integer of at least 1, got 0"),
         ({"estimator": "ECM"}, "estimator must be a clusterer, got 'ECM'"),
-        ({"estimator": StandardScaler()}, "StandardScaler has neither"),
+        ({"estimator": StandardScaler()}, "estimator must be .* got StandardScaler without credal_partition_"),
         ({"X": X[:1]}, "X must hold at least two objects, got 1"),
         ({"X": np.where(np.arange(60)[:, None] == 5, np.nan, X)}, "NaN"),
         ({"random_state": "a"}, "random_state must be"),

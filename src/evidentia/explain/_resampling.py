@@ -15,9 +15,9 @@ from sklearn.utils.validation import _num_samples
 
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.views import Views, square_part
+from evidentia.explain._subject import partition_of
 from evidentia.optimize.blocks import n_threads
 from evidentia.partition import CredalPartition
-from evidentia.partition.credal_partition import as_credal_partition
 
 __all__ = ["Resampling", "Refit"]
 
@@ -61,7 +61,7 @@ class Resampling:
         """The partition of all objects, by the method as it is; a part of it without a seed gets one."""
         model = _quiet(clone(self.estimator), {})
         _set_seeds(model, np.random.default_rng(seed), all_parts=False)
-        partition = _partition_of(model.fit(self.X, **self.fit_params))
+        partition = partition_of(model.fit(self.X, **self.fit_params), "estimator")
         if len(partition) != self.n_objects:
             raise ValueError(
                 f"X must hold one object in each row, but {type(self.estimator).__name__} found {len(partition):,} "
@@ -87,7 +87,7 @@ class Resampling:
         if isinstance(init, CredalPartition) and len(init) == n:
             model.set_params(init=init[rows])
         try:
-            partition = _partition_of(model.fit(self._rows_of_X(rows), **self._params(rows)))
+            partition = partition_of(model.fit(self._rows_of_X(rows), **self._params(rows)), "estimator")
         except Exception as error:
             error.add_note(f"in resample {entropy[1]}: {size:,} of {n:,} objects{' with repetitions' * bootstrap}")
             raise
@@ -129,14 +129,3 @@ def _set_seeds(model: Any, rng: np.random.Generator, *, all_parts: bool = True) 
     names = sorted(name for name in parameters if name.split("__")[-1] == "random_state")
     seeds = {name: int(rng.integers(np.iinfo(np.int32).max)) for name in names}
     model.set_params(**{name: seed for name, seed in seeds.items() if all_parts or parameters[name] is None})
-
-
-def _partition_of(model: Any) -> CredalPartition:
-    """The partition of a fitted clusterer, of the last step of a pipeline, or the labels of any other method."""
-    last = model[-1] if hasattr(model, "steps") else model
-    found = getattr(last, "credal_partition_", getattr(last, "labels_", None))
-    if found is None:
-        raise TypeError(
-            f"estimator must have credal_partition_ or labels_ once fitted, {type(last).__name__} has neither"
-        )
-    return as_credal_partition(found)

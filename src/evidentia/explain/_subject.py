@@ -31,8 +31,8 @@ def joined_attributes(X: Any, partition: Any = None) -> Any:
     return joined
 
 
-def partition_of(partition: Any) -> CredalPartition:
-    """The partition itself, that of a fitted estimator, or one made of labels."""
+def partition_of(partition: Any, name: str = "partition") -> CredalPartition:
+    """The partition itself, that of a fitted estimator, or one made of labels; ``name`` is that of the argument."""
     if hasattr(partition, "fit") and not isinstance(partition, type):
         from sklearn.utils.validation import check_is_fitted
 
@@ -44,7 +44,7 @@ def partition_of(partition: Any) -> CredalPartition:
             found = getattr(partition, "labels_", None)
         if found is None:
             raise TypeError(
-                f"partition must be a CredalPartition, an estimator that has one, or labels, got "
+                f"{name} must be a CredalPartition, an estimator that has one, or labels, got "
                 f"{type(partition).__name__} without credal_partition_ or labels_"
             )
         partition = found
@@ -52,7 +52,7 @@ def partition_of(partition: Any) -> CredalPartition:
         labels = np.asarray(partition)
         if labels.ndim != 1:
             raise ValueError(
-                "partition must be a CredalPartition, an estimator that has one, or a sequence of labels, got "
+                f"{name} must be a CredalPartition, an estimator that has one, or a sequence of labels, got "
                 f"{type(partition).__name__} of shape {labels.shape}; masses need their sets: "
                 "CredalPartition(masses, focal_sets)"
             )

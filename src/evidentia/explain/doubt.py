@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.explain._subject import partition_of
 from evidentia.partition import CredalPartition
-from evidentia.partition.credal_partition import as_credal_partition
 
 __all__ = ["doubt_of"]
 
@@ -24,7 +24,7 @@ def doubt_of(partition: CredalPartition | Any) -> np.ndarray:
 
     Parameters
     ----------
-    partition : CredalPartition, or labels of the objects
+    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
 
     Examples
     --------
@@ -34,7 +34,7 @@ def doubt_of(partition: CredalPartition | Any) -> np.ndarray:
     >>> doubt_of(CredalPartition([sure, torn, outlier], FocalSets.full(2)))
     array([0. , 0.8, 1.9])
     """
-    credal = as_credal_partition(partition)
+    credal = partition_of(partition)
     plausible = np.sort(np.asarray(credal.contour, dtype=float), axis=1)
     first = plausible[:, -1]
     second = plausible[:, -2] if credal.n_clusters > 1 else np.zeros(len(credal))

@@ -11,10 +11,10 @@ import numpy as np
 from evidentia._parameters import check_choice, is_number
 from evidentia._scale import as_reals
 from evidentia._types import ArrayLike
+from evidentia.explain._subject import partition_of
 from evidentia.explain.classes import checked_classes, cluster_of_class, numbered
 from evidentia.explain.doubt import doubt_of
 from evidentia.partition import CredalPartition
-from evidentia.partition.credal_partition import as_credal_partition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ def kept_curve(
 
     Parameters
     ----------
-    partition : CredalPartition, or array-like of n labels
+    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
         Of labels -1 marks noise, put aside first.
     y : array-like of shape (n,)
         True classes, of any kind.
@@ -139,7 +139,7 @@ def kept_curve(
     >>> theirs
     KeptCurve(ari={60%: 1.000, 80%: 0.980, 100%: 0.897})
     """
-    credal = as_credal_partition(partition)
+    credal = partition_of(partition)
     classes = checked_classes(y, credal)
     of_kept = _measure(quality, numbered(classes)[1], credal.labels)
     ranking = doubt_of(credal) if doubt is None else _checked_doubt(doubt, len(credal))

@@ -12,13 +12,13 @@ from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.dissimilarity.views import joined_views
+from evidentia.explain._subject import partition_of
 from evidentia.explain.classes import checked_classes
 from evidentia.explain.kept import kept_curve
 from evidentia.explain.resamples import Stability
 from evidentia.explain.scores import set_scores
 from evidentia.explain.silhouette import credal_silhouette
 from evidentia.partition import CredalPartition
-from evidentia.partition.credal_partition import as_credal_partition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +120,7 @@ def quality(
 
     Parameters
     ----------
-    partition : CredalPartition, or array-like of n labels
+    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
     X : table, array or square matrix of dissimilarities, optional
         Adds the silhouettes (`credal_silhouette`); several tables or matrices as there.
     y : array-like of shape (n,), optional
@@ -154,7 +154,7 @@ def quality(
     >>> bool(abs(table.loc["ari", "shuffled"]) < 0.1)
     True
     """
-    credal = as_credal_partition(partition)
+    credal = partition_of(partition)
     if len(credal) == 0:
         raise ValueError("partition must hold at least one object")
     if stability is not None and not isinstance(stability, Stability):

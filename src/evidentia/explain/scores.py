@@ -10,9 +10,9 @@ import numpy as np
 
 from evidentia._tables import printable
 from evidentia._types import ArrayLike
+from evidentia.explain._subject import partition_of
 from evidentia.explain.classes import checked_classes, class_of_cluster, numbered, shared_objects
 from evidentia.partition import CredalPartition
-from evidentia.partition.credal_partition import as_credal_partition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +125,7 @@ def set_scores(
 
     Parameters
     ----------
-    partition : CredalPartition, or array-like of n labels
+    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
     y : array-like of shape (n,)
         Classes, of any kind. A pandas Series with names is matched with the names of the objects.
     rule : {"max_mass", "interval_dominance"}
@@ -165,7 +165,7 @@ def set_scores(
     >>> list(scores.baselines)
     ['labels alone', 'all classes', 'largest class']
     """
-    credal = as_credal_partition(partition)
+    credal = partition_of(partition)
     given = checked_classes(y, credal)
     if matching not in _MATCHINGS:
         raise ValueError(f"matching must be one of {', '.join(map(repr, _MATCHINGS))}, got {matching!r}")

@@ -17,9 +17,9 @@ from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource
 from evidentia.dissimilarity.views import joined_views
+from evidentia.explain._subject import partition_of
 from evidentia.explain.doubt import doubt_of
 from evidentia.partition import CredalPartition
-from evidentia.partition.credal_partition import as_credal_partition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +186,7 @@ def credal_silhouette(
 
     Parameters
     ----------
-    partition : CredalPartition, or array-like of n labels
+    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
         Of labels -1 marks noise, which belongs to no cluster.
     X : table, array or square matrix of dissimilarities
         The objects. Rows of tables with names are matched with those of the partition.
@@ -221,7 +221,7 @@ def credal_silhouette(
     >>> credal_silhouette(partition, X).values.round(2)  # the third lies between two clusters, and says so
     array([0.73, 0.74, 0.95, 0.74, 0.73, 0.  ])
     """
-    credal = as_credal_partition(partition)
+    credal = partition_of(partition)
     reader = _Reader(metric, sample_size, random_state)
     rule.check_parameters(reader, _RULES)
     if len(credal) == 0:
