@@ -1,0 +1,106 @@
+"""Why an object is where it is, in words and numbers, beside the certain objects it is compared with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evidentia.explain import ObjectExplanation, explain_object
+from evidentia.studio.packing import plain
+from evidentia.studio.runs import Run
+
+__all__ = ["why", "cells"]
+
+_MOST_ATTRIBUTES = 40
+_MOST_SETS = 6
+_CHANGES_UP_TO = 200_000  # objects; the smallest change is looked for among all of them
+
+
+def why(run: Run, position: int) -> dict[str, Any]:
+    """The explanation of the object at a position of a run."""
+    if not 0 <= position < len(run):
+        raise ValueError(f"object must be a position from 0 to {len(run) - 1}, got {position}")
+    with run.lock:
+        found = explain_object(run.estimator, run.values, _meant(run, position), changes=len(run) <= _CHANGES_UP_TO)
+    partition = run.partition
+    masses = partition.masses[position]
+    order = [int(j) for j in np.argsort(-masses, kind="stable")[:_MOST_SETS] if masses[j] >= 0.005]
+    exemplars = [
+        {"cluster": str(e.cluster), "name": str(e.name), "position": e.position, "values": cells(run, e.position)}
+        for e in found.exemplars
+    ]
+    return plain(
+        {
+            "position": position,
+            "row": int(run.rows[position]),
+            "name": run.names[position],
+            "doubt": float(run.doubt[position]),
+            "sentences": _sentences(run, found),
+            "masses": [{"set": j, "name": run.set_names[j], "mass": float(masses[j])} for j in order],
+            "plausibility": partition.contour[position].tolist(),
+            "by": found.by,
+            "quantity": found.quantity,
+            "clusters": [str(name) for name in found.clusters],
+            "cluster_positions": [list(partition.frame).index(name) for name in found.clusters],
+            "attributes": _attributes(run, found, position),
+            "exemplars": exemplars,
+            "values": cells(run, position),
+            "columns": [str(name) for name in run.attributes.columns],
+        }
+    )
+
+
+def _meant(run: Run, position: int) -> Any:
+    """The object as `explain_object` knows it: its name where rows have names, itself where they are not unique."""
+    if run.partition.index is None:
+        return position
+    index = run.values.index
+    return index[position] if index.is_unique else run.values.iloc[position]
+
+
+def cells(run: Run, position: int) -> list[Any]:
+    """The attributes of an object in the units of the file."""
+    return plain(list(run.attributes.iloc[position]))
+
+
+def _sentences(run: Run, found: ObjectExplanation) -> list[str]:
+    """Numbers in the sentences are those that were clustered; where they were standardised, that is said."""
+    lines = found.to_text().splitlines()
+    if run.preparation.is_scaled and any(character.isdigit() for line in lines[1:] for character in line):
+        lines.append("Numbers in these sentences are standardised: 0 is the mean, 1 a standard deviation above it.")
+    return lines
+
+
+def _attributes(run: Run, found: ObjectExplanation, position: int) -> list[dict[str, Any]]:
+    """What pulls, the strongest first, with the value of the object in the units of the file."""
+    pull = found.contributions
+    order = np.argsort(-np.ptp(pull, axis=1) if pull.shape[1] > 1 else -np.abs(pull[:, 0]), kind="stable")
+    own = dict(zip(map(str, run.attributes.columns), cells(run, position), strict=True))
+    typical = _typical(run, found)
+    return [
+        {
+            "name": found.attributes[a],
+            "value": own.get(found.attributes[a]),
+            "usual": [column[a] for column in typical] if typical else None,
+            "pull": pull[a].tolist(),
+        }
+        for a in order[:_MOST_ATTRIBUTES]
+    ]
+
+
+def _typical(run: Run, found: ObjectExplanation) -> list[list[Any]] | None:
+    """What is usual in each candidate, in the units of the file."""
+    if found.typical is None or found.by != "attributes":
+        return None
+    number = {str(name): k for k, name in enumerate(run.preparation.numbers)}
+    usual = []
+    for column in found.typical:
+        values = []
+        for name, value in zip(found.attributes, column, strict=True):
+            k = number.get(name)
+            if k is not None and isinstance(value, int | float):
+                value = value * float(run.preparation.scale[k]) + float(run.preparation.center[k])
+            values.append(value)
+        usual.append(values)
+    return usual

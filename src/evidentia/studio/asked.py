@@ -1,0 +1,114 @@
+"""From what was chosen on the page to a recipe, and the files that it needs."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evidentia.recipe import Recipe
+from evidentia.recipe.methods import method_takes, parse_value
+from evidentia.studio.sessions import Session
+from evidentia.studio.tables import Source
+
+__all__ = ["recipe_of", "selected_source", "shared_recipe", "write_lessons"]
+
+_WRITTEN = {"header": True, "delimiter": ",", "decimal": "."}  # how files are read that the studio wrote
+
+
+def recipe_of(session: Session, given: dict[str, Any], source: Source) -> Recipe:
+    """The recipe of a run of a table.
+
+    Parameters
+    ----------
+    session : Session
+    given : dict
+        ``columns``, ``categories``, ``scale``, ``missing``, ``method``, ``clusters``, ``seed``, ``parameters`` (numbers
+        may be text), ``learn`` (whether to use what was taught).
+    source : Source
+        The table, or the part of it that is clustered.
+    """
+    columns = [str(name) for name in given.get("columns") or []]
+    categories = [str(name) for name in given.get("categories") or []]
+    known = set(source.table.columns)
+    if not columns and not categories:
+        raise ValueError("choose at least one column to cluster by")
+    if lost := [name for name in [*columns, *categories] if name not in known]:
+        raise ValueError(f"there is no column '{lost[0]}'")
+    method = str(given.get("method") or "evclus")
+    clusters = given.get("clusters")
+    options = dict(source.options)
+    recipe = Recipe(
+        files=(str(source.path),),
+        header=options.get("header"),
+        delimiter=options.get("delimiter"),
+        decimal=options.get("decimal"),
+        index=options.get("index_col"),
+        columns=columns,
+        categories=categories,
+        scale=bool(given.get("scale", True)),
+        missing=str(given.get("missing") or "refuse"),
+        method=method,
+        clusters="auto" if clusters in (None, "", "auto") else _whole(clusters, "the number of clusters"),
+        seed=_whole(given.get("seed") or 0, "the seed"),
+        parameters=_parameters(given.get("parameters") or {}),
+    )
+    if given.get("learn") and len(session.lessons):
+        if not method_takes(method, "constraints"):
+            raise ValueError(f"{method} does not learn from pairs; take evclus or cecm, or do not use what was taught")
+        path = session.new_file("answers.csv")
+        write_lessons(session, path)
+        recipe = replace(recipe, constraints=str(path))
+    return recipe
+
+
+def _whole(value: Any, what: str) -> int:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be a whole number, got {value!r}") from error
+    if not number.is_integer():
+        raise ValueError(f"{what} must be a whole number, got {value!r}")
+    return int(number)
+
+
+def _parameters(given: dict[str, Any]) -> dict[str, Any]:
+    """What was typed, as numbers and words; fields that were left empty are left at their defaults."""
+    typed = {str(name): value for name, value in given.items() if value not in ("", None)}
+    return {name: parse_value(value.strip()) if isinstance(value, str) else value for name, value in typed.items()}
+
+
+def selected_source(session: Session, rows: np.ndarray) -> Source:
+    """Some rows of the table in a file of their own, so that what is done with them can be repeated."""
+    source = session.table()
+    if len(rows) < 2:
+        raise ValueError(f"select at least two objects to cluster, {len(rows)} are selected")
+    stem = Path(source.name).name.split(".")[0]
+    path = session.new_file(f"{stem}-selection.csv")
+    some = source.table.iloc[rows]
+    named = source.options.get("index_col") is not None
+    some.to_csv(path, index=named, index_label=source.options.get("index_col"))
+    options = dict(_WRITTEN)
+    if named:
+        options["index_col"] = source.options["index_col"]
+    return Source(path, path.name, options, some)
+
+
+def write_lessons(session: Session, path: Path) -> None:
+    """What was taught as a table of two objects and a word, by the names of the rows."""
+    names = session.table().table.index
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["object", "other", "answer"])
+        for first, second, said in session.lessons.answers:
+            if said != "unknown":
+                writer.writerow([names[first], names[second], said])
+
+
+def shared_recipe(recipe: Recipe) -> Recipe:
+    """The same for another machine: files by their names alone."""
+    constraints = None if recipe.constraints is None else Path(recipe.constraints).name
+    return replace(recipe, files=tuple(Path(file).name for file in recipe.files), constraints=constraints)

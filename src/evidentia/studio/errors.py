@@ -1,0 +1,37 @@
+"""What goes wrong, and how the page is told."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+__all__ = ["GoneError", "TooLargeError", "in_words"]
+
+_INSIDE = "Something went wrong inside. The terminal in which the studio was started shows where."
+
+
+class GoneError(Exception):
+    """A session, a run or a piece of work that is not there any more."""
+
+
+class TooLargeError(Exception):
+    """More bytes than are taken."""
+
+
+def in_words(request: Request, error: Exception) -> Response:
+    """One line for the page; what is no fault of the person goes to the terminal, with its place."""
+    if isinstance(error, GoneError):
+        status, words = 404, str(error)
+    elif isinstance(error, TooLargeError):
+        status, words = 413, str(error)
+    elif isinstance(error, ValueError | ImportError):
+        status, words = 422, " ".join(str(error).split())
+    elif isinstance(error, MemoryError):
+        status, words = 422, "There is not enough memory for this."
+    else:
+        traceback.print_exception(error, file=sys.stderr)
+        status, words = 500, _INSIDE
+    return JSONResponse({"error": words}, status)

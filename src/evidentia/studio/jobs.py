@@ -1,0 +1,156 @@
+"""Long work, each in a process of its own: it can be watched, and stopped at any moment by ending the process.
+
+Starting Python and importing the library takes about a second, so one process waits ahead of the next task.
+"""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import count
+from threading import Lock, Thread
+from typing import Any
+
+__all__ = ["Job", "Workers", "TooBusyError"]
+
+_MOST = 6  # processes at a time
+_numbers = count(1)
+
+
+class TooBusyError(ValueError):
+    """More work than the studio does at a time."""
+
+
+class Job:
+    """A task in a process.
+
+    Attributes
+    ----------
+    id, kind : str
+    state : {"running", "done", "failed", "stopped"}
+    words, share : what the process says of how far it is
+    error : str or None
+    """
+
+    def __init__(self, kind: str, process: subprocess.Popen[bytes], finish: Callable[[Any, list[str]], Any]):
+        self.id, self.kind = str(next(_numbers)), kind
+        self.state, self.words, self.error = "running", "starting", None
+        self.share: float | None = None
+        self.answer: Any = None
+        self.started, self.ended = time.time(), None
+        self._process, self._finish = process, finish
+        self._lock = Lock()
+
+    def stop(self) -> None:
+        """End the process; what it had done is lost."""
+        with self._lock:
+            if self.state == "running":
+                self.state, self.ended = "stopped", time.time()
+                self._process.kill()
+
+    def describe(self) -> dict[str, Any]:
+        """For the page."""
+        seconds = (self.ended or time.time()) - self.started
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "state": self.state,
+            "words": self.words,
+            "share": self.share,
+            "error": self.error,
+            "answer": self.answer,
+            "seconds": round(seconds, 2),
+        }
+
+    def watch(self, task: tuple[str, dict[str, Any]]) -> None:
+        """Hand over the task and listen until the process ends."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        try:
+            pickle.dump(task, stdin, protocol=5)
+            stdin.close()
+            while True:
+                kind, content = pickle.load(stdout)
+                if kind == "progress":
+                    self.words, self.share = content["words"], content["share"]
+                else:
+                    self._end(kind, content)
+                    return
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self._end("failed", "the process that did the work ended; perhaps there was not enough memory")
+        finally:
+            stdout.close()
+            self._process.wait()
+
+    def _end(self, kind: str, content: Any) -> None:
+        answer, error, state = None, None, kind
+        if kind == "done":
+            try:
+                self.words = "showing"
+                answer = self._finish(content["result"], content["warnings"])
+            except ValueError as problem:
+                state, error = "failed", str(problem)
+        else:
+            error = content
+        with self._lock:
+            if self.state == "running":
+                self.answer, self.error, self.ended = answer, error, time.time()
+                self.state = state
+
+
+class Workers:
+    """Starts processes, one of them ahead of time."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._ready: subprocess.Popen[bytes] | None = None
+        self._jobs: list[Job] = []
+        self._closed = False
+
+    def prepare(self) -> None:
+        """Have a process ready that has imported everything."""
+        with self._lock:
+            if not self._closed and (self._ready is None or self._ready.poll() is not None):
+                self._ready = _process()
+
+    def start(
+        self, kind: str, task: str, arguments: dict[str, Any], finish: Callable[[Any, list[str]], Any]
+    ) -> Job:
+        """Give a task to a process; ``finish`` takes its result and warnings, and returns what the page is told."""
+        with self._lock:
+            self._jobs = [job for job in self._jobs if job.state == "running"]
+            if len(self._jobs) >= _MOST:
+                raise TooBusyError(f"{_MOST} things are being computed already: wait for one of them, or stop it")
+            process, self._ready = self._ready, None
+            if process is None or process.poll() is not None:
+                process = _process()
+            job = Job(kind, process, finish)
+            self._jobs.append(job)
+        Thread(target=self._watch, args=(job, (task, arguments)), daemon=True).start()
+        return job
+
+    def _watch(self, job: Job, task: tuple[str, dict[str, Any]]) -> None:
+        job.watch(task)
+        self.prepare()
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._lock:
+            self._closed = True
+            for job in self._jobs:
+                job.stop()
+            if self._ready is not None:
+                self._ready.kill()
+                self._ready.wait()
+                self._ready = None
+
+
+def _process() -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "evidentia.studio.worker"]
+    # in a group of its own: Ctrl-C in the terminal is for the studio, which then ends its processes itself
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=sys.platform != "win32"
+    )

@@ -1,0 +1,1 @@
+"""Flat pictures of objects with many attributes, and how far they distort."""

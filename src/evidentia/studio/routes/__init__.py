@@ -1,0 +1,1 @@
+"""What the page may ask for, by subject; each file hands over its routes."""

@@ -1,0 +1,90 @@
+"""From a request to a plain function of a session and what was given, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from evidentia.studio.errors import TooLargeError, in_words
+from evidentia.studio.packing import MEDIA_TYPE
+from evidentia.studio.runs import Run
+from evidentia.studio.sessions import Session
+
+__all__ = ["Given", "answer", "as_file", "route", "read_body", "run_of", "whole"]
+
+Given = dict[str, Any]
+_MOST_BYTES = 32 << 20  # of a question; files have a limit of their own
+
+
+def route(path: str, function: Callable[[Session, Given], Any], method: str = "GET") -> Route:
+    """A question of a session: ``function`` is called in a thread with the session and all that was given."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            session = request.app.state.sessions.get(request.path_params["session"])
+            given: Given = {**request.query_params, **request.path_params}
+            if method in ("POST", "PUT"):
+                given |= _parsed(request, await read_body(request, _MOST_BYTES))
+            return answer(await run_in_threadpool(function, session, given))
+        except Exception as error:
+            return in_words(request, error)
+
+    return Route(f"/api/sessions/{{session}}{path}", endpoint, methods=[method])
+
+
+def answer(found: Any) -> Response:
+    """Arrays as bytes, everything else as JSON."""
+    if isinstance(found, Response):
+        return found
+    if isinstance(found, bytes):
+        return Response(found, media_type=MEDIA_TYPE)
+    return JSONResponse(found)
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    """The body, refused as soon as it is larger than it may be."""
+    pieces, total = [], 0
+    async for piece in request.stream():
+        total += len(piece)
+        if total > most:
+            raise TooLargeError(f"This is larger than {most >> 20} MB, which is the most that is taken.")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _parsed(request: Request, body: bytes) -> Given:
+    if request.headers.get("content-type", "").startswith(MEDIA_TYPE):
+        return {"bytes": body}
+    try:
+        found = json.loads(body or b"{}")
+    except ValueError as error:
+        raise ValueError("the request is no JSON") from error
+    if not isinstance(found, dict):
+        raise ValueError("the request must be a JSON object")
+    return {name: value for name, value in found.items() if name not in request.path_params}
+
+
+def as_file(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> Response:
+    """Something to save under a name."""
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def run_of(session: Session, given: Given) -> Run:
+    """The run that is asked about."""
+    return session.run(str(given["run"]))
+
+
+def whole(given: Given, name: str) -> int:
+    """A whole number among what was given."""
+    try:
+        return int(given[name])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a whole number, got {given.get(name)!r}") from error

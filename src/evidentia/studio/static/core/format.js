@@ -1,0 +1,33 @@
+// Numbers and names as people write them.
+
+export function number(value, digits = 4) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (typeof value !== "number") return String(value);
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-4) return value.toExponential(Math.max(0, digits - 2)).replace("e+", "e");
+  return String(Number(value.toPrecision(digits)));
+}
+
+export function counted(n, thing) {
+  return `${n.toLocaleString("en")} ${thing}${n === 1 ? "" : "s"}`;
+}
+
+export function share(value) {
+  if (!Number.isFinite(value)) return "–";
+  const percent = 100 * value;
+  return percent > 0 && percent < 1 ? "<1 %" : `${Math.round(percent)} %`;
+}
+
+export function cell(value) {
+  return typeof value === "number" ? number(value, 6) : value === null || value === undefined ? "" : String(value);
+}
+
+export function seconds(value) {
+  return value < 10 ? `${value.toFixed(1)} s` : value < 120 ? `${Math.round(value)} s` : `${Math.round(value / 60)} min`;
+}
+
+export function short(text, most = 28) {
+  const points = [...String(text)];
+  return points.length > most ? points.slice(0, most - 1).join("") + "…" : String(text);
+}
