@@ -1,0 +1,164 @@
+// What a person does, as changes of the state; views call these and nothing else.
+
+import { getJson, getPacked, putBytes, post } from "./api.js";
+import { get, set, currentRun } from "./store.js";
+import { decide } from "./deciding.js";
+import { follow, work } from "./jobs.js";
+import { toast } from "./el.js";
+import { remember, recall } from "./memory.js";
+
+let runTurn = 0;
+let planeTurn = 0;
+let selectionTimer = 0;
+
+export function failed(error) {
+  if (error.name === "AbortError" || error.stopped) return;
+  toast(error.message, "error");
+}
+
+export async function refreshSession() {
+  set({ session: await getJson("") });
+}
+
+// ---- runs -----------------------------------------------------------------------------------------------------------
+
+export async function showRun(id) {
+  const turn = ++runTurn;
+  const objects = await getPacked(`/runs/${id}/objects`);
+  if (turn !== runTurn) return;
+  const codes = new Int32Array(objects.n);
+  const weights = get("weights");
+  const counts = decide(objects, weights, codes);
+  remember("run", id);
+  const saved = await getPacked(`/runs/${id}/selection`);
+  if (turn !== runTurn) return;
+  const selectedCount = saved.mask.reduce((sum, one) => sum + one, 0);
+  set({
+    runId: id, objects, codes, counts, hover: -1, focus: -1, marked: [], plane: null,
+    selection: selectedCount ? saved.mask : null, selectedCount,
+  });
+  await choosePlane(fittingPlane(id));
+}
+
+// The plane that was last looked at, if this run has it.
+function fittingPlane(id) {
+  const run = get("session").runs.find((one) => one.id === id);
+  const numbers = run.columns.filter((name) => !run.categories.includes(name));
+  const last = get("planeChoice") || recall("plane");
+  const fits = last && (last.kind !== "attributes" || (last.x < numbers.length && last.y < numbers.length));
+  if (fits && last.kind !== "umap" && last.kind !== "mds") return last;
+  return numbers.length === 2 || (numbers.length > 0 && run.columns.length === 1)
+    ? { kind: "attributes", x: 0, y: numbers.length - 1 }
+    : { kind: "pca", x: 0, y: Math.min(1, Math.max(0, numbers.length - 1)) };
+}
+
+export async function choosePlane(choice) {
+  const turn = ++planeTurn;
+  const id = get("runId");
+  set({ planeChoice: choice });
+  try {
+    const made = await post(`/runs/${id}/plane`, { kind: choice.kind });
+    if (made.job) await follow(made.job);
+    const query = new URLSearchParams({ kind: choice.kind, x: choice.x, y: choice.y });
+    const plane = await getPacked(`/runs/${id}/plane?${query}`);
+    if (turn !== planeTurn) return;
+    remember("plane", choice);
+    set({ plane: { ...plane, kind: choice.kind, x: choice.x, y: choice.y } });
+  } catch (error) {
+    if (turn === planeTurn) failed(error);
+  }
+}
+
+// Cluster; settings are those of the page. Resolves to the run that came out.
+export async function startRun(settings) {
+  const run = await work("/runs", settings);
+  await refreshSession();
+  await showRun(run.id);
+  return run;
+}
+
+// ---- deciding -------------------------------------------------------------------------------------------------------
+
+export function setWeights(weights) {
+  const objects = get("objects");
+  set({ weights });
+  if (!objects) return;
+  const codes = new Int32Array(objects.n);
+  const counts = decide(objects, weights, codes);
+  set({ codes, counts });
+}
+
+// ---- selecting ------------------------------------------------------------------------------------------------------
+
+// how: "replace", "add" or "remove"
+export function select(mask, how = "replace") {
+  const before = get("selection");
+  let chosen = mask;
+  if (mask && before && how !== "replace") {
+    chosen = before.slice();
+    for (let i = 0; i < mask.length; i++) if (mask[i]) chosen[i] = how === "add" ? 1 : 0;
+  }
+  let count = 0;
+  if (chosen) for (let i = 0; i < chosen.length; i++) count += chosen[i];
+  set({ selection: count ? chosen : null, selectedCount: count });
+  clearTimeout(selectionTimer);
+  selectionTimer = setTimeout(() => tellSelection().catch(failed), 150);
+}
+
+// Tell the server what is selected; resolves to how the selection differs from the rest.
+export async function tellSelection() {
+  clearTimeout(selectionTimer);
+  const objects = get("objects");
+  if (!objects) return null;
+  return putBytes(`/runs/${get("runId")}/selection`, get("selection") || new Uint8Array(objects.n));
+}
+
+export function selectSet(code, how = "replace") {
+  const codes = get("codes");
+  const mask = new Uint8Array(codes.length);
+  for (let i = 0; i < codes.length; i++) mask[i] = codes[i] === code ? 1 : 0;
+  select(mask, how);
+}
+
+export function selectPositions(positions, how = "replace") {
+  const mask = new Uint8Array(get("objects").n);
+  for (const i of positions) mask[i] = 1;
+  select(mask, how);
+}
+
+// Objects of the run that is shown, by their rows in the table.
+export function positionsOf(rows) {
+  const objects = get("objects");
+  if (!objects.byRow) {
+    objects.byRow = new Map();
+    objects.rows.forEach((row, i) => objects.byRow.set(row, i));
+  }
+  return rows.map((row) => objects.byRow.get(row)).filter((i) => i !== undefined);
+}
+
+// ---- looking --------------------------------------------------------------------------------------------------------
+
+export function setHover(i) {
+  set({ hover: i });
+}
+
+export function explain(i) {
+  if (i < 0) return;
+  set({ focus: i, marked: [] });
+  window.dispatchEvent(new CustomEvent("open-tab", { detail: "why" }));
+}
+
+// An object in words, from what the page knows.
+export function inWords(i) {
+  const objects = get("objects");
+  const code = get("codes")[i];
+  const set = objects.sets[code];
+  const mass = set.length === 0 ? objects.empty[i] : set.length === 1 ? objects.single[i] : objects.several[i];
+  const name = objects.set_names[code];
+  const start = set.length === 0 ? "an outlier" : set.length === 1 ? `in ${name}` : name === "any cluster" ? "perhaps in any cluster" : `torn ${name}`;
+  return `${start} (mass ${mass.toFixed(2)})`;
+}
+
+export function runIsThere() {
+  return currentRun() !== null && get("objects") !== null;
+}

@@ -1,0 +1,43 @@
+// Shapes in the plane: which points are inside a polygon, and the hull around points.
+
+// 1 for each point (x, y, x, y, ...) inside the polygon ([x, y], ...).
+export function insidePolygon(points, polygon) {
+  const n = points.length / 2;
+  const mask = new Uint8Array(n);
+  let [left, right, low, high] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (const [x, y] of polygon) {
+    left = Math.min(left, x); right = Math.max(right, x);
+    low = Math.min(low, y); high = Math.max(high, y);
+  }
+  for (let i = 0; i < n; i++) {
+    const x = points[2 * i];
+    const y = points[2 * i + 1];
+    if (x < left || x > right || y < low || y > high) continue;
+    let inside = false;
+    for (let a = 0, b = polygon.length - 1; a < polygon.length; b = a++) {
+      const [ax, ay] = polygon[a];
+      const [bx, by] = polygon[b];
+      if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) inside = !inside;
+    }
+    if (inside) mask[i] = 1;
+  }
+  return mask;
+}
+
+// Corners of the convex hull of some points, in order around it.
+export function hull(points, members) {
+  const sorted = Array.from(members, (i) => [points[2 * i], points[2 * i + 1]]);
+  sorted.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  if (sorted.length < 3) return sorted;
+  const turn = (o, a, b) => (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]);
+  const half = (line) => {
+    const kept = [];
+    for (const point of line) {
+      while (kept.length > 1 && turn(kept[kept.length - 2], kept[kept.length - 1], point) <= 0) kept.pop();
+      kept.push(point);
+    }
+    kept.pop();
+    return kept;
+  };
+  return [...half(sorted), ...half(sorted.reverse())];
+}
