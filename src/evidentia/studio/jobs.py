@@ -1,6 +1,7 @@
 """Long work, each in a process of its own: it can be watched, and stopped at any moment by ending the process.
 
-Starting Python and importing the library takes about a second, so one process waits ahead of the next task.
+Starting Python and importing the library takes seconds, so one process waits ahead of the next task, and one that has
+done its work waits for more.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from threading import Lock, Thread
 from typing import Any
 
 __all__ = ["Job", "Workers", "TooBusyError"]
 
-_MOST = 6  # processes at a time
+_MOST = 6  # processes that work at a time
+_MOST_IDLE = 2
 _numbers = count(1)
 
 
@@ -66,12 +69,12 @@ class Job:
         }
 
     def watch(self, task: tuple[str, dict[str, Any]]) -> None:
-        """Hand over the task and listen until the process ends."""
+        """Hand over the task and listen until it is done, or the process ends."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         try:
             pickle.dump(task, stdin, protocol=5)
-            stdin.close()
+            stdin.flush()
             while True:
                 kind, content = pickle.load(stdout)
                 if kind == "progress":
@@ -80,10 +83,8 @@ class Job:
                     self._end(kind, content)
                     return
         except (EOFError, OSError, pickle.UnpicklingError):
+            self._process.kill()
             self._end("failed", "the process that did the work ended; perhaps there was not enough memory")
-        finally:
-            stdout.close()
-            self._process.wait()
 
     def _end(self, kind: str, content: Any) -> None:
         answer, error, state = None, None, kind
@@ -102,39 +103,43 @@ class Job:
 
 
 class Workers:
-    """Starts processes, one of them ahead of time."""
+    """Processes: those that work, and one or two that wait with everything imported."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._ready: subprocess.Popen[bytes] | None = None
+        self._idle: list[subprocess.Popen[bytes]] = []
         self._jobs: list[Job] = []
         self._closed = False
 
     def prepare(self) -> None:
-        """Have a process ready that has imported everything."""
+        """Have a process ready."""
         with self._lock:
-            if not self._closed and (self._ready is None or self._ready.poll() is not None):
-                self._ready = _process()
+            self._idle = [process for process in self._idle if process.poll() is None]
+            if not self._closed and not self._idle:
+                self._idle.append(_process())
 
-    def start(
-        self, kind: str, task: str, arguments: dict[str, Any], finish: Callable[[Any, list[str]], Any]
-    ) -> Job:
+    def start(self, kind: str, task: str, arguments: dict[str, Any], finish: Callable[[Any, list[str]], Any]) -> Job:
         """Give a task to a process; ``finish`` takes its result and warnings, and returns what the page is told."""
         with self._lock:
             self._jobs = [job for job in self._jobs if job.state == "running"]
             if len(self._jobs) >= _MOST:
                 raise TooBusyError(f"{_MOST} things are being computed already: wait for one of them, or stop it")
-            process, self._ready = self._ready, None
-            if process is None or process.poll() is not None:
-                process = _process()
+            self._idle = [process for process in self._idle if process.poll() is None]
+            process = self._idle.pop() if self._idle else _process()
             job = Job(kind, process, finish)
             self._jobs.append(job)
-        Thread(target=self._watch, args=(job, (task, arguments)), daemon=True).start()
+        Thread(target=self._watch, args=(job, process, (task, arguments)), daemon=True).start()
         return job
 
-    def _watch(self, job: Job, task: tuple[str, dict[str, Any]]) -> None:
+    def _watch(self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, dict[str, Any]]) -> None:
+        self.prepare()  # for whoever comes next while this one works
         job.watch(task)
-        self.prepare()
+        with self._lock:
+            keep = process.poll() is None and job.state != "stopped" and len(self._idle) < _MOST_IDLE
+            if keep and not self._closed:
+                self._idle.append(process)
+                return
+        _end(process)
 
     def close(self) -> None:
         """End all processes."""
@@ -142,10 +147,9 @@ class Workers:
             self._closed = True
             for job in self._jobs:
                 job.stop()
-            if self._ready is not None:
-                self._ready.kill()
-                self._ready.wait()
-                self._ready = None
+            for process in self._idle:
+                _end(process)
+            self._idle.clear()
 
 
 def _process() -> subprocess.Popen[bytes]:
@@ -154,3 +158,12 @@ def _process() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=sys.platform != "win32"
     )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()

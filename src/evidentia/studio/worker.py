@@ -1,4 +1,4 @@
-"""The process in which long work is done: it waits for a task, tells how far it is, hands over the result and ends.
+"""The process in which long work is done: it waits for a task, tells how far it is, hands over the result.
 
 Run as ``python -m evidentia.studio.worker``. Messages are pickles through the standard streams of two processes of the
 same program, which trust each other.
@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 __all__ = ["main"]
@@ -38,32 +39,35 @@ class _Channel:
 
 
 def main() -> None:
-    """Take one task, do it, end."""
+    """Take tasks and do them, one after the other, until the studio ends."""
     channel = _Channel(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # whatever is printed must not get between the messages
     from evidentia.studio import tasks  # imports what the tasks need while nobody waits
 
     tasks.warm_up()
-    try:
-        name, arguments = pickle.load(sys.stdin.buffer)
-    except EOFError:
-        return  # the studio ended without a task
+    while True:
+        try:
+            name, arguments = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        channel.send(*_done(channel, tasks.TASKS[name], arguments))
+
+
+def _done(channel: _Channel, task: Callable[..., Any], arguments: dict[str, Any]) -> tuple[str, Any]:
+    """The result of a task with the warnings on the way, or why there is none."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            result = tasks.TASKS[name](channel.tell, **arguments)
+            result = task(channel.tell, **arguments)
         except (ValueError, ImportError, OSError) as error:
-            channel.send("failed", " ".join(str(error).split()))
-            return
+            return "failed", " ".join(str(error).split())
         except MemoryError:
-            channel.send("failed", "there is not enough memory for this")
-            return
+            return "failed", "there is not enough memory for this"
         except Exception:
             traceback.print_exc()
-            channel.send("failed", "something went wrong inside; the terminal of the studio shows where")
-            return
+            return "failed", "something went wrong inside; the terminal of the studio shows where"
     said = dict.fromkeys(" ".join(str(one.message).split()) for one in caught if issubclass(one.category, UserWarning))
-    channel.send("done", {"result": result, "warnings": list(said)})
+    return "done", {"result": result, "warnings": list(said)}
 
 
 if __name__ == "__main__":
