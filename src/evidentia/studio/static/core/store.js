@@ -17,6 +17,9 @@ const state = {
   marked: [],         // objects with a letter: exemplars, the pair of a question
   peaks: null,        // belief and delta of each object
   jobs: {},           // long work by its kind
+  choices: null,       // changes with every choice for the next run
+  examples: [],
+  planes: [],
   theme: "light",
   tool: "pan",
 };

@@ -1,0 +1,101 @@
+// The studio starts here.
+
+import { el, replace, toast } from "./core/el.js";
+import { get, set, subscribe, currentRun } from "./core/store.js";
+import { getJson, remove } from "./core/api.js";
+import { openSession } from "./core/session.js";
+import { follow } from "./core/jobs.js";
+import { failed, refreshSession, showRun } from "./core/actions.js";
+import { recall } from "./core/memory.js";
+import { counted } from "./core/format.js";
+import { theme } from "./views/theme.js";
+import { Tabs } from "./views/tabs.js";
+import { dataCard, listenToDrops } from "./views/data.js";
+import { methodCard, runsCard } from "./views/method.js";
+import { restoreChoices } from "./views/choices.js";
+import { mapView } from "./views/map.js";
+import { summaryPanel } from "./views/summary.js";
+import { objectsPanel } from "./views/objects.js";
+
+function page(name) {
+  document.body.dataset.page = name;
+  for (const button of document.querySelectorAll("#pages button")) {
+    if (button.dataset.page === name) button.setAttribute("aria-current", "page");
+    else button.removeAttribute("aria-current");
+  }
+}
+
+function pages() {
+  for (const button of document.querySelectorAll("#pages button")) button.addEventListener("click", () => page(button.dataset.page));
+  window.addEventListener("open-page", (event) => page(event.detail));
+  page("setup");
+}
+
+function topLine() {
+  const where = document.getElementById("where");
+  const picker = document.getElementById("run-picker");
+  const draw = () => {
+    const session = get("session");
+    const source = session && session.source;
+    replace(where, source ? [el("strong", { text: source.name }), ` ${counted(source.rows, "row")}`] : "");
+    const runs = session ? session.runs : [];
+    picker.hidden = runs.length === 0;
+    const list = el("select", { "aria-label": "Run that is shown", onchange: () => showRun(list.value).catch(failed) },
+      runs.map((run) => el("option", { value: run.id, selected: run.id === get("runId") }, `${run.id}. ${run.name}`)));
+    replace(picker, list);
+  };
+  subscribe(["session", "runId"], draw);
+  draw();
+}
+
+async function forgetRun(id) {
+  try {
+    await remove(`/runs/${id}`);
+    await refreshSession();
+    const runs = get("session").runs;
+    if (id === get("runId")) {
+      if (runs.length) await showRun(runs[runs.length - 1].id);
+      else set({ runId: null, objects: null, codes: null, counts: null, plane: null, selection: null, selectedCount: 0 });
+    }
+  } catch (error) {
+    failed(error);
+  }
+}
+
+async function start() {
+  history.replaceState(null, "", location.pathname); // the token is in a cookie now
+  theme(document.getElementById("theme-button"));
+  pages();
+  topLine();
+  const setup = document.getElementById("setup");
+  dataCard(setup);
+  methodCard(setup);
+  runsCard(setup, { open: (id) => showRun(id).catch(failed), forgetRun });
+  listenToDrops();
+  mapView(document.getElementById("map-area"));
+  new Tabs(document.getElementById("drawer"), "drawer", "Objects and diagnostics", [
+    { name: "objects", title: "Objects", make: objectsPanel },
+  ]);
+  new Tabs(document.getElementById("side"), "side", "Answers", [
+    { name: "summary", title: "Summary", make: summaryPanel },
+  ]);
+  try {
+    const about = await getJson("/api/about");
+    set({ methods: about.methods, examples: about.examples, planes: about.planes });
+    const weights = recall("weights");
+    const opened = await openSession();
+    if (weights && opened.again) set({ weights });
+    restoreChoices();
+    const session = get("session");
+    const last = recall("run");
+    const run = session.runs.find((one) => one.id === last) || session.runs[session.runs.length - 1];
+    for (const job of session.jobs) follow(job).then(() => refreshSession()).catch(failed);
+    if (run) await showRun(run.id);
+  } catch (error) {
+    failed(error);
+    if (!get("session")) toast(error.message, "error");
+  }
+  document.body.dataset.ready = "";
+}
+
+start();

@@ -1,0 +1,159 @@
+// Load a table and choose what of it is clustered.
+
+import { el, replace } from "../core/el.js";
+import { get, set, subscribe } from "../core/store.js";
+import { post, putBytes } from "../core/api.js";
+import { follow, running } from "../core/jobs.js";
+import { failed, refreshSession } from "../core/actions.js";
+import { counted, number } from "../core/format.js";
+import { forget } from "../core/memory.js";
+import { progressLine } from "./parts.js";
+import { choices, resetChoices, keepChoices } from "./choices.js";
+
+const KINDS = ".csv,.tsv,.txt,.gz,.parquet,.feather,.npy,.xlsx";
+
+async function loaded(promise) {
+  try {
+    await follow((await promise).job);
+    for (const name of ["run", "plane", "weights"]) forget(name);
+    set({ runId: null, objects: null, codes: null, counts: null, plane: null, planeChoice: null, selection: null,
+      selectedCount: 0, focus: -1, hover: -1, marked: [], peaks: null, weights: { outliers: 0, ambiguity: 0 } });
+    await refreshSession();
+    resetChoices();
+  } catch (error) {
+    failed(error);
+  }
+}
+
+export function loadFile(file) {
+  if (file) loaded(putBytes(`/file?name=${encodeURIComponent(file.name)}`, file));
+}
+
+export function loadExample(name) {
+  loaded(post("/example", { name }));
+}
+
+export function filePicker(words, kind = "") {
+  const input = el("input", { type: "file", accept: KINDS, hidden: true, onchange: () => { loadFile(input.files[0]); input.value = ""; } });
+  return el("span", {}, input, el("button", { type: "button", class: kind, onclick: () => input.click() }, words));
+}
+
+// A table dropped anywhere on the page.
+export function listenToDrops() {
+  const drop = document.getElementById("drop");
+  const holdsFile = (event) => event.dataTransfer && [...event.dataTransfer.types].includes("Files");
+  window.addEventListener("dragover", (event) => { if (holdsFile(event)) { event.preventDefault(); drop.hidden = false; } });
+  window.addEventListener("dragleave", (event) => { if (!event.relatedTarget) drop.hidden = true; });
+  window.addEventListener("drop", (event) => {
+    if (!holdsFile(event)) return;
+    event.preventDefault();
+    drop.hidden = true;
+    loadFile(event.dataTransfer.files[0]);
+  });
+}
+
+function columnKind(column) {
+  if (column.kind === "number") return column.low === null ? "empty" : `${number(column.low, 3)} to ${number(column.high, 3)}`;
+  if (column.kind === "category") return counted(column.different, "value");
+  return { truth: "true/false", date: "date", text: "text" }[column.kind] || column.kind;
+}
+
+function columnRow(column) {
+  const category = column.kind === "category" || column.kind === "truth";
+  const usable = column.kind === "number" || category;
+  const chosen = choices.columns.has(column.name) || choices.categories.has(column.name);
+  const box = el("input", {
+    type: "checkbox", checked: chosen, disabled: !usable,
+    onchange: () => {
+      const list = category ? choices.categories : choices.columns;
+      if (box.checked) list.add(column.name);
+      else list.delete(column.name);
+      keepChoices();
+    },
+  });
+  return el("label", { class: "check", title: usable ? column.name : `${column.name}: not clustered` },
+    box, el("span", { text: column.name }),
+    el("span", { class: "kind" }, columnKind(column), column.missing ? ` · ${column.missing.toLocaleString("en")} missing` : ""));
+}
+
+function fileCard(source) {
+  return [
+    el("p", {}, el("strong", { text: source.name }), ` – ${counted(source.rows, "row")}, ${counted(source.columns.length, "column")}`),
+    el("div", { class: "buttons" }, filePicker("Another table")),
+  ];
+}
+
+function columnsOf(source) {
+  const shown = source.columns.slice(0, 400);
+  return el("div", { class: "field" },
+    el("span", { class: "progress-line" }, el("span", { class: "progress-words" }, "Cluster by"),
+      el("button", { type: "button", class: "link", onclick: () => allColumns(source, true) }, "all numbers"),
+      el("button", { type: "button", class: "link", onclick: () => allColumns(source, false) }, "none")),
+    el("div", { class: "columns", role: "group", "aria-label": "Columns to cluster by" }, shown.map(columnRow)),
+    shown.length < source.columns.length ? el("p", { class: "note" }, `The first ${shown.length} of ${source.columns.length} columns.`) : null);
+}
+
+function allColumns(source, on) {
+  choices.columns.clear();
+  choices.categories.clear();
+  if (on) for (const column of source.columns) if (column.kind === "number" && column.low !== null) choices.columns.add(column.name);
+  keepChoices();
+}
+
+function scaling() {
+  const box = el("input", { type: "checkbox", checked: choices.scale, onchange: () => { choices.scale = box.checked; keepChoices(); } });
+  return el("label", { class: "check" }, box, el("span", {}, "Standardise: every column counts alike"));
+}
+
+function missing(source) {
+  if (!source.missing) return null;
+  const options = [["drop", "leave such rows out"], ["partial", "compare by the cells that are there"], ["refuse", "refuse to cluster"]];
+  return el("label", { class: "field" }, el("span", {}, "Rows with missing cells"),
+    el("select", { onchange: (event) => { choices.missing = event.target.value; keepChoices(); } },
+      options.map(([value, words]) => el("option", { value, selected: choices.missing === value }, words))));
+}
+
+function reading(source) {
+  const index = el("select", {
+    "aria-label": "Column that names the rows",
+    onchange: () => loaded(post("/reload", { ...source.options, index_col: index.value })),
+  }, el("option", { value: "" }, "row numbers"),
+  (source.index ? [source.index] : []).concat(source.columns.map((column) => column.name)).slice(0, 400)
+    .map((name) => el("option", { value: name, selected: name === source.index }, name)));
+  const notes = source.notes.map((words) => el("p", { class: "note" }, words));
+  const classes = el("select", {
+    onchange: () => { choices.classes = classes.value; keepChoices(); },
+  }, el("option", { value: "" }, "none"),
+  source.columns.filter((column) => column.different > 1 && column.different <= 50)
+    .map((column) => el("option", { value: column.name, selected: choices.classes === column.name }, column.name)));
+  return el("details", {}, el("summary", {}, "Names, known classes, remarks"),
+    el("div", { class: "fields" },
+      el("label", { class: "field" }, el("span", {}, "Rows are named by"), index),
+      el("label", { class: "field" }, el("span", {}, "Known classes (to judge by, never to learn from)"), classes), notes));
+}
+
+export function dataCard(host) {
+  const card = el("section", { class: "card", "aria-label": "Data" });
+  const body = el("div", { class: "fields" });
+  card.append(el("h2", {}, el("span", { class: "step" }, "1"), "Data"), body);
+  host.append(card);
+  const draw = () => {
+    const session = get("session");
+    const source = session && session.source;
+    const working = running("load") ? progressLine("load") : null;
+    if (!source) {
+      const examples = get("examples") || [];
+      replace(body, working, el("p", { class: "note" }, "A table: CSV, TSV, Parquet, Feather or NPY. It stays on this machine."),
+        el("div", { class: "buttons" }, filePicker("Open a table", "main")), examples.length ? null : null);
+      return;
+    }
+    const open = body.querySelector("details")?.open;
+    const top = body.querySelector(".columns")?.scrollTop || 0;
+    replace(body, working, fileCard(source), columnsOf(source), scaling(), missing(source), reading(source));
+    if (open) body.querySelector("details").open = true;
+    body.querySelector(".columns").scrollTop = top;
+  };
+  subscribe(["session", "choices"], draw);
+  subscribe(["jobs"], () => { if (running("load") || body.querySelector(".progress")) draw(); });
+  draw();
+}

@@ -1,0 +1,188 @@
+// The table of objects: only the rows that are seen are there. Sorted by doubt; a selection shows its objects only.
+
+import { el, replace } from "../core/el.js";
+import { get, subscribe, currentRun } from "../core/store.js";
+import { getJson, getPacked, post } from "../core/api.js";
+import { explain, failed, select, setHover } from "../core/actions.js";
+import { cell, counted } from "../core/format.js";
+import { empty, setLabel } from "./parts.js";
+
+const HEIGHT = 28;
+const SPARE = 12;
+const MOST_COLUMNS = 40;
+
+export function objectsPanel(host) {
+  host.classList.add("panel-full");
+  const words = el("span");
+  const find = el("input", { type: "search", placeholder: "Find by name", "aria-label": "Find an object by its name", oninput: () => search() });
+  const only = el("button", { type: "button", class: "link", onclick: () => select(null) }, "show all");
+  const bar = el("div", { class: "grid-bar" }, words, only, el("span", { style: { flex: 1 } }), find);
+  const head = el("div", { class: "grid-head", role: "row" });
+  const space = el("div", { role: "rowgroup", style: { position: "relative" } });
+  const grid = el("div", { class: "grid", role: "table", "aria-label": "Objects", tabindex: "0" }, head, space);
+  const nothing = empty("After the first run, the objects are listed here, the most doubtful first.");
+  host.append(nothing, bar, grid);
+
+  let sort = { by: "doubt", down: true };
+  let order = new Int32Array(0);
+  let shown = order;
+  const cells = new Map();
+  let columns = [];
+  let wanted = null;
+  let turn = 0;
+
+  function template() {
+    return `110px 170px 120px ${columns.map(() => "minmax(90px, 1fr)").join(" ")}`;
+  }
+
+  function drawHead() {
+    const titles = [["name", "object"], ["set", "assigned to"], ["doubt", "doubt"], ...columns.map((name, k) => [`column:${k}`, name])];
+    head.style.gridTemplateColumns = template();
+    replace(head, titles.map(([by, title], k) => el("button", {
+      type: "button", role: "columnheader", class: k > 2 ? "right" : "", "data-sorted": sort.by === by, title: `Sort by ${title}`,
+      "aria-sort": sort.by === by ? (sort.down ? "descending" : "ascending") : "none",
+      onclick: () => { sort = { by, down: sort.by === by ? !sort.down : by === "doubt" }; load(); },
+    }, title, sort.by === by ? (sort.down ? " ↓" : " ↑") : "")));
+  }
+
+  async function load() {
+    const run = currentRun();
+    const mine = ++turn;
+    if (!run) return;
+    try {
+      const found = await getPacked(`/runs/${run.id}/order?by=${encodeURIComponent(sort.by)}&down=${sort.down ? 1 : 0}`);
+      if (mine !== turn) return;
+      order = found.order;
+      filter();
+      grid.scrollTop = 0;
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  function filter() {
+    const mask = get("selection");
+    shown = mask && mask.length === order.length ? order.filter((i) => mask[i]) : order;
+    const n = get("objects")?.n || 0;
+    words.textContent = mask ? `${shown.length.toLocaleString("en")} selected of ${counted(n, "object")}` : counted(n, "object");
+    only.hidden = !mask;
+    space.style.height = `${Math.min(shown.length * HEIGHT, 8e6)}px`;
+    drawHead();
+    draw();
+  }
+
+  // Browsers limit the height of an element: beyond it, places are scaled.
+  function firstSeen() {
+    const full = shown.length * HEIGHT;
+    const scale = full > 8e6 ? full / 8e6 : 1;
+    return Math.max(0, Math.floor((grid.scrollTop * scale) / HEIGHT) - SPARE);
+  }
+
+  function draw() {
+    const first = firstSeen();
+    const last = Math.min(shown.length, first + Math.ceil(grid.clientHeight / HEIGHT) + 2 * SPARE);
+    const full = shown.length * HEIGHT;
+    const offset = full > 8e6 ? grid.scrollTop - firstSeen() * HEIGHT - SPARE * HEIGHT : 0;
+    const rows = [];
+    const missing = [];
+    for (let k = first; k < last; k++) {
+      const i = shown[k];
+      if (!cells.has(i)) missing.push(i);
+      rows.push(row(i, k * HEIGHT + offset));
+    }
+    replace(space, rows);
+    if (missing.length) fetchCells(missing);
+  }
+
+  function row(i, top) {
+    const objects = get("objects");
+    const known = cells.get(i);
+    const doubt = objects.doubt[i];
+    return el("div", {
+      class: "grid-row", role: "row", "data-position": i, "data-hover": get("hover") === i, "data-focus": get("focus") === i,
+      style: { top: `${top}px`, gridTemplateColumns: template() },
+      onclick: () => explain(i), onmouseenter: () => setHover(i), onmouseleave: () => setHover(-1),
+    },
+    el("span", { role: "cell", title: known ? known.name : "" }, known ? known.name : "…"),
+    el("span", { role: "cell" }, setLabel(get("codes")[i])),
+    el("span", { class: "doubt", role: "cell" }, el("i", { style: { width: `${Math.max(1, 52 * Math.min(1, doubt))}px`, background: doubt > 1 ? "var(--ink)" : "var(--accent)" } }), doubt > 1 ? "out" : doubt.toFixed(2)),
+    known ? known.cells.slice(0, columns.length).map((value) => el("span", { class: "right", role: "cell", title: cell(value) }, cell(value))) : null);
+  }
+
+  async function fetchCells(positions) {
+    const run = get("runId");
+    if (wanted && wanted.run === run && positions.every((i) => wanted.set.has(i))) return;
+    wanted = { run, set: new Set(positions) };
+    try {
+      const found = await post(`/runs/${run}/rows`, { positions });
+      if (get("runId") !== run) return;
+      positions.forEach((i, k) => cells.set(i, { name: found.names[k], cells: found.cells[k] }));
+      wanted = null;
+      draw();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  let searchTimer = 0;
+  function search() {
+    clearTimeout(searchTimer);
+    searchTimer = setTimeout(async () => {
+      const text = find.value.trim();
+      if (!text || !currentRun()) return;
+      try {
+        const { found } = await getJson(`/runs/${get("runId")}/find?text=${encodeURIComponent(text)}`);
+        if (found.length) {
+          const at = shown.indexOf(found[0].position);
+          if (at >= 0) grid.scrollTop = Math.max(0, at * HEIGHT - 40);
+          explain(found[0].position);
+        } else words.textContent = `no object is called ${text}`;
+      } catch (error) {
+        failed(error);
+      }
+    }, 250);
+  }
+
+  function start() {
+    const run = currentRun();
+    const there = Boolean(run && get("objects"));
+    nothing.hidden = there;
+    bar.hidden = !there;
+    grid.hidden = !there;
+    if (!there) return;
+    columns = get("session").source.columns.map((column) => column.name).slice(0, MOST_COLUMNS);
+    cells.clear();
+    wanted = null;
+    load();
+  }
+
+  function mark(name, i) {
+    for (const one of space.children) one.toggleAttribute(`data-${name}`, Number(one.dataset.position) === i);
+  }
+
+  grid.addEventListener("scroll", () => requestAnimationFrame(draw));
+  grid.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined || event.target !== grid) return;
+    event.preventDefault();
+    const at = Math.max(0, Math.min(shown.length - 1, shown.indexOf(get("focus")) + step));
+    const top = at * HEIGHT;
+    if (top < grid.scrollTop || top > grid.scrollTop + grid.clientHeight - 3 * HEIGHT) grid.scrollTop = Math.max(0, top - 60);
+    explain(shown[at]);
+  });
+  new ResizeObserver(() => { if (!grid.hidden) draw(); }).observe(grid);
+  subscribe(["objects"], start);
+  subscribe(["selection"], filter);
+  subscribe(["codes", "theme"], () => { if (order.length && order.length === get("codes")?.length) draw(); });
+  subscribe(["hover"], () => mark("hover", get("hover")));
+  subscribe(["focus"], () => mark("focus", get("focus")));
+  start();
+  return { shown: () => { if (!grid.hidden) draw(); }, next: (step) => next(step) };
+
+  // The next object in the order of the table.
+  function next(step) {
+    if (!shown.length) return;
+    const at = shown.indexOf(get("focus"));
+    explain(shown[Math.max(0, Math.min(shown.length - 1, at + step))]);
+  }
+}
