@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,11 @@ def _make_rule(session: Session, given: Given) -> dict[str, Any]:
 def _apply(session: Session, given: Given) -> bytes:
     """The objects for which a rule holds."""
     run = run_of(session, given)
-    holds = Rule.read(given.get("conditions")).holds(run.table)
+    try:
+        conditions = json.loads(str(given.get("conditions")))
+    except ValueError as error:
+        raise ValueError("conditions must be JSON") from error
+    holds = Rule.read(conditions).holds(run.table)
     return packed({"mask": holds.astype(np.uint8)}, n=int(holds.sum()))
 
 
@@ -86,7 +91,7 @@ ROUTES = [
     route("/runs/{run}/selection", _select, "PUT"),
     route("/runs/{run}/selection", _selection),
     route("/runs/{run}/rule", _make_rule, "POST"),
-    route("/runs/{run}/rule/objects", _apply, "POST"),
+    route("/runs/{run}/rule/objects", _apply),
     route("/rules", _keep, "POST"),
     route("/rules/{rule}", _drop, "DELETE"),
 ]

@@ -1,7 +1,7 @@
 // The studio starts here.
 
 import { el, replace, toast } from "./core/el.js";
-import { get, set, subscribe, currentRun } from "./core/store.js";
+import { get, set, subscribe } from "./core/store.js";
 import { getJson, remove } from "./core/api.js";
 import { openSession } from "./core/session.js";
 import { follow } from "./core/jobs.js";
@@ -16,6 +16,18 @@ import { restoreChoices } from "./views/choices.js";
 import { mapView } from "./views/map.js";
 import { summaryPanel } from "./views/summary.js";
 import { objectsPanel } from "./views/objects.js";
+import { peaksPanel } from "./views/peaks.js";
+import { numberPanel } from "./views/number.js";
+import { groupsPanel } from "./views/groups.js";
+import { convergencePanel, shepardPanel } from "./views/fit.js";
+import { whyPanel } from "./views/why.js";
+import { selectionPanel } from "./views/selection.js";
+import { boundaryPanel } from "./views/boundary.js";
+import { teachPanel } from "./views/teach.js";
+import { comparePanel } from "./views/compare.js";
+import { exportPanel } from "./views/export.js";
+import { keys } from "./views/keys.js";
+import { tour } from "./views/tour.js";
 
 function page(name) {
   document.body.dataset.page = name;
@@ -72,13 +84,25 @@ async function start() {
   methodCard(setup);
   runsCard(setup, { open: (id) => showRun(id).catch(failed), forgetRun });
   listenToDrops();
-  mapView(document.getElementById("map-area"));
-  new Tabs(document.getElementById("drawer"), "drawer", "Objects and diagnostics", [
+  const scatter = mapView(document.getElementById("map-area"));
+  const drawer = new Tabs(document.getElementById("drawer"), "drawer", "Objects and diagnostics", [
     { name: "objects", title: "Objects", make: objectsPanel },
+    { name: "groups", title: "Profiles", make: groupsPanel },
+    { name: "peaks", title: "Belief peaks", make: peaksPanel },
+    { name: "number", title: "How many", make: numberPanel },
+    { name: "shepard", title: "Shepard", make: shepardPanel },
+    { name: "convergence", title: "Convergence", make: convergencePanel },
   ]);
-  new Tabs(document.getElementById("side"), "side", "Answers", [
+  const side = new Tabs(document.getElementById("side"), "side", "Answers", [
     { name: "summary", title: "Summary", make: summaryPanel },
+    { name: "why", title: "Why", make: whyPanel },
+    { name: "selection", title: "Selection", make: selectionPanel },
+    { name: "boundary", title: "Boundary", make: boundaryPanel },
+    { name: "teach", title: "Teach", make: teachPanel },
+    { name: "compare", title: "Compare", make: comparePanel },
+    { name: "export", title: "Export", make: exportPanel },
   ]);
+  keys({ objects: () => drawer.panels.get("objects"), scatter, openTab: (name) => { if (side.current !== name) side.open(name); } });
   try {
     const about = await getJson("/api/about");
     set({ methods: about.methods, examples: about.examples, planes: about.planes });
@@ -96,6 +120,7 @@ async function start() {
     if (!get("session")) toast(error.message, "error");
   }
   document.body.dataset.ready = "";
+  tour({ firstTime: !get("session")?.runs.length });
 }
 
 start();

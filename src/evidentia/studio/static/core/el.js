@@ -4,8 +4,10 @@ const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    if (value === undefined || value === null) continue;
+    if (name.startsWith("aria-")) node.setAttribute(name, String(value));
+    else if (value === false) continue;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (name === "text") node.textContent = String(value);
     else if (name === "style") for (const [key, one] of Object.entries(value)) setStyle(node, key, one);
     else if (["value", "checked", "disabled", "selected", "open", "indeterminate"].includes(name)) node[name] = value;

@@ -24,8 +24,8 @@ export function mapView(host) {
   const foot = el("div", { class: "map-foot" });
   const hint = el("div", { class: "hint", hidden: true });
   const blank = el("div", { class: "map-empty" });
-  body.append(plot, legend, foot, hint, blank);
-  host.append(bar, body);
+  body.append(plot, foot, hint, blank);
+  host.append(bar, legend, body);
 
   const look = { hulls: recall("hulls") ?? true, masses: null };
   const scatter = new Scatter(plot, {
@@ -189,8 +189,7 @@ export function mapView(host) {
         plane && plane.straight && run.can_predict && !run.categories.length
           ? toggle("Masses", Boolean(look.masses), () => { look.masses = !look.masses; drawBar(); loadMasses(); }, "What the model says of every place; attributes that are not shown are at their medians.")
           : null,
-        el("button", { type: "button", title: "Whole picture (0)", onclick: () => scatter.reset() }, "Fit"),
-        el("button", { type: "button", class: "legend-toggle", onclick: () => legend.toggleAttribute("data-open") }, "Legend")),
+        el("button", { type: "button", title: "Whole picture (0)", onclick: () => scatter.reset() }, "Fit")),
       el("div", { class: "group push" }, progressLine("plane") || badge));
   }
 

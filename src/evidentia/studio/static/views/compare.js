@@ -1,0 +1,88 @@
+// Two runs beside each other: how alike, who moved, and all runs as points.
+
+import { el, replace, svg } from "../core/el.js";
+import { get, subscribe } from "../core/store.js";
+import { getJson } from "../core/api.js";
+import { explain, failed, positionsOf, selectPositions, showRun } from "../core/actions.js";
+import { clusterColor } from "../core/colors.js";
+import { counted, short } from "../core/format.js";
+import { empty, heading } from "./parts.js";
+
+// States before and after, flows between sets, objects that moved.
+export function drawComparison(found) {
+  const table = el("table", { class: "plain matrix" },
+    el("thead", {}, el("tr", {}, el("th", {}, "was \\ is now"), found.states.map((name) => el("th", { class: "right" }, name)))),
+    el("tbody", {}, found.table.map((row, a) => el("tr", {}, el("td", { text: found.states[a] }), row.map((n, b) => el("td", { "data-moved": a !== b && n > 0, text: n.toLocaleString("en") }))))));
+  return el("div", {}, table,
+    found.flows.length ? [el("h3", {}, "From where to where"), el("div", {}, found.flows.slice(0, 10).map((flow) => el("button", {
+      type: "button", class: "flow", title: "Select these objects",
+      onclick: () => selectPositions(found.objects.filter((one) => one.from === flow.from && one.to === flow.to).map((one) => positionsOf([one.row])[0]).filter((i) => i !== undefined)),
+    }, el("span", { text: flow.from_name }), "→", el("span", { text: flow.to_name }), el("span", { class: "n" }, flow.n.toLocaleString("en")))))] : null,
+    found.objects.length ? [el("h3", {}, "Who moved"), el("div", { class: "boundary-list" }, found.objects.slice(0, 100).map((one) => el("button", {
+      type: "button", class: "flow", onclick: () => { const [i] = positionsOf([one.row]); if (i !== undefined) explain(i); },
+    }, el("span", { text: one.name }), "", el("span", { class: "note" }, `${one.from_name} → ${one.to_name}`), "")))] : null);
+}
+
+export function comparePanel(host) {
+  let pair = [null, null];
+
+  function options(chosen, change, label) {
+    const list = el("select", { "aria-label": label, onchange: () => change(list.value) },
+      get("session").runs.map((run) => el("option", { value: run.id, selected: run.id === chosen }, `${run.id}. ${run.name}`)));
+    return list;
+  }
+
+  async function load() {
+    if (host.hidden) return;
+    const runs = get("session")?.runs || [];
+    if (runs.length < 2) { replace(host, empty("Cluster twice, in different ways: here the runs are set beside each other.")); return; }
+    if (!runs.some((run) => run.id === pair[1])) pair[1] = get("runId") || runs[runs.length - 1].id;
+    if (!runs.some((run) => run.id === pair[0]) || pair[0] === pair[1]) pair[0] = [...runs].reverse().find((run) => run.id !== pair[1]).id;
+    const mine = pair.join();
+    try {
+      const [found, map] = await Promise.all([getJson(`/compare?before=${pair[0]}&after=${pair[1]}`), getJson("/map")]);
+      if (mine === pair.join()) draw(found, map);
+    } catch (error) {
+      replace(host, heading("Compare"), pickers(), el("p", { class: "note" }, error.message));
+    }
+  }
+
+  function pickers() {
+    return el("div", { class: "fields" },
+      el("label", { class: "field-row" }, el("span", {}, "before"), options(pair[0], (id) => { pair = [id, pair[1]]; load(); }, "Run before")),
+      el("label", { class: "field-row" }, el("span", {}, "after"), options(pair[1], (id) => { pair = [pair[0], id]; load(); }, "Run after")));
+  }
+
+  function draw(found, map) {
+    replace(host, heading("Compare"), pickers(),
+      el("p", { class: "lead", style: { marginTop: "10px" } }, `Agreement ${found.index.toFixed(3)}`, found.error ? ` ± ${found.error.toFixed(3)}` : "", el("span", { class: "note" }, " (credal Rand index, 1 is the same)")),
+      el("p", { class: "note" }, `${counted(found.moved, "object")} of ${found.n.toLocaleString("en")} are somewhere else; clusters are matched by the objects they share.`),
+      el("h3", {}, "States"), drawComparison(found),
+      el("h3", {}, "All runs"), picture(map), el("p", { class: "note" }, "Near points say nearly the same. Click one to show it."));
+  }
+
+  function picture({ points }) {
+    const [width, height] = [330, 220];
+    const spread = Math.max(...points.map((p) => Math.max(Math.abs(p.x), Math.abs(p.y))), 1e-6);
+    const root = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Map of the runs" });
+    const placed = [];
+    for (const point of points) {
+      const x = width / 2 + (point.x / spread) * (width / 2 - 60);
+      const y = height / 2 - (point.y / spread) * (height / 2 - 26);
+      let label = y - 10;
+      while (placed.some(([u, v]) => Math.abs(u - x) < 80 && Math.abs(v - label) < 12)) label += 13;
+      placed.push([x, label]);
+      const on = point.id === get("runId");
+      const dot = svg("g", { tabindex: "0", role: "button", "aria-label": `Show run ${point.id}, ${point.name}`, style: { cursor: "pointer" },
+        onclick: () => showRun(point.id).catch(failed), onkeydown: (event) => { if (event.key === "Enter") showRun(point.id).catch(failed); } },
+      svg("circle", { cx: x, cy: y, r: on ? 8 : 6, fill: clusterColor(Number(point.id) - 1), stroke: on ? "var(--ink)" : "none", "stroke-width": 2 }),
+      svg("text", { x, y: label, "text-anchor": "middle" }, `${point.id}. ${short(point.name, 20)}`));
+      root.append(dot);
+    }
+    return root;
+  }
+
+  subscribe(["session", "runId", "objects", "theme"], (names) => { if (names.has("runId")) pair[1] = null; load(); });
+  load();
+  return { shown: load };
+}

@@ -1,0 +1,59 @@
+// What each cluster is, and each group of ambiguous objects: shaded where it differs from the rest.
+
+import { el, replace } from "../core/el.js";
+import { get, subscribe } from "../core/store.js";
+import { getJson } from "../core/api.js";
+import { failed, select } from "../core/actions.js";
+import { number } from "../core/format.js";
+import { chip, empty } from "./parts.js";
+
+export function groupsPanel(host) {
+  let loadedFor = null;
+
+  async function load() {
+    const run = get("runId");
+    if (!get("objects")) { replace(host, empty("After the first run, each cluster is described here by its attributes.")); loadedFor = null; return; }
+    if (loadedFor === run || host.hidden) return;
+    loadedFor = run;
+    replace(host, empty("Describing the groups…"));
+    try {
+      const found = await getJson(`/runs/${run}/profiles`);
+      if (run === get("runId")) draw(found);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  function selectGroup(clusters) {
+    const [objects, codes] = [get("objects"), get("codes")];
+    const wanted = clusters.join(",");
+    const mask = new Uint8Array(codes.length);
+    for (let i = 0; i < codes.length; i++) mask[i] = objects.sets[codes[i]].join(",") === wanted ? 1 : 0;
+    select(mask);
+  }
+
+  function shade(delta) {
+    if (delta === null) return "none";
+    const strength = Math.round(55 * Math.min(1, Math.abs(delta)));
+    return `color-mix(in srgb, ${delta > 0 ? "#D55E00" : "#0072B2"} ${strength}%, transparent)`;
+  }
+
+  function draw(found) {
+    replace(host,
+      el("p", { class: "note", style: { marginBottom: "8px" } }, "Means of the certain objects of each group; orange: higher than the rest, blue: lower, the stronger the more often. ",
+        found.sampled ? `Described by a sample of ${found.sampled.toLocaleString("en")} objects.` : ""),
+      el("div", { class: "heat" }, el("table", {},
+        el("thead", {}, el("tr", {}, el("th", {}), found.groups.map((group) => el("th", {},
+          el("button", { type: "button", title: `Select; typical: ${group.typical.join(", ")}`, onclick: () => selectGroup(group.clusters) },
+            el("span", { class: "set-label" }, chip(group.clusters), group.name)), el("div", { class: "note" }, group.n.toLocaleString("en")))))),
+        el("tbody", {}, found.features.map((name, f) => el("tr", {}, el("th", { text: name, scope: "row" }),
+          found.groups.map((group) => el("td", {
+            style: { background: shade(group.delta[f]) }, title: `${group.name}: ${number(group.mean[f])} ± ${number(group.std[f], 3)}`,
+          }, number(group.mean[f], 3)))))))),
+      found.more_groups ? el("p", { class: "note" }, `and ${found.more_groups} smaller groups`) : null);
+  }
+
+  subscribe(["objects"], load);
+  load();
+  return { shown: load };
+}

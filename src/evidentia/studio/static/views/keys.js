@@ -1,0 +1,52 @@
+// The keyboard: everything that is done often has a key.
+
+import { el } from "../core/el.js";
+import { get, set } from "../core/store.js";
+import { explain, select } from "../core/actions.js";
+import { runNow } from "./method.js";
+
+const LIST = [
+  ["V R L", "move, rectangle, lasso"],
+  ["N P", "next, previous object in the table (the most doubtful first)"],
+  ["Enter", "explain the object under the pointer"],
+  ["Esc", "clear the selection, leave the object"],
+  ["+ − 0", "zoom in, out, whole picture (on the map: arrows move)"],
+  ["S D K", "teach: same, different, don't know"],
+  ["U", "teach: take the last answer back"],
+  ["C", "cluster"],
+  ["Shift + drag", "rectangle, whatever the tool; Alt: lasso; Ctrl adds"],
+  ["?", "this list"],
+];
+
+export function keys({ objects, scatter, openTab }) {
+  const dialog = el("dialog", { "aria-label": "Keys" }, el("h2", {}, "Keys"),
+    el("dl", { class: "key-list" }, LIST.map(([key, words]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)])),
+    el("form", { method: "dialog" }, el("button", { class: "main", onclick: () => dialog.close(), type: "button" }, "Close")));
+  document.body.append(dialog);
+  document.getElementById("keys-button").addEventListener("click", () => dialog.showModal());
+
+  const teach = (answer) => {
+    openTab("teach");
+    window.dispatchEvent(new CustomEvent("teach-key", { detail: answer }));
+  };
+  const actions = {
+    v: () => set({ tool: "pan" }), r: () => set({ tool: "rectangle" }), l: () => set({ tool: "lasso" }),
+    n: () => objects().next(1), p: () => objects().next(-1),
+    s: () => teach("same"), d: () => teach("different"), k: () => teach("unknown"), u: () => teach("undo"),
+    c: () => { if (get("session")?.source) runNow(); },
+    "+": () => scatter.zoomBy(0.8), "=": () => scatter.zoomBy(0.8), "-": () => scatter.zoomBy(1.25), 0: () => scatter.reset(),
+    "?": () => dialog.showModal(),
+    Escape: () => { select(null); set({ focus: -1, marked: [] }); },
+    Enter: () => { if (get("hover") >= 0) explain(get("hover")); },
+  };
+  window.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || document.querySelector(".tour-card")) return;
+    const tag = event.target.tagName;
+    if (["INPUT", "SELECT", "TEXTAREA"].includes(tag)) return;
+    if (event.key === "Enter" && (tag === "BUTTON" || tag === "SUMMARY" || event.target.getAttribute("role") === "button")) return;
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action || (!get("objects") && !["?", "c", "v", "r", "l"].includes(event.key.toLowerCase()))) return;
+    event.preventDefault();
+    action();
+  });
+}

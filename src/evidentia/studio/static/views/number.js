@@ -1,0 +1,53 @@
+// How many clusters: what speaks for each candidate.
+
+import { el, replace } from "../core/el.js";
+import { get, set, subscribe } from "../core/store.js";
+import { work } from "../core/jobs.js";
+import { failed } from "../core/actions.js";
+import { counted } from "../core/format.js";
+import { chart } from "./chart.js";
+import { empty, progressLine } from "./parts.js";
+import { choices, keepChoices, settings } from "./choices.js";
+
+export function numberPanel(host) {
+  async function compare() {
+    try {
+      const number = await work("/number", settings());
+      set({ session: { ...get("session"), number } });
+    } catch (error) {
+      failed(error);
+    }
+    draw();
+  }
+
+  function take(k) {
+    choices.clusters = String(k);
+    keepChoices();
+  }
+
+  function draw() {
+    const found = get("session")?.number;
+    const working = progressLine("number");
+    const button = el("button", { type: "button", class: found ? "" : "main", id: "compare-numbers", disabled: !get("session")?.source, onclick: compare }, found ? "Compare again" : "Compare numbers of clusters");
+    if (!found) {
+      replace(host, working || [empty("Four witnesses are heard: the silhouette, two likelihoods, and belief peaks. The number that most speaks for is suggested; when you know better, say it."), button]);
+      return;
+    }
+    const witnesses = Object.entries(found.witnesses);
+    replace(host, working,
+      el("p", { class: "lead" }, `Most speaks for ${found.best}: ${found.reasons}.`),
+      el("div", { style: { maxWidth: "640px" } }, chart({
+        lines: [...witnesses.map(([, y]) => ({ x: found.n_clusters, y, kind: "second" })), { x: found.n_clusters, y: found.support, dots: true }],
+        names: ["number of clusters", "support"], width: 620, height: 190, range: { y0: 0, y1: 1.02 }, whole: true,
+        marks: [{ x: found.best, y: found.support[found.n_clusters.indexOf(found.best)] }],
+        onpick: (x) => { const k = Math.round(x); if (found.n_clusters.includes(k)) take(k); },
+        label: `Support of each number of clusters; the best is ${found.best}`,
+      })),
+      el("div", { class: "buttons" }, el("button", { type: "button", class: "main", onclick: () => take(found.best) }, `Take ${found.best}`), button,
+        el("span", { class: "note" }, `Solid: the mean of the witnesses (dashed). ${counted(found.n_objects, "object")} looked at. Click a number to take it.`)));
+  }
+
+  subscribe(["session", "theme"], draw);
+  subscribe(["jobs"], () => { if (get("jobs").number?.state === "running" || host.querySelector(".progress")) draw(); });
+  draw();
+}

@@ -1,0 +1,145 @@
+// The delta-Bel graph: centers stand out at the top right. A rectangle around them starts a method from them.
+
+import { el, replace } from "../core/el.js";
+import { get, set, subscribe } from "../core/store.js";
+import { getPacked } from "../core/api.js";
+import { work } from "../core/jobs.js";
+import { explain, failed, positionsOf, selectPositions, setHover } from "../core/actions.js";
+import { css } from "../core/colors.js";
+import { counted } from "../core/format.js";
+import { Scatter } from "../scatter/scatter.js";
+import { empty, progressLine } from "./parts.js";
+import { runNow } from "./method.js";
+import { settings } from "./choices.js";
+
+const MOST_CENTERS = 100;
+
+export function peaksPanel(host) {
+  host.classList.add("panel-full");
+  const bar = el("div", { class: "grid-bar" });
+  const plot = el("div", { class: "scatter", "data-tool": "rectangle" });
+  const blank = el("div", { style: { padding: "6px 14px" } });
+  host.append(bar, blank, plot);
+  let chosen = []; // positions among the objects of the graph
+
+  const scatter = new Scatter(plot, {
+    label: "delta-Bel graph: a rectangle around the centers selects them",
+    tool: () => "rectangle",
+    on: {
+      hover: (i) => setHover(i < 0 ? -1 : shownPosition(i)),
+      click: (i) => { if (i >= 0) explain(shownPosition(i)); },
+      brush: (mask, how) => {
+        const found = [];
+        mask.forEach((one, i) => { if (one) found.push(i); });
+        chosen = how === "add" ? [...new Set([...chosen, ...found])] : found;
+        if (get("objects")) selectPositions(positionsOf(chosen.map((i) => get("peaks").rows[i])));
+        draw();
+      },
+    },
+  });
+  scatter.drawAbove = (pen) => {
+    const peaks = get("peaks");
+    if (!peaks) return;
+    for (const i of chosen.length <= MOST_CENTERS ? chosen : []) scatter.ring(pen, i, css("--accent"), "", 4);
+    const hover = get("hover");
+    if (hover >= 0 && get("objects")) scatter.ring(pen, peakPosition(hover), css("--ink"), "", 3);
+  };
+
+  // The graph has the objects of the settings, the map those of a run: rows of the table connect them.
+  function shownPosition(i) {
+    if (!get("objects")) return -1;
+    return positionsOf([get("peaks").rows[i]])[0] ?? -1;
+  }
+
+  function peakPosition(position) {
+    const peaks = get("peaks");
+    if (!peaks.byRow) {
+      peaks.byRow = new Map();
+      peaks.rows.forEach((row, i) => peaks.byRow.set(row, i));
+    }
+    return peaks.byRow.get(get("objects").rows[position]) ?? -1;
+  }
+
+  async function find() {
+    try {
+      await work("/peaks", settings());
+      await load();
+    } catch (error) {
+      failed(error);
+    }
+    draw();
+  }
+
+  async function load() {
+    const found = await getPacked("/peaks");
+    chosen = found.chosen;
+    set({ peaks: found });
+  }
+
+  function redrawPoints() {
+    const peaks = get("peaks");
+    plot.hidden = !peaks;
+    if (!peaks) { draw(); return; }
+    scatter.resize();
+    const places = new Float32Array(2 * peaks.n);
+    for (let i = 0; i < peaks.n; i++) { places[2 * i] = peaks.belief[i]; places[2 * i + 1] = peaks.delta[i]; }
+    scatter.setPoints(places, ["belief to be a center", "distance to higher belief (δ)"]);
+    recolor();
+    draw();
+  }
+
+  // The same colors as on the map, where the object is on it; a plain ring otherwise.
+  function recolor() {
+    const [peaks, objects, codes] = [get("peaks"), get("objects"), get("codes")];
+    if (!peaks || !scatter.unit) return;
+    if (!objects) {
+      scatter.setCodes(new Int32Array(peaks.n), [[0]]);
+      scatter.setSelection(null);
+      return;
+    }
+    const found = new Int32Array(peaks.n).fill(objects.sets.length);
+    const mask = get("selection") ? new Uint8Array(peaks.n) : null;
+    for (let position = 0; position < objects.n; position++) {
+      const i = peakPosition(position);
+      if (i < 0) continue;
+      found[i] = codes[position];
+      if (mask) mask[i] = get("selection")[position];
+    }
+    scatter.setCodes(found, [...objects.sets, [0, 1, 2, 3, 4]]);
+    scatter.setSelection(mask);
+  }
+
+  function draw() {
+    const peaks = get("peaks");
+    const working = progressLine("peaks");
+    blank.hidden = Boolean(peaks);
+    bar.hidden = !peaks;
+    if (!peaks) {
+      replace(blank, working || [empty("Objects that are believed by their neighbors and far from any that is believed more are centers of clusters. Find them, then draw a rectangle around those that you want."),
+        el("button", { type: "button", class: "main", id: "find-peaks", disabled: !get("session")?.source, onclick: find }, "Find belief peaks")]);
+      return;
+    }
+    const start = (method) => el("button", {
+      type: "button", class: method === "bpec" ? "main" : "", id: `start-${method}`, disabled: !chosen.length || chosen.length > MOST_CENTERS,
+      onclick: () => runNow({ method, start: chosen, parameters: {}, learn: false }),
+    }, `Start ${method.toUpperCase()} from them`);
+    replace(bar, working, el("span", {}, chosen.length > MOST_CENTERS ? `${chosen.length} objects: too many centers` : `${counted(chosen.length, "center")} chosen`),
+      start("bpec"), start("ecm"),
+      el("button", { type: "button", class: "link", onclick: () => { chosen = peaks.chosen; draw(); scatter.redraw(); } }, "suggested ones"),
+      el("button", { type: "button", class: "link", onclick: find }, "find again"),
+      el("span", { class: "note" }, `${peaks.n_neighbors} neighbors`));
+    scatter.redraw();
+  }
+
+  subscribe(["peaks"], redrawPoints);
+  subscribe(["codes", "objects", "selection", "theme"], recolor);
+  subscribe(["hover"], () => { if (get("peaks") && scatter.size) scatter.paintFront(); });
+  subscribe(["jobs"], () => { if (get("jobs").peaks?.state === "running" || host.querySelector(".progress")) draw(); });
+  subscribe(["session"], async () => {
+    if (!get("peaks") && get("session")?.has_peaks && !get("jobs").peaks) await load().catch(failed);
+    else if (!get("peaks")) draw();
+  });
+  plot.hidden = true;
+  draw();
+  return { shown: () => { scatter.resize(); } };
+}

@@ -1,0 +1,134 @@
+// Teach: the page asks about the pair whose answer teaches most; same, different, or don't know.
+
+import { el, replace, say } from "../core/el.js";
+import { get, set, subscribe } from "../core/store.js";
+import { download, getJson, post, putBytes } from "../core/api.js";
+import { failed, positionsOf, refreshSession } from "../core/actions.js";
+import { cell, counted, share } from "../core/format.js";
+import { chip, empty, heading } from "./parts.js";
+import { runNow } from "./method.js";
+import { choices, keepChoices } from "./choices.js";
+import { drawComparison } from "./compare.js";
+
+const LEARNERS = ["evclus", "cecm", "nnevclus"];
+
+export function teachPanel(host) {
+  const top = el("div");
+  const changed = el("div");
+  const below = el("div");
+  host.append(top, changed, below);
+  let question = null;
+  let turn = 0;
+
+  async function load() {
+    if (host.hidden) return;
+    const mine = ++turn;
+    if (!get("objects")) { replace(top, empty("After the first run, the page asks about pairs of objects whose answer teaches most.")); replace(below); return; }
+    const run = get("runId");
+    try {
+      const [asked, lessons] = await Promise.all([getJson(`/runs/${run}/question`), getJson(`/lessons?run=${run}`)]);
+      if (mine !== turn) return;
+      question = asked.question;
+      drawQuestion(asked);
+      drawLessons(lessons);
+      set({ marked: question ? question.objects.map((one, k) => ({ position: one.position, letter: "AB"[k] })) : [] });
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  function object(one, other, letter) {
+    const spread = question.columns.map((name, k) => apart(one.values[k], other.values[k]));
+    const most = Math.max(...spread.filter((v) => Number.isFinite(v)), 0);
+    return el("div", { class: "object" },
+      el("h3", {}, el("span", { class: "letter" }, letter), one.name),
+      el("span", { class: "set-label note" }, chip(get("objects").sets[one.set]), one.said),
+      el("dl", {}, question.columns.slice(0, 60).map((name, k) => [el("dt", { text: name }), el("dd", { "data-apart": spread[k] > 0 && spread[k] >= 0.6 * most, text: cell(one.values[k]) })])));
+  }
+
+  function drawQuestion(asked) {
+    const button = (answer, words, key) => el("button", { type: "button", id: `answer-${answer}`, onclick: () => give(answer) }, words, el("kbd", {}, key));
+    if (!question) { replace(top, heading("Teach"), empty(asked.words)); return; }
+    replace(top, heading("Are A and B of the same cluster?"),
+      el("div", { class: "question" }, object(question.objects[0], question.objects[1], "A"), object(question.objects[1], question.objects[0], "B")),
+      el("div", { class: "answers" }, button("same", "Same", "S"), button("different", "Different", "D"), button("unknown", "Don't know", "K")),
+      el("div", { class: "gain", role: "img", "aria-label": asked.words }, el("i", { style: { width: `${Math.max(1, 100 * Math.min(1, question.doubt ? question.gain / Math.max(question.doubt, 1) : 0))}%` } })),
+      el("p", { class: asked.enough ? "note warn" : "note" }, asked.words));
+  }
+
+  function drawLessons(lessons) {
+    const learner = LEARNERS.includes(choices.method);
+    const file = el("input", { type: "file", accept: ".csv", hidden: true, onchange: async () => {
+      try {
+        drawLessons(await putBytes(`/answers/file?run=${get("runId")}`, file.files[0]));
+        await refreshSession();
+        load();
+      } catch (error) { failed(error); }
+      file.value = "";
+    } });
+    replace(below,
+      lessons.contradictions.map((one) => el("div", { class: "contradiction" },
+        el("strong", {}, "These answers contradict each other: "), `${one.chain[0]} and ${one.chain[one.chain.length - 1]} are different, but ${one.chain.join(" – ")} are each the same as the next. Take one back.`)),
+      el("h3", {}, lessons.answers.length ? `What was said (${lessons.n} count)` : "Answers"),
+      lessons.answers.length ? el("ul", { class: "said-list" }, [...lessons.answers].reverse().map((one) => el("li", {},
+        el("span", {}, `${one.names[0]} and ${one.names[1]}: ${one.answer === "unknown" ? "don't know" : one.answer}`),
+        one.broken ? el("span", { class: "tag warn", title: "The run that is shown does not follow this answer" }, "not followed") : null,
+        el("button", { type: "button", class: "quiet", "aria-label": `Take back: ${one.names[0]} and ${one.names[1]}`, onclick: () => change("/answers/remove", one) }, "✕"))))
+        : el("p", { class: "note" }, "Press S, D or K, or click. Answers hold for all runs of this table."),
+      el("div", { class: "buttons", style: { marginTop: "10px" } },
+        el("button", { type: "button", class: "main", id: "refit", disabled: !lessons.n || lessons.contradictions.length > 0, onclick: refit }, learner ? "Learn from them" : "Learn from them with EVCLUS"),
+        el("button", { type: "button", id: "undo", disabled: !lessons.answers.length, onclick: () => change("/answers/undo", {}) }, "Undo ", el("kbd", {}, "U")),
+        el("button", { type: "button", disabled: !lessons.n, onclick: () => download("/answers/file", "answers.csv").catch(failed) }, "Save"),
+        file, el("button", { type: "button", onclick: () => file.click() }, "Load")));
+  }
+
+  async function change(path, body) {
+    try {
+      await post(path, { ...body, run: get("runId") });
+      await refreshSession();
+      await load();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  async function give(answer) {
+    if (!question) return;
+    const [a, b] = question.objects;
+    say(`${a.name} and ${b.name}: ${answer}`);
+    question = null;
+    await change("/answers", { first: a.row, second: b.row, answer });
+  }
+
+  async function refit() {
+    const before = get("runId");
+    if (!LEARNERS.includes(choices.method)) choices.method = "evclus";
+    choices.learn = true;
+    keepChoices();
+    const run = await runNow({ learn: true, clusters: get("session").runs.find((one) => one.id === before).n_clusters });
+    if (!run) return;
+    window.dispatchEvent(new CustomEvent("open-tab", { detail: "teach" }));
+    try {
+      const found = await getJson(`/compare?before=${before}&after=${run.id}`);
+      replace(changed, el("h3", {}, "What changed"),
+        el("p", { class: "lead" }, found.moved ? `${counted(found.moved, "object")} of ${found.n.toLocaleString("en")} (${share(found.moved / found.n)}) are somewhere else; agreement ${found.index.toFixed(3)}.` : "Nothing moved: the run says the same as before."),
+        drawComparison(found, positionsOf));
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  window.addEventListener("teach-key", (event) => {
+    if (host.hidden) return;
+    if (event.detail === "undo") change("/answers/undo", {});
+    else give(event.detail);
+  });
+  subscribe(["objects"], load);
+  load();
+  return { shown: load };
+}
+
+function apart(a, b) {
+  if (typeof a === "number" && typeof b === "number") return Math.abs(a - b) / (Math.abs(a) + Math.abs(b) || 1);
+  return a === b ? 0 : 1;
+}
