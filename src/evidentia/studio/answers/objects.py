@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def why(run: Run, position: int) -> dict[str, Any]:
             "row": int(run.rows[position]),
             "name": run.names[position],
             "doubt": float(run.doubt[position]),
-            "sentences": _sentences(run, found),
+            "sentences": _in_units(run, found, position).to_text().splitlines(),
             "masses": [{"set": j, "name": run.set_names[j], "mass": float(masses[j])} for j in order],
             "plausibility": partition.contour[position].tolist(),
             "by": found.by,
@@ -64,12 +65,37 @@ def cells(run: Run, position: int) -> list[Any]:
     return plain(list(run.attributes.iloc[position]))
 
 
-def _sentences(run: Run, found: ObjectExplanation) -> list[str]:
-    """Numbers in the sentences are those that were clustered; where they were standardised, that is said."""
-    lines = found.to_text().splitlines()
-    if run.preparation.is_scaled and any(character.isdigit() for line in lines[1:] for character in line):
-        lines.append("Numbers in these sentences are standardised: 0 is the mean, 1 a standard deviation above it.")
-    return lines
+def _in_units(run: Run, found: ObjectExplanation, position: int) -> ObjectExplanation:
+    """The same explanation with values, usual values and changes as the file has them, not as they were clustered."""
+    if not run.preparation.is_scaled:
+        return found
+    scale = _Units(run)
+    changes = [
+        replace(
+            change,
+            before=tuple(scale(name, value) for name, value in zip(change.attributes, change.before, strict=True)),
+            after=tuple(scale(name, value) for name, value in zip(change.attributes, change.after, strict=True)),
+        )
+        for change in found.changes
+    ]
+    values = found.values
+    if values is not None and found.by == "attributes":
+        values = tuple(scale(name, value) for name, value in zip(found.attributes, values, strict=True))
+    return replace(found, values=values, changes=tuple(changes))
+
+
+class _Units:
+    """From what was clustered to the units of the file, with the digits that are worth telling."""
+
+    def __init__(self, run: Run):
+        self._where = {str(name): k for k, name in enumerate(run.preparation.numbers)}
+        self._center, self._scale = run.preparation.center, run.preparation.scale
+
+    def __call__(self, name: str, value: Any) -> Any:
+        k = self._where.get(name)
+        if k is None or not isinstance(value, int | float):
+            return value
+        return float(f"{value * self._scale[k] + self._center[k]:.4g}")
 
 
 def _attributes(run: Run, found: ObjectExplanation, position: int) -> list[dict[str, Any]]:
@@ -93,14 +119,8 @@ def _typical(run: Run, found: ObjectExplanation) -> list[list[Any]] | None:
     """What is usual in each candidate, in the units of the file."""
     if found.typical is None or found.by != "attributes":
         return None
-    number = {str(name): k for k, name in enumerate(run.preparation.numbers)}
+    scale = _Units(run)
     usual = []
     for column in found.typical:
-        values = []
-        for name, value in zip(found.attributes, column, strict=True):
-            k = number.get(name)
-            if k is not None and isinstance(value, int | float):
-                value = value * float(run.preparation.scale[k]) + float(run.preparation.center[k])
-            values.append(value)
-        usual.append(values)
+        usual.append([scale(name, value) for name, value in zip(found.attributes, column, strict=True)])
     return usual

@@ -102,6 +102,9 @@ async function start() {
     { name: "compare", title: "Compare", make: comparePanel },
     { name: "export", title: "Export", make: exportPanel },
   ]);
+  window.addEventListener("tab-opened", ({ detail }) => {
+    if (detail.tabs === "side" && !["why", "teach"].includes(detail.name)) set({ marked: [] }); // letters belong to their panel
+  });
   keys({ objects: () => drawer.panels.get("objects"), scatter, openTab: (name) => { if (side.current !== name) side.open(name); } });
   try {
     const about = await getJson("/api/about");

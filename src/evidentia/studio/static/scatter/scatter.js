@@ -12,13 +12,14 @@ import { CanvasPoints } from "./canvas_points.js";
 import { drawAxes } from "./axes.js";
 
 const MARGIN = { left: 58, right: 14, top: 12, bottom: 46 };
-const PAD = 0.05;
+const PAD = 0.07;
 const REACH = 14; // pixels within which a point is meant
 const MOST_DRAWN = 200000;
 
 export class Scatter {
   // on: {hover(i), click(i), brush(mask, how), view()}
-  constructor(host, { label, on = {}, tool = () => get("tool") }) {
+  constructor(host, { label, on = {}, tool = () => get("tool"), faint = false }) {
+    this.faint = faint; // many points that are no objects
     this.on = on;
     this.tool = tool;
     this.behind = el("canvas", { class: "layer" });
@@ -173,6 +174,7 @@ export class Scatter {
   get pointSize() {
     const many = Math.max(10, Math.min(this.drawn || 10, MOST_DRAWN));
     const base = Math.max(2.2, Math.min(11, 15 - 2.35 * Math.log10(many)));
+    if (this.faint) return 3.4;
     const closer = Math.min(2.2, (1 / this.view.width) ** 0.35);
     return base * Math.max(1, closer);
   }
@@ -188,7 +190,7 @@ export class Scatter {
     const [x0, y0, x1, y1] = this.seen();
     if (this.drawBehind) this.clipped(back, () => this.drawBehind(back, (u, v) => this.toPixels(u, v)));
     drawAxes(back, frame, { x0, x1, y0, y1 }, this.names);
-    const alpha = this.drawn > 20000 ? 0.7 : 0.92;
+    const alpha = this.faint ? 0.35 : this.drawn > 20000 ? 0.7 : 0.92;
     this.points2.draw(this.view, this.pointSize * ratio, alpha);
     this.paintFront();
     if (this.on.view) this.on.view();

@@ -72,7 +72,7 @@ void main() {
     float rim = clamp(r - radius + max(1.2, 0.13 * width), 0.0, 1.0);
     color = mix(color, ink, 0.75 * rim);
   }
-  if (number == 1) {
+  if (number == 1 && width > 7.0) {
     float rim = clamp(r - radius + 1.0, 0.0, 1.0);
     color = mix(color, paper, 0.55 * rim);
   }

@@ -6,7 +6,7 @@ import { ticks } from "../scatter/axes.js";
 
 // lines: [{x, y, kind?}]; marks: [{x, y, kind}]; names: [across, up]
 export function chart({ lines, marks = [], names, width = 330, height = 170, range = {}, log = false, whole = false, onpick = null, label = "" }) {
-  const margin = { left: 46, right: 12, top: 10, bottom: 36 };
+  const margin = { left: 54, right: 12, top: 10, bottom: 36 };
   const to = log ? (v) => Math.log10(Math.max(v, 1e-300)) : (v) => v;
   const xs = lines.flatMap((line) => line.x);
   const ys = lines.flatMap((line) => line.y).filter((v) => v !== null && Number.isFinite(v)).map(to);

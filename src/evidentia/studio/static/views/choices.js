@@ -36,7 +36,7 @@ export function restoreChoices() {
     resetChoices();
     return;
   }
-  Object.assign(choices, kept, { columns: new Set(kept.columns), categories: new Set(kept.categories || []) });
+  Object.assign(choices, kept, { missing: kept.missing === "refuse" ? "drop" : kept.missing, columns: new Set(kept.columns), categories: new Set(kept.categories || []) });
   told();
 }
 
@@ -51,5 +51,6 @@ export function keepChoices() {
 }
 
 export function settings() {
-  return { ...choices, columns: [...choices.columns], categories: [...choices.categories] };
+  const complete = !get("session")?.source?.missing;
+  return { ...choices, columns: [...choices.columns], categories: [...choices.categories], missing: complete ? "refuse" : choices.missing };
 }

@@ -19,8 +19,8 @@ export function drawComparison(found) {
       onclick: () => selectPositions(found.objects.filter((one) => one.from === flow.from && one.to === flow.to).map((one) => positionsOf([one.row])[0]).filter((i) => i !== undefined)),
     }, el("span", { text: flow.from_name }), "→", el("span", { text: flow.to_name }), el("span", { class: "n" }, flow.n.toLocaleString("en")))))] : null,
     found.objects.length ? [el("h3", {}, "Who moved"), el("div", { class: "boundary-list" }, found.objects.slice(0, 100).map((one) => el("button", {
-      type: "button", class: "flow", onclick: () => { const [i] = positionsOf([one.row]); if (i !== undefined) explain(i); },
-    }, el("span", { text: one.name }), "", el("span", { class: "note" }, `${one.from_name} → ${one.to_name}`), "")))] : null);
+      type: "button", class: "moved", onclick: () => { const [i] = positionsOf([one.row]); if (i !== undefined) explain(i); },
+    }, el("span", { text: one.name }), el("span", { class: "note" }, `${one.from_name} → ${one.to_name}`))))] : null);
 }
 
 export function comparePanel(host) {
@@ -49,8 +49,8 @@ export function comparePanel(host) {
 
   function pickers() {
     return el("div", { class: "fields" },
-      el("label", { class: "field-row" }, el("span", {}, "before"), options(pair[0], (id) => { pair = [id, pair[1]]; load(); }, "Run before")),
-      el("label", { class: "field-row" }, el("span", {}, "after"), options(pair[1], (id) => { pair = [pair[0], id]; load(); }, "Run after")));
+      el("label", { class: "field" }, el("span", {}, "before"), options(pair[0], (id) => { pair = [id, pair[1]]; load(); }, "Run before")),
+      el("label", { class: "field" }, el("span", {}, "after"), options(pair[1], (id) => { pair = [pair[0], id]; load(); }, "Run after")));
   }
 
   function draw(found, map) {

@@ -16,7 +16,7 @@ export function shepardPanel(host) {
   const plot = el("div", { class: "scatter", "data-tool": "pan" });
   const blank = el("div", { style: { padding: "6px 14px" } });
   host.append(words, blank, plot);
-  const scatter = new Scatter(plot, { label: "Shepard diagram: conflict against dissimilarity", tool: () => "pan" });
+  const scatter = new Scatter(plot, { label: "Shepard diagram: conflict against dissimilarity", tool: () => "pan", faint: true });
   let loadedFor = null;
 
   scatter.drawBehind = (pen, toPixels) => {

@@ -25,7 +25,9 @@ export function mapView(host) {
   const hint = el("div", { class: "hint", hidden: true });
   const blank = el("div", { class: "map-empty" });
   body.append(plot, foot, hint, blank);
-  host.append(bar, legend, body);
+  const trust = el("div");
+  const legendRow = el("div", { class: "legend-row" }, legend, trust);
+  host.append(bar, legendRow, body);
 
   const look = { hulls: recall("hulls") ?? true, masses: null };
   const scatter = new Scatter(plot, {
@@ -173,6 +175,7 @@ export function mapView(host) {
   function drawBar() {
     const run = currentRun();
     bar.hidden = !run;
+    legendRow.hidden = !run;
     if (!run || !get("planeChoice")) return;
     const plane = get("plane");
     const badge = plane && plane.distortion
@@ -190,7 +193,8 @@ export function mapView(host) {
           ? toggle("Masses", Boolean(look.masses), () => { look.masses = !look.masses; drawBar(); loadMasses(); }, "What the model says of every place; attributes that are not shown are at their medians.")
           : null,
         el("button", { type: "button", title: "Whole picture (0)", onclick: () => scatter.reset() }, "Fit")),
-      el("div", { class: "group push" }, progressLine("plane") || badge));
+      el("div", { class: "group push" }, progressLine("plane")));
+    replace(trust, badge);
   }
 
   function showWords(words) {
@@ -282,7 +286,7 @@ export function mapView(host) {
   plot.dataset.tool = get("tool");
   bar.hidden = true;
   plot.hidden = true;
-  legend.hidden = true;
+  legendRow.hidden = true;
   welcome(blank);
   return scatter;
 }

@@ -35,7 +35,7 @@ export function numberPanel(host) {
     }
     const witnesses = Object.entries(found.witnesses);
     replace(host, working,
-      el("p", { class: "lead" }, `Most speaks for ${found.best}: ${found.reasons}.`),
+      el("p", { class: "lead" }, `Most speaks for ${found.best}. Each alone would say: ${found.reasons.replace(/^\d+; /, "")}.`),
       el("div", { style: { maxWidth: "640px" } }, chart({
         lines: [...witnesses.map(([, y]) => ({ x: found.n_clusters, y, kind: "second" })), { x: found.n_clusters, y: found.support, dots: true }],
         names: ["number of clusters", "support"], width: 620, height: 190, range: { y0: 0, y1: 1.02 }, whole: true,

@@ -83,7 +83,7 @@ export function peaksPanel(host) {
     scatter.resize();
     const places = new Float32Array(2 * peaks.n);
     for (let i = 0; i < peaks.n; i++) { places[2 * i] = peaks.belief[i]; places[2 * i + 1] = peaks.delta[i]; }
-    scatter.setPoints(places, ["belief to be a center", "distance to higher belief (δ)"]);
+    scatter.setPoints(places, ["belief to be a center", "δ"]);
     recolor();
     draw();
   }

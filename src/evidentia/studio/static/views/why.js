@@ -29,7 +29,7 @@ export function whyPanel(host) {
   function draw(found) {
     const objects = get("objects");
     replace(host,
-      heading(found.name, el("span", { class: "tag" }, found.doubt > 1 ? "outlier" : `doubt ${found.doubt.toFixed(2)}`)),
+      heading(`Object ${found.name}`, el("span", { class: "tag" }, found.doubt > 1 ? "outlier" : `doubt ${found.doubt.toFixed(2)}`)),
       found.sentences.map((words, k) => el("p", { class: k === 0 ? "lead" : "lead note" }, words)),
       el("h3", {}, "Masses"),
       el("div", { class: "masses" }, found.masses.map(({ set: code, name, mass }) => el("div", { class: "row" },
