@@ -15,29 +15,38 @@ __all__ = ["why", "cells"]
 
 _MOST_ATTRIBUTES = 40
 _MOST_SETS = 6
-_CHANGES_UP_TO = 200_000  # objects; the smallest change is looked for among all of them
+_MOST_OBJECTS = 50_000  # that an object is compared with; of more, a sample
 
 
 def why(run: Run, position: int) -> dict[str, Any]:
     """The explanation of the object at a position of a run."""
     if not 0 <= position < len(run):
         raise ValueError(f"object must be a position from 0 to {len(run) - 1}, got {position}")
+    some = _compared(len(run), position)
     with run.lock:
-        found = explain_object(run.estimator, run.values, _meant(run, position), changes=len(run) <= _CHANGES_UP_TO)
+        found = explain_object(run.estimator, run.values.iloc[some], _meant(run, some, position))
     partition = run.partition
     masses = partition.masses[position]
     order = [int(j) for j in np.argsort(-masses, kind="stable")[:_MOST_SETS] if masses[j] >= 0.005]
     exemplars = [
-        {"cluster": str(e.cluster), "name": str(e.name), "position": e.position, "values": cells(run, e.position)}
+        {
+            "cluster": str(e.cluster),
+            "name": run.names[some[e.position]],
+            "position": int(some[e.position]),
+            "values": cells(run, int(some[e.position])),
+        }
         for e in found.exemplars
     ]
+    sentences = _in_units(run, found, position).to_text().splitlines()
+    if len(some) < len(run):
+        sentences.append(f"It was compared with a sample of {len(some):,} of the {len(run):,} objects.")
     return plain(
         {
             "position": position,
             "row": int(run.rows[position]),
             "name": run.names[position],
             "doubt": float(run.doubt[position]),
-            "sentences": _in_units(run, found, position).to_text().splitlines(),
+            "sentences": sentences,
             "masses": [{"set": j, "name": run.set_names[j], "mass": float(masses[j])} for j in order],
             "plausibility": partition.contour[position].tolist(),
             "by": found.by,
@@ -52,9 +61,16 @@ def why(run: Run, position: int) -> dict[str, Any]:
     )
 
 
-def _meant(run: Run, position: int) -> Any:
+def _compared(n: int, position: int) -> np.ndarray:
+    """Positions of the objects that one is compared with, itself among them."""
+    if n <= _MOST_OBJECTS:
+        return np.arange(n)
+    return np.union1d(np.random.default_rng(0).choice(n, _MOST_OBJECTS, replace=False), [position])
+
+
+def _meant(run: Run, some: np.ndarray, position: int) -> Any:
     """The object as `explain_object` knows it: its name where rows have names, itself where they are not unique."""
-    if run.partition.index is None:
+    if run.partition.index is None and len(some) == len(run):
         return position
     index = run.values.index
     return index[position] if index.is_unique else run.values.iloc[position]

@@ -92,6 +92,7 @@ async function start() {
     { name: "number", title: "How many", make: numberPanel },
     { name: "shepard", title: "Shepard", make: shepardPanel },
     { name: "convergence", title: "Convergence", make: convergencePanel },
+    { name: "compare", title: "Compare", make: comparePanel },
   ]);
   const side = new Tabs(document.getElementById("side"), "side", "Answers", [
     { name: "summary", title: "Summary", make: summaryPanel },
@@ -99,7 +100,6 @@ async function start() {
     { name: "selection", title: "Selection", make: selectionPanel },
     { name: "boundary", title: "Boundary", make: boundaryPanel },
     { name: "teach", title: "Teach", make: teachPanel },
-    { name: "compare", title: "Compare", make: comparePanel },
     { name: "export", title: "Export", make: exportPanel },
   ]);
   window.addEventListener("tab-opened", ({ detail }) => {

@@ -79,13 +79,20 @@ export async function startRun(settings) {
 
 // ---- deciding -------------------------------------------------------------------------------------------------------
 
+let deciding = 0;
+
+// At most once a frame: a hand on a slider is quicker than a million objects.
 export function setWeights(weights) {
-  const objects = get("objects");
   set({ weights });
-  if (!objects) return;
-  const codes = new Int32Array(objects.n);
-  const counts = decide(objects, weights, codes);
-  set({ codes, counts });
+  if (deciding || !get("objects")) return;
+  deciding = requestAnimationFrame(() => {
+    deciding = 0;
+    const objects = get("objects");
+    if (!objects) return;
+    const codes = new Int32Array(objects.n);
+    const counts = decide(objects, get("weights"), codes);
+    set({ codes, counts });
+  });
 }
 
 // ---- selecting ------------------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ const MARGIN = { left: 58, right: 14, top: 12, bottom: 46 };
 const PAD = 0.07;
 const REACH = 14; // pixels within which a point is meant
 const MOST_DRAWN = 200000;
+const MOST_IF_SLOW = 30000; // where there is no graphics processor
+const SLOW = 150; // milliseconds
 
 export class Scatter {
   // on: {hover(i), click(i), brush(mask, how), view()}
@@ -85,11 +87,28 @@ export class Scatter {
     this.n = n;
     this.names = names;
     this.grid = new Grid(this.unit);
-    this.sampled = null;
-    if (n > MOST_DRAWN) this.sampled = sampleOf(n, MOST_DRAWN);
-    this.points2.setPoints(this.sampled ? pick(this.unit, this.sampled, 2) : this.unit, this.drawn);
+    this.sample(Math.min(n, this.slow ? MOST_IF_SLOW : MOST_DRAWN));
     if (!keepView) this.view = { x: 0, y: 0, width: 1, height: 1 };
     this.redraw();
+  }
+
+  sample(k) {
+    this.sampled = k < this.n ? sampleOf(this.n, k) : null;
+    this.points2.setPoints(this.sampled ? pick(this.unit, this.sampled, 2) : this.unit, this.drawn);
+  }
+
+  // Draw fewer points if drawing all of them takes so long that a hand would feel it.
+  relieve() {
+    if (this.slow || this.drawn <= MOST_IF_SLOW || !this.points2.finish || !this.codes) return;
+    const start = performance.now();
+    this.points2.draw(this.view, this.pointSize * this.size.ratio, 1);
+    this.points2.finish();
+    if (performance.now() - start < SLOW) return;
+    this.slow = true;
+    this.sample(MOST_IF_SLOW);
+    this.setCodes(this.codes, this.sets);
+    this.setSelection(this.mask);
+    if (this.on.sampled) this.on.sampled();
   }
 
   get drawn() {
@@ -97,12 +116,15 @@ export class Scatter {
   }
 
   setCodes(codes, sets) {
+    this.codes = codes;
+    this.sets = sets;
     this.points2.setSets(sets);
     this.points2.setCodes(this.sampled ? pick(codes, this.sampled, 1) : codes);
     this.redraw();
   }
 
   setSelection(mask) {
+    this.mask = mask;
     this.points2.setSelection(mask && this.sampled ? pick(mask, this.sampled, 1) : mask);
     this.redraw();
   }
@@ -188,6 +210,7 @@ export class Scatter {
     if (!this.unit) return;
     const frame = this.frame;
     const [x0, y0, x1, y1] = this.seen();
+    if (!this.tried && this.codes && this.codes.length === this.n) { this.tried = true; this.relieve(); }
     if (this.drawBehind) this.clipped(back, () => this.drawBehind(back, (u, v) => this.toPixels(u, v)));
     drawAxes(back, frame, { x0, x1, y0, y1 }, this.names);
     const alpha = this.faint ? 0.35 : this.drawn > 20000 ? 0.7 : 0.92;

@@ -104,6 +104,11 @@ export class WebglPoints {
     for (const name of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, name, gl.CLAMP_TO_EDGE);
   }
 
+  // Wait until everything is drawn.
+  finish() {
+    this.gl.readPixels(0, 0, 1, 1, this.gl.RGBA, this.gl.UNSIGNED_BYTE, new Uint8Array(4));
+  }
+
   // view: {x, y, width, height}, the part of the unit square that is seen
   draw(view, size, alpha) {
     const gl = this.gl;

@@ -54,11 +54,11 @@ export function comparePanel(host) {
   }
 
   function draw(found, map) {
-    replace(host, heading("Compare"), pickers(),
+    replace(host, el("div", { class: "two" }, el("div", {}, pickers(),
       el("p", { class: "lead", style: { marginTop: "10px" } }, `Agreement ${found.index.toFixed(3)}`, found.error ? ` ± ${found.error.toFixed(3)}` : "", el("span", { class: "note" }, " (credal Rand index, 1 is the same)")),
       el("p", { class: "note" }, `${counted(found.moved, "object")} of ${found.n.toLocaleString("en")} are somewhere else; clusters are matched by the objects they share.`),
-      el("h3", {}, "States"), drawComparison(found),
-      el("h3", {}, "All runs"), picture(map), el("p", { class: "note" }, "Near points say nearly the same. Click one to show it."));
+      el("h3", {}, "All runs"), picture(map), el("p", { class: "note" }, "Near points say nearly the same. Click one to show it.")),
+    drawComparison(found)));
   }
 
   function picture({ points }) {

@@ -144,7 +144,9 @@ export function dataCard(host) {
     if (!source) {
       const examples = get("examples") || [];
       replace(body, working, el("p", { class: "note" }, "A table: CSV, TSV, Parquet, Feather or NPY. It stays on this machine."),
-        el("div", { class: "buttons" }, filePicker("Open a table", "main")), examples.length ? null : null);
+        el("div", { class: "buttons" }, filePicker("Open a table", "main")),
+        examples.length ? el("div", { class: "only-narrow fields" }, el("p", { class: "note" }, "Or try an example:"), el("div", { class: "buttons" },
+          examples.map(({ name, words }) => el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name)))) : null);
       return;
     }
     const open = body.querySelector("details")?.open;
@@ -153,7 +155,7 @@ export function dataCard(host) {
     if (open) body.querySelector("details").open = true;
     body.querySelector(".columns").scrollTop = top;
   };
-  subscribe(["session", "choices"], draw);
+  subscribe(["session", "choices", "examples"], draw);
   subscribe(["jobs"], () => { if (running("load") || body.querySelector(".progress")) draw(); });
   draw();
 }

@@ -12,8 +12,11 @@ import { hull } from "../scatter/shapes.js";
 import { chip, progressLine } from "./parts.js";
 import { welcome } from "./welcome.js";
 
-const MOST_IN_HULL = 20000;
-const PLANES = { attributes: "two attributes", pca: "principal components", mds: "scaling (MDS)", umap: "UMAP" };
+const PLANES = { attributes: "2 attributes", pca: "PCA", mds: "MDS", umap: "UMAP" };
+const IN_WORDS = {
+  attributes: "Two attributes, in the units of the table", pca: "Principal components: the plane in which the data vary most",
+  mds: "Multidimensional scaling: distances as near as can be to the true ones", umap: "UMAP: neighbors stay together, distances between groups mean little",
+};
 const TOOLS = [["pan", "Move", "V"], ["rectangle", "Rectangle", "R"], ["lasso", "Lasso", "L"]];
 
 export function mapView(host) {
@@ -36,6 +39,7 @@ export function mapView(host) {
       hover: setHover,
       click: (i) => (i >= 0 ? explain(i) : select(null)),
       brush: (mask, how) => select(mask, how),
+      sampled: () => { updateHulls(); drawFoot(); },
     },
   });
   let hulls = [];
@@ -90,8 +94,8 @@ export function mapView(host) {
     if (!objects || !scatter.unit || scatter.n !== codes.length) return;
     const lower = new Map();
     const upper = new Map();
-    const step = Math.max(1, Math.floor(codes.length / (MOST_IN_HULL * 4)));
-    for (let i = 0; i < codes.length; i += step) {
+    for (let at = 0; at < scatter.drawn; at++) {
+      const i = scatter.sampled ? scatter.sampled[at] : at;
       const set = objects.sets[codes[i]];
       for (const k of set) push(upper, k, i);
       if (set.length === 1) push(lower, set[0], i);
@@ -157,7 +161,7 @@ export function mapView(host) {
     const choice = get("planeChoice");
     const kinds = get("planes").filter((kind) => kind !== "attributes" || numbers.length);
     const choose = (change) => choosePlane({ ...get("planeChoice"), ...change });
-    const kind = el("select", { "aria-label": "Plane", id: "plane", onchange: () => choose({ kind: kind.value }) },
+    const kind = el("select", { "aria-label": "Plane", id: "plane", title: IN_WORDS[choice.kind], onchange: () => choose({ kind: kind.value }) },
       kinds.map((one) => el("option", { value: one, selected: one === choice.kind }, PLANES[one])));
     if (choice.kind !== "attributes") return [kind];
     const axis = (name, label) => {

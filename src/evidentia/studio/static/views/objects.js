@@ -32,12 +32,16 @@ export function objectsPanel(host) {
   let turn = 0;
 
   function template() {
-    return `110px 170px 120px ${columns.map(() => "minmax(90px, 1fr)").join(" ")}`;
+    return `110px 170px 120px ${columns.map(() => "minmax(104px, 1fr)").join(" ")}`;
+  }
+
+  function leastWidth() {
+    return `${400 + 104 * columns.length}px`;
   }
 
   function drawHead() {
     const titles = [["name", "object"], ["set", "assigned to"], ["doubt", "doubt"], ...columns.map((name, k) => [`column:${k}`, name])];
-    head.style.gridTemplateColumns = template();
+    Object.assign(head.style, { gridTemplateColumns: template(), minWidth: leastWidth() });
     replace(head, titles.map(([by, title], k) => el("button", {
       type: "button", role: "columnheader", class: k > 2 ? "right" : "", "data-sorted": sort.by === by, title: `Sort by ${title}`,
       "aria-sort": sort.by === by ? (sort.down ? "descending" : "ascending") : "none",
@@ -100,7 +104,7 @@ export function objectsPanel(host) {
     const doubt = objects.doubt[i];
     return el("div", {
       class: "grid-row", role: "row", "data-position": i, "data-hover": get("hover") === i, "data-focus": get("focus") === i,
-      style: { top: `${top}px`, gridTemplateColumns: template() },
+      style: { top: `${top}px`, gridTemplateColumns: template(), minWidth: leastWidth() },
       onclick: () => explain(i), onmouseenter: () => setHover(i), onmouseleave: () => setHover(-1),
     },
     el("span", { role: "cell", title: known ? known.name : "" }, known ? known.name : "…"),
