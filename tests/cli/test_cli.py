@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import evidentia
 from evidentia.cli import program
 from evidentia.cli.attributes import choose_attributes
-from evidentia.cli.errors import in_one_line
+from evidentia.cli.shared.errors import in_one_line
 from evidentia.cli.methods import METHODS, parse_parameters
 from evidentia.cluster import ECM
 from evidentia.io import read_partition
