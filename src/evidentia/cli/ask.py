@@ -231,8 +231,6 @@ class _Expert:
             return None
         from sklearn.base import clone
 
-        if self.contradictions:
-            self.screen.note("contradictory answers pull in both directions; correct them to learn more")
         before, estimator = self.partition, clone(self.outcome.estimator)
         prepared = self.outcome.prepared
         learned = {"y": prepared.y} if prepared.y is not None and self.outcome.recipe.learns_labels else {}

@@ -131,20 +131,25 @@ def moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFra
     import pandas as pd
 
     names = matched_names(before, after)
-    old = np.array(before.focal_sets.names(before.frame), dtype=object)[before.best_set]
-    new = np.array(after.focal_sets.names(names), dtype=object)[after.best_set]
-    old_sets = before.focal_sets.membership[before.best_set]
-    new_sets = after.focal_sets.membership[after.best_set]
-    places = {name: place for place, name in enumerate(before.frame)}
-    lifted = np.zeros((len(after), len(before.frame) + len(names)), dtype=bool)
-    for k, name in enumerate(names):
-        lifted[:, places.get(name, len(before.frame) + k)] |= new_sets[:, k]
-    padded = np.pad(old_sets, ((0, 0), (0, lifted.shape[1] - old_sets.shape[1])))
-    which = np.flatnonzero((padded != lifted).any(axis=1))
-    change = np.minimum(before.masses.max(axis=1), after.masses.max(axis=1))[which]
-    which = which[np.argsort(-change, kind="stable")]
+    frame = [*before.frame, *(name for name in names if name not in before.frame)]
+    places = [frame.index(name) for name in names]
+    old = np.zeros((len(before.focal_sets), len(frame)), dtype=bool)
+    old[:, : len(before.frame)] = before.focal_sets.membership
+    new = np.zeros((len(after.focal_sets), len(frame)), dtype=bool)
+    new[:, places] = after.focal_sets.membership
+    was, now = old[before.best_set], new[after.best_set]
+    which = np.flatnonzero((was != now).any(axis=1))
+    sureness = np.minimum(before.masses.max(axis=1), after.masses.max(axis=1))[which]
+    which = which[np.argsort(-sureness, kind="stable")]
     index = np.arange(len(before)) if before.index is None else np.asarray(list(before.index), dtype=object)
-    return pd.DataFrame({"object": index[which], "was": old[which], "is": new[which]})
+    told = {"object": index[which], "was": _answers(was[which], frame), "is": _answers(now[which], frame)}
+    return pd.DataFrame(told)
+
+
+def _answers(sets: np.ndarray, frame: list[Any]) -> list[str]:
+    """Sets of clusters in words."""
+    names = np.array([str(name) for name in frame], dtype=object)
+    return [" or ".join(names[members]) or "outlier" for members in sets]
 
 
 def matched_names(before: CredalPartition, after: CredalPartition) -> list[Any]:

@@ -86,7 +86,7 @@ class _Explained:
         mass = self.partition[place : place + 1]
         said = {name: float(value) for name, value in zip(_set_names(mass), mass.masses[0], strict=True) if value > 0}
         document = {"object": name, "text": text, "masses": said}
-        document["contributions"] = found.contributions.reset_index().to_dict("records")
+        document["contributions"] = found.to_frame().reset_index().to_dict("records")
         return text, document, lambda ax: found.plot(ax=ax)
 
     def cluster(self, name: str) -> tuple[str, dict[str, Any], Any]:
@@ -96,7 +96,7 @@ class _Explained:
         text = _part_of(found.to_text(), part)
         frame = found.to_frame()
         row = frame.loc[part].to_dict() if part in frame.index else {}
-        return text, {"cluster": cluster, "text": text, "profile": row}, lambda ax: found.plot(ax=ax)
+        return text, {"cluster": cluster, "text": text, "profile": row}, lambda ax: found.plot(axes=ax)
 
     def pair(self, names: str) -> tuple[str, dict[str, Any], Any]:
         parts = [part.strip() for part in names.split(",")]
@@ -105,14 +105,15 @@ class _Explained:
         first, second = map(self._cluster_named, parts)
         found = self._profile()
         apart = found.tells_apart(first, second)
-        text = f"what tells cluster {first} from cluster {second}:\n{apart.to_string(index=False)}"
+        lines = [f"  {row.rule} ({_how_well(row.separation)})" for row in apart.itertuples()]
+        text = "\n".join([f"What tells cluster {first} from cluster {second}, the best first:", *lines])
         document = {"pair": [first, second], "tells_apart": apart.to_dict("records")}
-        return text, document, lambda ax: found.plot(ax=ax)
+        return text, document, lambda ax: found.plot(axes=ax)
 
     def all(self, _: str) -> tuple[str, dict[str, Any], Any]:
         found = self._profile()
         document = {"text": found.to_text(), "profile": found.to_frame().reset_index().to_dict("records")}
-        return found.to_text(), document, lambda ax: found.plot(ax=ax)
+        return found.to_text(), document, lambda ax: found.plot(axes=ax)
 
     def _profile(self) -> Any:
         from evidentia.explain import profile
@@ -127,6 +128,11 @@ class _Explained:
             if str(cluster) == name:
                 return cluster
         raise UserError(f"there is no cluster '{name}'; there are {', '.join(map(str, self.partition.frame))}")
+
+
+def _how_well(separation: float) -> str:
+    """How far a rule separates two clusters, in words."""
+    return "separates them" if separation > 0.995 else f"separates {separation:.0%} of them"
 
 
 def _set_names(partition: Any) -> list[str]:

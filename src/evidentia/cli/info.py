@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -84,11 +83,8 @@ def _kernels() -> dict[str, str]:
         shown = repr(library())  # the only public trace of where it lies
     except ImportError as error:
         return {"library": f"cannot be loaded: {error}"}
-    return {
-        "library": path.name,
-        "size": f"{path.stat().st_size / 1024:,.0f} KB",
-        "word size": f"{sys.maxsize.bit_length() + 1} bits",
-    }
+    path = Path(shown.split("'")[1])
+    return {"library": path.name, "size": f"{path.stat().st_size / 1024:,.0f} KB"}
 
 
 def _caches() -> dict[str, str]:

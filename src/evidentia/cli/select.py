@@ -19,7 +19,7 @@ __all__ = ["select"]
 @click.command(cls=RecipeCommand, short_help="How many clusters: candidates and reasons.")
 @recipe_options
 @click.option("--from", "low", type=WholeNumber(2), default=2, show_default=True, metavar="N", help="Fewest clusters.")
-@click.option("--to", "high", type=WholeNumber(2), default=12, show_default=True, metavar="N", help="Most clusters.")
+@click.option("--to", "high", type=WholeNumber(2), default=25, show_default=True, metavar="N", help="Most clusters.")
 @click.option(
     "--curve", is_flag=True, help="Also cluster into each number by the method: objective and nonspecificity (slower)."
 )
