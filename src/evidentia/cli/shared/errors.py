@@ -136,11 +136,15 @@ _OPTIONS = {"clusters": "-c", "n_clusters": "-c", "index_col": "--index", "rando
 _NAMES = "columns|exclude|categories|missing|method|clusters|index_col|delimiter|decimal|metric|kind|truth|labels|seed"
 _SETTING = re.compile(rf"\b({_NAMES})=(?:'([^']*)'|(\w+))")
 _FLAG = re.compile(r"\b(header|scale|symmetrize)=(True|False)\b")
-_SUBJECT = re.compile(r"^(\w+)(?= must (?:be|hold)\b|: )")
+_SUBJECT = re.compile(r"^(\w+)(?= must (?:be|hold)\b|: |=\S+ is more than )")
 
 
 def _option(name: str) -> str:
     return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+
+
+def _is_option(name: str) -> bool:
+    return name in _OPTIONS or re.fullmatch(_NAMES, name) is not None
 
 
 def in_options(text: str, subjects: tuple[str, ...] = ()) -> str:
@@ -157,7 +161,7 @@ def in_options(text: str, subjects: tuple[str, ...] = ()) -> str:
 
     text = _FLAG.sub(flag, _SETTING.sub(setting, text))
     subject = _SUBJECT.match(text)
-    if subject and (subject[1] in subjects or subject[1] in _OPTIONS or re.fullmatch(_NAMES, subject[1])):
+    if subject and (subject[1] in subjects or _is_option(subject[1])):
         text = _option(subject[1]) + text[subject.end() :]
     return text
 
@@ -179,7 +183,7 @@ def user_errors(*, wrong_use: bool = False, parameters: tuple[str, ...] = ()) ->
         if not isinstance(error, ImportError) and not _is_said_to_users(error):
             raise
         subject = _SUBJECT.match(str(error))
-        mine = wrong_use or (subject is not None and subject[1] in parameters)
+        mine = wrong_use or (subject is not None and (subject[1] in parameters or _is_option(subject[1])))
         raise (WrongUse if mine else UserError)(in_options(str(error), parameters)) from error
 
 
