@@ -1,0 +1,56 @@
+"""Tables of any kind as pandas tables with short names of columns and plain rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evidentia._tables import column_names
+from evidentia._types import TableLike
+from evidentia.dissimilarity.views import joined_views
+from evidentia.report._facts.naming import different
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["as_frame", "plain_rows", "rows_of"]
+
+
+def plain_rows(table: TableLike) -> Any:
+    """The same table, its rows called by their positions."""
+    if hasattr(table, "reset_index"):
+        return table.reset_index(drop=True)
+    if hasattr(table, "detach"):
+        return table.detach().cpu().numpy()  # a tensor
+    return table
+
+
+def as_frame(table: TableLike) -> pd.DataFrame:
+    """A table, or several side by side, as a pandas table; the columns of an array are called attribute 1, ..."""
+    import pandas as pd
+    from scipy.sparse import issparse
+
+    table = joined_views(table)
+    if issparse(table):
+        raise TypeError("table must be a dense table, got a sparse matrix; use table.toarray(), or fewer columns")
+    names = column_names(table)
+    if hasattr(table, "iloc"):
+        frame = table.copy(deep=False)
+    elif hasattr(table, "columns"):
+        frame = pd.concat([pd.Series(table[name].to_numpy()) for name in table.columns], axis=1)
+    else:
+        frame = pd.DataFrame(np.asarray(table).reshape(len(table), -1))
+        if frame.shape[1] and all(dtype == object for dtype in frame.dtypes):
+            frame = frame.infer_objects()
+    if frame.shape[1] == 0:
+        raise ValueError("table must have at least one column, got none")
+    if names is None:
+        names = [f"attribute {j}" for j in range(1, frame.shape[1] + 1)]
+    frame.columns = pd.Index(different(names))
+    return frame.reset_index(drop=True)
+
+
+def rows_of(table: TableLike, rows: np.ndarray) -> Any:
+    """Some rows of a table or array."""
+    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
