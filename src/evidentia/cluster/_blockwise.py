@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._progress import progress_bar
 from evidentia._scale import checked_masses
 from evidentia._types import Seed, TableLike
 from evidentia.cluster._everyone import Everyone
-from evidentia.cluster._search import Sample, progress_bar
+from evidentia.cluster._search import Sample
 from evidentia.optimize.blocks import Apply
 from evidentia.partition import CredalPartition, LazyCredalPartition
 from evidentia.stream.blocks import BlockFunction, Blocks, comes_in_blocks

@@ -3,7 +3,17 @@
 from evidentia.constraints.adjacency import links
 from evidentia.constraints.closure import Contradiction, ContradictionError
 from evidentia.constraints.constraints import Constraints
+from evidentia.constraints.files import read_constraints, write_constraints
 from evidentia.constraints.suggestion import suggest_pairs
 from evidentia.constraints.violations import Violations
 
-__all__ = ["Constraints", "Contradiction", "ContradictionError", "Violations", "suggest_pairs", "links"]
+__all__ = [
+    "Constraints",
+    "Contradiction",
+    "ContradictionError",
+    "Violations",
+    "suggest_pairs",
+    "read_constraints",
+    "write_constraints",
+    "links",
+]
