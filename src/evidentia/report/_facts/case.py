@@ -16,7 +16,8 @@ from evidentia.cluster.evidence import attributes_of
 from evidentia.dissimilarity.views import Views
 from evidentia.partition import CredalPartition, LazyCredalPartition
 from evidentia.partition.credal_partition import as_credal_partition
-from evidentia.report._facts.frames import as_frame, plain_rows
+from evidentia.report._facts.frames import as_frame, naming_columns, plain_rows
+from evidentia.report._facts.given import Given
 from evidentia.report._facts.naming import ObjectNames, different, renamed_frame
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class Case:
         What ``whole`` was fitted to.
     steps : list of str
         Classes of the steps before the model.
+    learned : mapping
+        What the model was given besides the table: constraints, labels, weights.
+    naming : list of str
+        Columns that name or number the rows, and so describe nothing; they are not in ``frame``.
     """
 
     partition: CredalPartition
@@ -65,6 +70,8 @@ class Case:
     whole: Any = None
     given: TableLike = None
     steps: list[str] = field(default_factory=list)
+    learned: Mapping[str, Any] = field(default_factory=dict)
+    naming: list[str] = field(default_factory=list)
 
     @property
     def is_image(self) -> bool:
@@ -79,29 +86,21 @@ class Case:
         return self.partition.metadata
 
 
-def case_of(
-    subject: Any,
-    table: TableLike,
-    *,
-    names: Any = None,
-    metric: str | None = None,
-    attributes: TableLike = None,
-) -> Case:
-    """The case of a fitted estimator or pipeline, a partition, mass functions or labels, and the table of its objects."""
+def case_of(given: Given, *, names: Any = None, metric: str | None = None) -> Case:
+    """The case of what was given; ``names`` are those of the clusters."""
     if metric not in (None, "precomputed"):
         raise ValueError(f"metric must be None or 'precomputed', got {metric!r}")
-    whole, model, partition = _model_and_partition(subject)
+    whole, model, partition = _model_and_partition(given.subject)
+    table, attributes = given.table, given.attributes
     if len(partition) == 0:
         raise ValueError("subject must be the partition of at least one object, got none")
     pairwise = metric == "precomputed" if model is None else bool(get_tags(model).input_tags.pairwise)
     if table is None:
-        if pairwise and metric is not None:
+        if metric is not None:
             raise ValueError("table must hold the dissimilarities when metric='precomputed', got None")
+        if attributes is not None:
+            raise ValueError("attributes are shown beside table, which is None; give them as table")
         pairwise = False
-    if attributes is not None and not pairwise:
-        raise ValueError("attributes must be None when table holds attributes; they are for dissimilarities")
-    given = _aligned(table, partition, model, pairwise)
-    index = _names_of_objects(partition, table, attributes)
     nameless = CredalPartition.unchecked(
         partition.masses,
         partition.focal_sets,
@@ -112,10 +111,11 @@ def case_of(
     if model is not None and hasattr(model, "credal_partition_"):
         model = copy.copy(model)
         model.credal_partition_ = nameless
-    case = Case(nameless, ObjectNames(index, len(nameless)), model=model, whole=whole, given=given)
-    if given is not None:
-        beside = None if attributes is None else _aligned(attributes, partition, None, False)
-        _add_table(case, beside, pairwise)
+    index = _names_of_objects(partition, table, attributes)
+    case = Case(nameless, ObjectNames(index, len(nameless)), model=model, whole=whole, learned=given.learned)
+    if table is not None:
+        case.given, case.is_pairwise = _aligned(table, partition, model, pairwise), pairwise
+        _add_table(case, None if attributes is None else _aligned(attributes, partition, None, False))
     return case
 
 
@@ -212,29 +212,37 @@ def _check_length(n_rows: int, n: int) -> None:
         )
 
 
-def _add_table(case: Case, attributes: TableLike, pairwise: bool) -> None:
+def _add_table(case: Case, attributes: TableLike) -> None:
     """What is known of the objects: attributes to describe them by, and what the model was fitted to."""
-    case.is_pairwise = pairwise
-    if pairwise:
+    if case.is_pairwise:
         case.X = case.given
         if attributes is not None:
             case.frame, case.clustered = as_frame(attributes), []
-        return
-    case.X, case.features = _seen_by_model(case)
-    shown = attributes_of(case.model, case.X) if case.is_image else case.given
-    case.frame = as_frame(shown)
-    if case.is_image and case.frame.shape[1] == 1:
-        case.frame.columns = ["brightness"]
-    if case.features is not None and not case.steps and not case.is_image:
-        case.features = list(case.frame.columns)  # the same columns, by the same short names
-    if case.model is not None:
-        known = getattr(case.whole, "feature_names_in_", None)
-        original = column_names(case.given)
-        case.clustered = [
-            short
-            for short, name in zip(case.frame.columns, original or case.frame.columns, strict=False)
-            if known is None or original is None or name in set(known)
-        ]
+    else:
+        case.X, case.features = _seen_by_model(case)
+        shown = attributes if attributes is not None else case.given
+        if attributes is None and case.is_image:
+            shown = attributes_of(case.model, case.X)
+        case.frame = as_frame(shown)
+        case.clustered = _clustered(case, shown)
+        if attributes is None and case.features is not None and not case.steps:
+            case.features = list(case.frame.columns)  # the same columns, by the same short names
+    if case.frame is not None:
+        case.naming = naming_columns(case.frame, case.clustered)
+        case.frame = case.frame.drop(columns=case.naming)
+
+
+def _clustered(case: Case, shown: TableLike) -> list[str] | None:
+    """Columns of the frame that the clusters were made of; None if nobody knows."""
+    assert case.frame is not None
+    if case.model is None:
+        return None
+    known, names = getattr(case.whole, "feature_names_in_", None), column_names(shown)
+    if known is None or names is None:
+        same = len(case.frame.columns) == getattr(case.whole, "n_features_in_", len(case.frame.columns))
+        return list(case.frame.columns) if same or shown is case.given else None
+    used = set(map(str, known))
+    return [short for short, name in zip(case.frame.columns, names, strict=True) if str(name) in used]
 
 
 def _seen_by_model(case: Case) -> tuple[TableLike, list[str] | None]:

@@ -14,7 +14,9 @@ from evidentia.report._facts.naming import different
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_frame", "plain_rows", "rows_of"]
+__all__ = ["as_frame", "plain_rows", "rows_of", "naming_columns"]
+
+_FEW = 20  # different texts that may well be categories, whatever the number of rows
 
 
 def plain_rows(table: TableLike) -> Any:
@@ -54,3 +56,23 @@ def as_frame(table: TableLike) -> pd.DataFrame:
 def rows_of(table: TableLike, rows: np.ndarray) -> Any:
     """Some rows of a table or array."""
     return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+
+
+def naming_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
+    """Columns that name or number the rows, unless clusters were made of them: text that differs in most rows, and
+    whole numbers that count them."""
+    found = []
+    for name in frame.columns:
+        column = frame[name]
+        if clustered is not None and name in clustered:
+            continue
+        if column.dtype.kind in "iu":
+            values = column.to_numpy()
+            names = len(values) > _FEW and bool((np.diff(values) == 1).all())
+        elif column.dtype.kind in "fbmM":
+            names = False
+        else:
+            names = column.astype(str).nunique() > max(_FEW, len(column) // 2)
+        if names:
+            found.append(name)
+    return found if len(found) < frame.shape[1] else []

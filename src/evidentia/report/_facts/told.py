@@ -65,7 +65,7 @@ class Reasons:
         self.trouble: str | None = None
         self.stopped = False
         self._units: Units | None = None
-        if case.steps and case.features is not None and case.frame is not None:
+        if case.features is not None and case.frame is not None:
             self._units = units_between(case.X, case.features, case.frame)
 
     def of(self, positions: Sequence[int], n_changes: int) -> list[list[str]]:

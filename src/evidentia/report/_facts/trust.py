@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from evidentia.constraints import Constraints
 from evidentia.dissimilarity.views import Views, joined_views, square_part
 from evidentia.explain import CredalSilhouette, KeptCurve, Stability, credal_silhouette, kept_curve, stability
 from evidentia.explain.classes import one_to_one, shared_objects
@@ -139,15 +140,18 @@ def _add_stability(
     size = min(n, max(_SAMPLE, 10 * case.partition.n_clusters))
     rows = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
     X = case.given if size == n else _some_of(case, rows)
+    learned = dict(case.learned) if size == n else {name: _cut(value, rows, n) for name, value in case.learned.items()}
     seed = int(rng.integers(2**31 - 1))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of fits that are thrown away
             started = time.perf_counter()
-            clone(case.whole).fit(X)
+            clone(case.whole).fit(X, **learned)
             each = time.perf_counter() - started
             resamples = min(_RESAMPLES, int(seconds / max(each, 1e-9)) - 1)
-            found = stability(case.whole, X, resamples, random_state=seed, n_jobs=1) if resamples >= _FEWEST else None
+            found = None
+            if resamples >= _FEWEST:
+                found = stability(case.whole, X, resamples, random_state=seed, n_jobs=1, **learned)
     except (ValueError, TypeError) as error:
         trust.left_out.append(f"Stability could not be found: {error}.")
         return
@@ -165,6 +169,14 @@ def _some_of(case: Case, rows: np.ndarray) -> Any:
     if views is not None:
         return views.square_parts(rows) if case.is_pairwise else views.rows(rows)
     return square_part(case.given, rows) if case.is_pairwise else rows_of(case.given, rows)
+
+
+def _cut(value: Any, rows: np.ndarray, n: int) -> Any:
+    """What belongs to objects, for some of them."""
+    if isinstance(value, Constraints):
+        return value[rows]
+    values = np.asarray(value)
+    return values[rows] if values.shape[:1] == (n,) else value
 
 
 def _matched(case: Case, found: Stability, rows: np.ndarray) -> Drawn:

@@ -165,6 +165,9 @@ def caveats(facts: Facts, notes: Sequence[str]) -> list[str]:
     """What a reader should know before acting."""
     case = facts.case
     out = [_sentence(note) for note in notes]
+    if case.naming:
+        some = listed([f"“{name}”" for name in case.naming[:5]])
+        out.append(f"Columns that name or number the rows are not described: {some}.")
     if case.steps:
         out.append(f"Before clustering the table went through {listed(case.steps)}; values shown here are those of the table.")
     if case.frame is not None and (missing := int(case.frame.isna().to_numpy().sum())):
