@@ -76,9 +76,9 @@ def make_report(
     stability : bool or Stability, default=True
         Whether to run the method again on parts of the objects, or the result of `evidentia.explain.stability`.
     seconds : float, default=8
-        How long the runs for stability may take together. They use at most 500 objects (10 for each cluster if that is
-        more), and ten runs; where these would take longer there are fewer, and below four it is left out. The page says
-        so.
+        How much processor time the runs for stability may take together. They use at most 500 objects (10 for each
+        cluster if that is more). There are ten of them; where these would take longer, five; where these would too,
+        stability is left out. The page says so.
     n_explained : int, default=12
         How many torn objects, and how many outliers, are explained.
     max_points : int, default=20,000

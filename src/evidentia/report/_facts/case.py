@@ -115,7 +115,10 @@ def case_of(given: Given, *, names: Any = None, metric: str | None = None) -> Ca
     case = Case(nameless, ObjectNames(index, len(nameless)), model=model, whole=whole, learned=given.learned)
     if table is not None:
         case.given, case.is_pairwise = _aligned(table, partition, model, pairwise), pairwise
-        _add_table(case, None if attributes is None else _aligned(attributes, partition, None, False))
+        shown = case.given
+        case.given = _as_fitted(whole, case.given)
+        beside = shown if attributes is None else _aligned(attributes, partition, None, False)
+        _add_table(case, beside, further=attributes is not None)
     return case
 
 
@@ -212,27 +215,41 @@ def _check_length(n_rows: int, n: int) -> None:
         )
 
 
-def _add_table(case: Case, attributes: TableLike) -> None:
-    """What is known of the objects: attributes to describe them by, and what the model was fitted to."""
+def _as_fitted(whole: Any, table: TableLike) -> TableLike:
+    """The table with names of columns if the model knows some, without if it does not: scikit-learn warns else."""
+    known = getattr(whole, "feature_names_in_", None)
+    if whole is None or Views.of(table) is not None:
+        return table
+    if known is None and hasattr(table, "iloc") and all(dtype.kind in "iuf" for dtype in table.dtypes):
+        return table.to_numpy()
+    if known is not None and isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] == len(known):
+        import pandas as pd
+
+        return pd.DataFrame(table, columns=list(known))
+    return table
+
+
+def _add_table(case: Case, shown: TableLike, *, further: bool) -> None:
+    """What is known of the objects: attributes to describe them by, and what the model was fitted to. What is shown is
+    the table, or ``further`` attributes."""
     if case.is_pairwise:
         case.X = case.given
-        if attributes is not None:
-            case.frame, case.clustered = as_frame(attributes), []
+        if further:
+            case.frame, case.clustered = as_frame(shown), []
     else:
         case.X, case.features = _seen_by_model(case)
-        shown = attributes if attributes is not None else case.given
-        if attributes is None and case.is_image:
+        if not further and case.is_image:
             shown = attributes_of(case.model, case.X)
         case.frame = as_frame(shown)
-        case.clustered = _clustered(case, shown)
-        if attributes is None and case.features is not None and not case.steps:
+        case.clustered = _clustered(case, shown, further=further)
+        if not further and case.features is not None and not case.steps:
             case.features = list(case.frame.columns)  # the same columns, by the same short names
     if case.frame is not None:
         case.naming = naming_columns(case.frame, case.clustered)
         case.frame = case.frame.drop(columns=case.naming)
 
 
-def _clustered(case: Case, shown: TableLike) -> list[str] | None:
+def _clustered(case: Case, shown: TableLike, *, further: bool) -> list[str] | None:
     """Columns of the frame that the clusters were made of; None if nobody knows."""
     assert case.frame is not None
     if case.model is None:
@@ -240,7 +257,7 @@ def _clustered(case: Case, shown: TableLike) -> list[str] | None:
     known, names = getattr(case.whole, "feature_names_in_", None), column_names(shown)
     if known is None or names is None:
         same = len(case.frame.columns) == getattr(case.whole, "n_features_in_", len(case.frame.columns))
-        return list(case.frame.columns) if same or shown is case.given else None
+        return list(case.frame.columns) if same or not further else None
     used = set(map(str, known))
     return [short for short, name in zip(case.frame.columns, names, strict=True) if str(name) in used]
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+from evidentia._tables import printable
+
 __all__ = ["ObjectNames", "shown", "shortened", "different", "renamed_frame"]
 
 _LONGEST = 60  # characters of a name
-_JOINERS = "\u200c\u200d"  # within emoji and words of some scripts
 
 
 def shown(name: Any) -> str:
     """A name as text in one line; characters that would steer the direction of writing, or that nobody sees, are
     written as Python writes them."""
-    text = " ".join(str(name).split()) if isinstance(name, str) else str(name)
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
-    return text or "(no name)"
+    return printable(" ".join(str(name).split())) or "(no name)"
 
 
 def shortened(name: Any, longest: int = _LONGEST) -> str:

@@ -21,7 +21,7 @@ __all__ = ["Trust", "Drawn", "trust_of"]
 
 _JUDGED, _MOST_WORK = 3000, 2e9  # objects whose silhouettes are computed; differences of attributes on the way
 _SAMPLE = 500  # objects among which stability is looked at
-_RESAMPLES, _FEWEST = 10, 4
+_RESAMPLES = (10, 5)  # or none, where these take too long
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,23 +145,33 @@ def _add_stability(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of fits that are thrown away
-            started = time.perf_counter()
-            clone(case.whole).fit(X, **learned)
-            each = time.perf_counter() - started
-            resamples = min(_RESAMPLES, int(seconds / max(each, 1e-9)) - 1)
-            found = None
-            if resamples >= _FEWEST:
-                found = stability(case.whole, X, resamples, random_state=seed, n_jobs=1, **learned)
+            started = time.process_time()
+            method = _with_number(case)
+            clone(method).fit(X, **learned)
+            each = time.process_time() - started
+            resamples = next((r for r in _RESAMPLES if each * (r + 1) <= seconds), 0)
+            found = stability(method, X, resamples, random_state=seed, n_jobs=1, **learned) if resamples else None
     except (ValueError, TypeError) as error:
         trust.left_out.append(f"Stability could not be found: {error}.")
         return
     if found is None:
         trust.left_out.append(
-            f"Stability was left out: one fit to {size:,} objects took {each:.0f} s, several would take longer than the "
+            f"Stability was left out: one fit to {size:,} objects took {each:.1f} s, several would take longer than the "
             f"{seconds:g} s that were allowed."
         )
         return
     trust.drawn = _matched(case, found, rows)
+
+
+def _with_number(case: Case) -> Any:
+    """The method with the number of clusters that was found: whether that is found again is another question."""
+    method = clone(case.whole)
+    wanted = {
+        name: case.partition.n_clusters
+        for name, value in method.get_params(deep=True).items()
+        if name.split("__")[-1] == "n_clusters" and isinstance(value, str)
+    }
+    return method.set_params(**wanted)
 
 
 def _some_of(case: Case, rows: np.ndarray) -> Any:

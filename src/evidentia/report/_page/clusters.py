@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from evidentia.explain.words import numbered
 from evidentia.report._facts.described import Particular, called
 from evidentia.report._facts.facts import Facts
+from evidentia.report._facts.naming import shortened
 from evidentia.report._page.html import Html, tag
 from evidentia.report._page.pictures import cluster_bar, swatch
 from evidentia.report._page.tables import Column, table
@@ -19,6 +21,7 @@ _CARDS = 12  # clusters in words, before the others are asked for
 _WORDS = 4  # attributes told of each
 _HEAT_COLUMNS = 24
 _SHADES = 10
+_TALL = 20  # rows, beyond which the heat map scrolls
 
 
 def clusters_section(facts: Facts) -> Html:
@@ -40,9 +43,10 @@ def clusters_section(facts: Facts) -> Html:
     )  # fmt: skip
 
 
-def object_link(facts: Facts, position: int) -> Html:
+def object_link(facts: Facts, position: int, longest: int = 60) -> Html:
     """The name of an object; with a script it shows it on the map."""
-    return tag("span", tag("bdi", facts.case.objects[position]), class_="object", data_object=position)
+    name = shortened(facts.case.objects[position], longest)
+    return tag("span", tag("bdi", name), class_="object", data_object=position)
 
 
 def _overview(facts: Facts) -> Html:
@@ -86,7 +90,7 @@ def _measure(value: float) -> tuple[str, float]:
 def _typical(facts: Facts, cluster: int) -> Html:
     found = facts.described
     assert found is not None
-    links = [object_link(facts, i) for i in found.typical(cluster)]
+    links = [object_link(facts, i, 28) for i in found.typical(cluster)]
     return tag("span", [part for link in links for part in (", ", link)][1:] or "–")
 
 
@@ -149,7 +153,7 @@ def _heat(facts: Facts) -> Html | None:
         " than the rest",
         class_="heat-key",
     )
-    head = [tag("th", tag("bdi", feature.label), scope="col") for feature in features]
+    head = [tag("th", tag("bdi", _breakable(feature.label)), scope="col") for feature in features]
     heat = tag(
         "table",
         tag("caption", words),
@@ -161,8 +165,14 @@ def _heat(facts: Facts) -> Html | None:
         "div",
         tag("h3", "What differs"),
         key,
-        tag("div", heat, class_="scroll", tabindex=0, role="region", aria_label="Means by cluster"),
+        tag("div", heat, class_="scroll tall" if len(rows) > _TALL else "scroll", tabindex=0, role="region", aria_label="Means by cluster"),
     )
+
+
+def _breakable(name: str) -> list[Any]:
+    """A name that may be broken after its separators."""
+    parts = re.split(r"(?<=[_/.\-])", name)
+    return [piece for part in parts for piece in (part, tag("wbr"))][:-1]
 
 
 def _shade(delta: float) -> str:

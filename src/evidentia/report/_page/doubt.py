@@ -11,7 +11,7 @@ from evidentia.report._facts.described import called
 from evidentia.report._facts.facts import Facts
 from evidentia.report._facts.told import Told
 from evidentia.report._page.clusters import object_link
-from evidentia.report._page.html import Html, tag
+from evidentia.report._page.html import Html, sentence, tag
 from evidentia.report._page.pictures import swatch
 from evidentia.report._page.tables import Column, table
 from evidentia.report._page.words import separation_words
@@ -39,7 +39,7 @@ def _pairs(facts: Facts) -> Html | None:
     for pair in facts.pairs:
         names = [called(facts.case, k) for k in pair.clusters]
         both = tag("span", swatch(pair.clusters), tag("bdi", names[0]), " and ", tag("bdi", names[1]), class_="cluster")
-        rule = [pair.rule, tag("small", separation_words(pair.separation))]
+        rule = [sentence(pair.rule), tag("small", separation_words(pair.separation))]
         rows.append([(both, pair.clusters[0]), (f"{pair.n_objects:,}", pair.n_objects), *([rule] if explained else [])])
     return tag("div", tag("h3", "Clusters that are hard to tell apart"), table("pair-table", "Pairs of clusters", columns, rows))
 
@@ -91,7 +91,7 @@ def _objects(facts: Facts, told: Sequence[Told], name: str, caption: str, *, bet
         answer = one.answer if between else one.label
         measure = one.doubt if between else one.mass
         cell = tag("span", swatch([int(k) for k in clusters]), tag("bdi", answer), class_="cluster")
-        why = [tag("p", sentence) for sentence in one.why] or "–"
+        why = [tag("p", sentence(words)) for words in one.why] or "–"
         row = [object_link(facts, one.position), cell, (f"{measure:.2f}", round(measure, 6))]
         rows.append([*row, *([why] if explained else [])])
     return table(name, caption, columns, rows)

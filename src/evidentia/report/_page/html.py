@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Html", "tag", "joined", "NOTHING"]
+__all__ = ["Html", "tag", "joined", "sentence"]
 
-_VOID = {"br", "input", "meta"}
+# words written from right to left, which would turn the signs around them
+_FROM_THE_RIGHT = re.compile("([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[ \u200c\u200d][\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*)")
+_VOID = {"input", "meta", "wbr"}
 
 
 class Html(str):
     """Text that is HTML already; any other text is escaped when it is put into an element."""
-
-
-NOTHING = Html("")
 
 
 def tag(element: str, *children: Any, **attributes: Any) -> Html:
@@ -25,6 +25,11 @@ def tag(element: str, *children: Any, **attributes: Any) -> Html:
     if element in _VOID:
         return Html(f"<{element}{given}>")
     return Html(f"<{element}{given}>{joined(children)}</{element}>")
+
+
+def sentence(text: str) -> Html:
+    """Text in which words written from right to left are kept apart from the rest."""
+    return joined(tag("bdi", part) if k % 2 else part for k, part in enumerate(_FROM_THE_RIGHT.split(text)))
 
 
 def joined(children: Iterable[Any], between: str = "") -> Html:

@@ -20,6 +20,8 @@ __all__ = ["map_section", "data_block"]
 
 _LEVELS = 65_534  # of a coordinate; 65,535 says that it is not known
 _MOST_TEXT = 600_000  # characters of the names of the objects
+_MANY = 20  # entries of the legend, beyond which it has a frame and scrolls
+_NAMED = 30  # clusters with their names on paper
 _ON_PAPER = 1500  # objects of the picture that needs no script
 
 
@@ -104,7 +106,11 @@ def _legend(facts: Facts) -> Html:
         tag("button", "None", type="button", class_="plain", data_all="0"),
     )
     return tag(
-        "fieldset", tag("legend", "Shown", class_="unseen"), boxes, whole if len(entries) > 3 else None, class_="legend"
+        "fieldset",
+        tag("legend", "Shown", class_="unseen"),
+        whole if len(entries) > 3 else None,
+        boxes,
+        class_="legend many" if len(entries) > _MANY else "legend",
     )
 
 
@@ -116,7 +122,14 @@ def _still(facts: Facts, caption: str) -> Html:
     xy = np.column_stack([places.axes[a].values[some] for a in places.first])
     which = partition.best_set[places.rows[some]]
     names = [called(facts.case, k) for k in range(facts.counts.n_clusters)]
-    return scatter(xy, list(partition.focal_sets), which, names if len(names) <= 30 else [], f"Scatter plot of {caption}")
+    return scatter(
+        xy,
+        list(partition.focal_sets),
+        which,
+        names if len(names) <= _NAMED else [],
+        f"Scatter plot of {caption}",
+        one_unit=all(places.axes[a].kind == "component" for a in places.first),
+    )
 
 
 # ---- what the script draws ------------------------------------------------------------------------------------------
@@ -148,6 +161,7 @@ def _data(facts: Facts) -> dict[str, Any]:
         "doubt": _base64(np.round(127 * np.clip(doubt_of(partition[places.rows]), 0, 2)).astype(np.uint8)),
         "rows": _base64(places.rows.astype("<u4")),
         "names": _names(facts, places.rows),
+        "labels": [shortened(name, 24) for name in facts.case.partition.frame],
         "clusters": [called(facts.case, k) for k in range(facts.counts.n_clusters)],
         "colors": [color_of(k) for k in range(facts.counts.n_clusters)],
     }

@@ -74,7 +74,7 @@ def _navigation(*, has_map: bool) -> Html:
     places += [("#clusters", "Clusters"), ("#doubt", "The doubtful"), ("#trust", "Trust"), ("#repeat", "Do it again")]
     links = [tag("a", words, href=place) for place, words in places]
     theme = tag("button", "Dark", type="button", class_="plain live", id="theme", hidden=True)
-    return tag("nav", tag("div", links, theme), aria_label="Sections")
+    return tag("nav", tag("div", tag("div", links, class_="links"), theme), aria_label="Sections")
 
 
 def _policy(script: str, style: str) -> str:

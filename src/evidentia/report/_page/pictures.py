@@ -71,7 +71,7 @@ def line_chart(
     high: float | None = None,
 ) -> Html:
     """A line with dots; ``marked`` is the position of one that stands out. ``words`` say what it shows."""
-    width, height, left, right, top, bottom = 440, 220, 46, 12, 12, 40
+    width, height, left, right, top, bottom = 440, 220, 46, 22, 12, 40
     xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     y0 = float(np.nanmin(ys)) if low is None else low
     y1 = float(np.nanmax(ys)) if high is None else high
@@ -110,14 +110,23 @@ def line_chart(
 
 
 def scatter(
-    xy: np.ndarray, sets: Sequence[Sequence[int]], which: np.ndarray, names: Sequence[str], words: str
+    xy: np.ndarray,
+    sets: Sequence[Sequence[int]],
+    which: np.ndarray,
+    names: Sequence[str],
+    words: str,
+    *,
+    one_unit: bool,
 ) -> Html:
     """The map for paper, and where no script runs: certain objects as dots, torn ones in sectors, outliers as crosses."""
     width, height, edge = 900, 560, 14
     low, high = np.nanmin(xy, axis=0), np.nanmax(xy, axis=0)
     span = np.where(high > low, high - low, 1)
-    at = (xy - low) / span
-    px, py = edge + at[:, 0] * (width - 2 * edge), edge + (1 - at[:, 1]) * (height - 2 * edge)
+    room = np.array([width - 2 * edge, height - 2 * edge])
+    if one_unit:  # a step to the right is worth one upwards
+        span = room * (span / room).max()
+    at = (xy - (low + high) / 2) / span
+    px, py = width / 2 + at[:, 0] * room[0], height / 2 - at[:, 1] * room[1]
     certain, torn, crosses = [], [], []
     for x, y, s in zip(px, py, which, strict=True):
         clusters = sets[int(s)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import platform
 from typing import Any
 
@@ -25,7 +26,7 @@ def repeat_section(facts: Facts, command: str | None, code: str | None, more: di
         "section",
         tag("h2", "Do it again"),
         *parts,
-        tag("div", _list("Settings", _settings(facts), "settings"), _list("Run", _run(facts) | more, "run"), class_="lists"),
+        tag("div", _settings(facts), _list("Run", _run(facts) | more, "run"), class_="lists"),
         _convergence(facts),
         id="repeat",
         aria_label="Do it again",
@@ -50,15 +51,40 @@ def _code(heading: str, text: str | None, name: str) -> Html | None:
 def _list(heading: str, entries: dict[str, str], name: str) -> Html | None:
     if not entries:
         return None
+    return tag("div", tag("h3", heading), _entries(entries), id=name)
+
+
+def _entries(entries: dict[str, str]) -> Html:
     rows = [tag("div", tag("dt", key), tag("dd", tag("bdi", value))) for key, value in entries.items()]
-    return tag("div", tag("h3", heading), tag("dl", rows, class_="entries"), id=name)
+    return tag("dl", rows, class_="entries")
 
 
-def _settings(facts: Facts) -> dict[str, str]:
-    """Parameters of the method, those of a partition as far as it knows them."""
+def _settings(facts: Facts) -> Html | None:
+    """Parameters of the method: those that were set or chosen, and those left at their defaults."""
     model, metadata = facts.case.model, facts.case.metadata
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else metadata.get("parameters", {})
-    return {str(name): _shown(value) for name, value in parameters.items()}
+    defaults = _defaults(model)
+    choices = metadata.get("choices", {})
+    own: dict[str, str] = {}
+    usual: dict[str, str] = {}
+    for name, value in parameters.items():
+        words = _shown(value)
+        if name in choices:
+            own[name] = f"{words}: {shortened(choices[name], 300)}"
+        elif name in defaults and type(value) is type(defaults[name]) and repr(value) == repr(defaults[name]):
+            usual[name] = words
+        else:
+            own[name] = words
+    if not own and not usual:
+        return None
+    rest = tag("details", tag("summary", f"{len(usual)} at their defaults"), _entries(usual)) if usual else None
+    return tag("div", tag("h3", "Settings"), _entries(own), rest, id="settings")
+
+
+def _defaults(model: Any) -> dict[str, Any]:
+    if model is None:
+        return {}
+    return {name: parameter.default for name, parameter in inspect.signature(type(model)).parameters.items()}
 
 
 def _run(facts: Facts) -> dict[str, str]:

@@ -15,7 +15,7 @@ def summary_section(facts: Facts, title: str, n_caveats: int) -> Html:
     counts = facts.counts
     n = counts.n_objects
     numbers = [
-        ("certain", "Certain", counts.n_certain, "in one cluster, beyond doubt"),
+        ("certain", "Certain", counts.n_certain, "clearly in one cluster"),
         ("torn", "Torn", counts.n_torn, "between clusters; the data cannot say"),
         ("outlying", "Outliers", counts.n_outliers, "like none of the clusters"),
     ]

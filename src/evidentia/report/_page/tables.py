@@ -39,10 +39,10 @@ def table(
     body = [_row(columns, row, beyond=number >= shown) for number, row in enumerate(rows)]
     found = tag(
         "table",
-        tag("caption", caption),
+        tag("caption", caption, class_="unseen"),
         tag("thead", tag("tr", [_head(column) for column in columns])),
         tag("tbody", body),
-        class_="sortable",
+        class_="sortable stacks" if any(column.is_wide for column in columns) else "sortable",
         id=name,
     )
     tools = tag(
@@ -69,5 +69,6 @@ def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Ht
         kinds = " ".join(word for word, has in (("number", column.is_number), ("wide", column.is_wide)) if has)
         element = "th" if position == 0 else "td"
         scope = "row" if position == 0 else None
-        made.append(tag(element, content, scope=scope, class_=kinds or None, data_v=key))
+        label = column.heading if column.is_number else None
+        made.append(tag(element, content, scope=scope, class_=kinds or None, data_v=key, data_label=label))
     return tag("tr", made, class_="beyond" if beyond else None)

@@ -20,7 +20,7 @@ def trust_section(facts: Facts, caveats: Sequence[str]) -> Html:
     return tag(
         "section",
         tag("h2", "How far to trust it"),
-        tag("div", found, class_="cards") if found else tag("p", "Nothing could be measured here; see below why."),
+        tag("div", found, class_="verdicts") if found else tag("p", "Nothing could be measured here; see below why."),
         tag("div", charts, class_="charts") if charts else None,
         tag("div", tag("h3", "To bear in mind"), tag("ul", listed, class_="caveats"), id="caveats") if listed else None,
         id="trust",

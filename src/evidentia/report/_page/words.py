@@ -57,7 +57,7 @@ def what_was_found(facts: Facts) -> str:
     parts = [f"{counts.n_certain:,} of them ({share(counts.n_certain, n)}) clearly belong to one cluster"]
     if counts.n_torn:
         lie = "lies" if counts.n_torn == 1 else "lie"
-        parts.append(f"{counts.n_torn:,} {lie} between clusters and cannot be told")
+        parts.append(f"{counts.n_torn:,} {lie} between clusters")
     if counts.n_outliers:
         fit = "fits" if counts.n_outliers == 1 else "fit"
         parts.append(f"{counts.n_outliers:,} {fit} into none")
@@ -94,7 +94,7 @@ def _of_stability(facts: Facts) -> tuple[str, str] | None:
         verdict = "The clusters come back" if (jaccard[known] >= _STABLE).all() else "Most clusters come back"
     of = "of the objects" if drawn.n_objects == facts.counts.n_objects else f"of a sample of {drawn.n_objects:,} objects"
     words = (
-        f"The method was run again {drawn.found.n_resamples} times on 80% {of}. Objects stayed in their cluster in "
+        f"The method was run again {drawn.found.n_resamples} times, each time on 80% {of}. Objects stayed in their cluster in "
         f"{drawn.found.mean:.0%} of the runs."
     )
     if weak:
@@ -118,7 +118,7 @@ def _of_silhouettes(facts: Facts) -> tuple[str, str] | None:
     if mean < _APART:
         verdict = "The clusters touch" if mean >= _TOUCHING else "The clusters are hardly separated"
     by = {"precomputed": "the dissimilarities", "gower": "Gower's dissimilarity"}.get(
-        facts.trust.metric, f"{facts.trust.metric} distances"
+        facts.trust.metric, f"{facts.trust.metric.replace('euclidean', 'Euclidean')} distances"
     )
     sample = f" (of a sample of {len(silhouette):,} objects)" if silhouette.is_sampled else ""
     certain = (
@@ -177,9 +177,6 @@ def caveats(facts: Facts, notes: Sequence[str]) -> list[str]:
         out.append("The method stopped before it had converged: more iterations (max_iter) may change the result.")
     if facts.number is not None:
         out.append("The number of clusters was not given but found; see the runner-up above.")
-    for name, words in case.metadata.get("choices", {}).items():
-        if name != "n_clusters":
-            out.append(f"{name} was chosen by the method: {words}.")
     out += _of_sampling(facts)
     if case.objects.are_positions:
         out.append("Objects are called by their position in the table; the first is 0.")

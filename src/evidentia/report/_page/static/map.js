@@ -16,6 +16,10 @@
   const boxes = [...document.querySelectorAll("[data-show]")];
   const context = canvas.getContext("2d");
   const margin = { left: 58, right: 14, top: 14, bottom: 46 };
+  const setMargins = () => {  // components have no ticks, which leaves more room on a phone
+    margin.left = axis(1).kind === "component" ? 30 : 58;
+    margin.bottom = axis(0).kind === "component" ? 30 : 46;
+  };
   const view = { zoom: 1, x: 0, y: 0 };
   const shown = new Set();
   let colors = {}, size = { width: 0, height: 0 }, points = new Float32Array(2 * n), selected = -1, hovered = -1, waiting = false;
@@ -153,7 +157,7 @@
       const set = data.sets[which[i]];
       (set.length === 1 ? certain[set[0]] : set.length ? torn : crosses).push(i);
     }
-    context.globalAlpha = 0.75;
+    context.globalAlpha = colors.isDark ? 0.95 : 0.75;
     certain.forEach((some, k) => {
       context.fillStyle = data.colors[k];
       context.beginPath();
@@ -191,22 +195,26 @@
 
   const middle = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1];
   const drawNames = (certain) => {
-    if (data.clusters.length > 60) return;
     context.font = `600 13px ${colors.font}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.lineJoin = "round";
-    certain.forEach((some, k) => {
-      const there = some.filter((i) => !Number.isNaN(points[2 * i]) && !Number.isNaN(points[2 * i + 1]));
-      if (!there.length) return;
+    // the largest clusters first; a name that would cover another one is left out until there is room
+    const taken = [], order = certain.map((some, k) => k).sort((a, b) => certain[b].length - certain[a].length);
+    for (const k of order) {
+      const there = certain[k].filter((i) => !Number.isNaN(points[2 * i]) && !Number.isNaN(points[2 * i + 1]));
+      if (!there.length) continue;
       const x = middle(there.map((i) => points[2 * i])), y = middle(there.map((i) => points[2 * i + 1]));
-      const text = cut(data.clusters[k], 150);
+      const text = cut(data.clusters.length > 12 ? data.labels[k] : data.clusters[k], 150);
+      const half = context.measureText(text).width / 2 + 3;
+      if (taken.some((box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 17)) continue;
+      taken.push({ x, y, half });
       context.strokeStyle = colors.halo;
       context.lineWidth = 4;
       context.strokeText(text, x, y);
       context.fillStyle = colors.ink;
       context.fillText(text, x, y);
-    });
+    }
     context.font = `12px ${colors.font}`;
   };
 
@@ -225,6 +233,7 @@
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, size.width, size.height);
     context.font = `12px ${colors.font}`;
+    setMargins();
     placeAll();
     drawAxis(0);
     drawAxis(1);
