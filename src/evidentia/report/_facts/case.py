@@ -254,10 +254,12 @@ def _clustered(case: Case, shown: TableLike, *, further: bool) -> list[str] | No
     assert case.frame is not None
     if case.model is None:
         return None
-    known, names = getattr(case.whole, "feature_names_in_", None), column_names(shown)
+    if not further:
+        return list(case.frame.columns)
+    known, names = column_names(case.given), column_names(shown)
     if known is None or names is None:
-        same = len(case.frame.columns) == getattr(case.whole, "n_features_in_", len(case.frame.columns))
-        return list(case.frame.columns) if same or not further else None
+        same = len(case.frame.columns) == np.shape(case.given)[-1]
+        return list(case.frame.columns) if same else None
     used = set(map(str, known))
     return [short for short, name in zip(case.frame.columns, names, strict=True) if str(name) in used]
 

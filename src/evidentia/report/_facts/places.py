@@ -78,9 +78,11 @@ def places_of(
         shown = _attributes_shown(found)
         axes += _attribute_axes(case, found, shown, rows)
         left_out = found.n_columns - len(shown)
+    numbers = [a for a, axis in enumerate(axes) if axis.kind in ("number", "date") and a > len(components)]
+    if len(numbers) == 2 and found is not None and found.n_columns == 2:
+        return Places(rows, axes, (numbers[0], numbers[1]), "the two attributes as they are")
     if len(components) >= 2:
         return Places(rows, axes, (0, 1), how, left_out)
-    numbers = [a for a, axis in enumerate(axes) if axis.kind in ("number", "date") and a > len(components)]
     if not components and not numbers:
         return None
     first = numbers[0] if numbers else 0

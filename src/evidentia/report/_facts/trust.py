@@ -15,7 +15,7 @@ from evidentia.dissimilarity.views import Views, joined_views, square_part
 from evidentia.explain import CredalSilhouette, KeptCurve, Stability, credal_silhouette, kept_curve, stability
 from evidentia.explain.classes import one_to_one, shared_objects
 from evidentia.report._facts.case import Case
-from evidentia.report._facts.frames import rows_of
+from evidentia.report._facts.frames import as_frame, rows_of
 
 __all__ = ["Trust", "Drawn", "trust_of"]
 
@@ -104,10 +104,11 @@ def _compared(case: Case) -> tuple[Any, str]:
     if _are_numbers(X) and not hasattr(case.model, "categories_"):
         known = isinstance(metric, str) and metric not in ("adaptive", "precomputed", "gower")
         return X, metric if known else "gower" if metric == "gower" else "euclidean"
-    frame = case.frame
+    frame = as_frame(X)
     if hasattr(case.model, "categories_"):
-        frame = frame.astype(str)  # type: ignore[union-attr]  # numbers are names of categories
-    return frame, "gower"
+        return frame.astype(str), "gower"  # numbers are names of categories
+    dates = {name: frame[name].astype("int64").where(frame[name].notna()) for name in frame if frame[name].dtype.kind in "mM"}
+    return frame.assign(**dates), "gower"
 
 
 def _are_numbers(X: Any) -> bool:

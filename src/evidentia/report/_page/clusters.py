@@ -65,7 +65,7 @@ def _overview(facts: Facts) -> Html:
         jaccard = trust.drawn.jaccard
         columns.append(Column("Stability", is_number=True))
     if facts.described is not None:
-        columns.append(Column("Typical objects", sorts=False))
+        columns.append(Column("Typical objects", sorts=False, is_extra=True))
     most = int(counts.possible.max(initial=1))
     rows = []
     for k in range(counts.n_clusters):
@@ -108,6 +108,7 @@ def _card(facts: Facts, cluster: int) -> Html:
         tag("h3", swatch((cluster,)), tag("bdi", called(facts.case, cluster))),
         tag("p", size, class_="quiet"),
         words,
+        tag("p", "Typical: ", _typical(facts, cluster), class_="quiet typical") if counts.certain[cluster] else None,
         class_="card",
     )
 

@@ -16,12 +16,19 @@ _SHOWN = 10  # rows, before the rest is asked for
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, and whether it holds numbers, cannot be sorted, or is wide."""
+    """A column: its heading, and whether it holds numbers, is wide, can be sorted, or is left out on phones."""
 
     heading: str
     is_number: bool = False
     is_wide: bool = False
     sorts: bool = True
+    is_extra: bool = False
+
+    @property
+    def kinds(self) -> str | None:
+        """Classes of its cells."""
+        words = {"number": self.is_number, "wide": self.is_wide, "extra": self.is_extra}
+        return " ".join(word for word, has in words.items() if has) or None
 
 
 def table(
@@ -58,17 +65,15 @@ def table(
 
 
 def _head(column: Column) -> Html:
-    kinds = " ".join(word for word, has in (("number", column.is_number), ("wide", column.is_wide)) if has)
-    return tag("th", column.heading, scope="col", class_=kinds or None, data_sort=column.sorts)
+    return tag("th", column.heading, scope="col", class_=column.kinds, data_sort=column.sorts)
 
 
 def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Html:
     made = []
     for position, (column, cell) in enumerate(zip(columns, cells, strict=True)):
         content, key = cell if isinstance(cell, tuple) else (cell, None)
-        kinds = " ".join(word for word, has in (("number", column.is_number), ("wide", column.is_wide)) if has)
         element = "th" if position == 0 else "td"
         scope = "row" if position == 0 else None
         label = column.heading if column.is_number else None
-        made.append(tag(element, content, scope=scope, class_=kinds or None, data_v=key, data_label=label))
+        made.append(tag(element, content, scope=scope, class_=column.kinds, data_v=key, data_label=label))
     return tag("tr", made, class_="beyond" if beyond else None)

@@ -39,9 +39,8 @@ def what_was_done(facts: Facts) -> str:
     by = ""
     if case.is_pairwise:
         by = " by their dissimilarities"
-    elif case.frame is not None:
-        used = case.clustered if case.clustered is not None else list(case.frame.columns)
-        by = f" by {numbered(len(used), 'attribute')}" if used else ""
+    elif case.model is not None and case.frame is not None:
+        by = f" by {numbered(len(case.clustered) if case.clustered else np.shape(case.given)[-1], 'attribute')}"
     chosen = ", a number found from the data," if facts.number is not None else ""
     if method is None:
         return f"{objects} were sorted into {clusters}."

@@ -204,9 +204,12 @@
     for (const k of order) {
       const there = certain[k].filter((i) => !Number.isNaN(points[2 * i]) && !Number.isNaN(points[2 * i + 1]));
       if (!there.length) continue;
-      const x = middle(there.map((i) => points[2 * i])), y = middle(there.map((i) => points[2 * i + 1]));
+      let x = middle(there.map((i) => points[2 * i])), y = middle(there.map((i) => points[2 * i + 1]));
       const text = cut(data.clusters.length > 12 ? data.labels[k] : data.clusters[k], 150);
       const half = context.measureText(text).width / 2 + 3;
+      const [left, right] = [margin.left + half, size.width - margin.right - half];
+      x = Math.min(Math.max(x, left), right);
+      y = Math.min(Math.max(y, margin.top + 9), size.height - margin.bottom - 9);
       if (taken.some((box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 17)) continue;
       taken.push({ x, y, half });
       context.strokeStyle = colors.halo;
