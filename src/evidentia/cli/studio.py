@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evidentia.cli.shared.errors import UserError
+from evidentia.cli.shared.errors import UserError, user_errors
 from evidentia.cli.shared.options import PATH, WholeNumber
 
 __all__ = ["studio"]
@@ -30,4 +30,5 @@ def studio(file: Path | None, port: int | None, host: str, browser: bool) -> Non
         raise UserError("the studio is not installed: pip install 'evidentia[studio]'") from error
     if file is not None and not file.is_file():
         raise UserError(f"{file}: there is no such file")
-    serve(file, port=port, host=host, open_browser=browser)
+    with user_errors():
+        serve(file, port=port, host=host, open_browser=browser)

@@ -34,7 +34,7 @@ def serve(
         Address to listen on. Others than this machine reach the studio only if another one is given; what they send
         is not encrypted.
     port : int, optional
-        A free one by default.
+        A free one by default, and for 0.
     open_browser : bool, default=True
         Whether to open the page.
 
@@ -60,8 +60,8 @@ def serve(
     from evidentia.studio.guard import Guard, is_loopback
 
     path = None if file is None else _checked_file(file)
-    if port is not None and not (isinstance(port, int) and 0 < port < 65536):
-        raise ValueError(f"port must be a whole number from 1 to 65535, got {port!r}")
+    if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536):
+        raise ValueError(f"port must be a whole number from 0 (any) to 65535, got {port!r}")
     listener = _listener(host, port)
     guard = Guard(host, listener.getsockname()[1])
     if not is_loopback(host):

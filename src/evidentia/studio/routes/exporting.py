@@ -95,10 +95,11 @@ def _report(session: Session, given: Given) -> dict[str, Any]:
         run.kept["report"] = page
         return {"ready": True}
 
+    recipe = shared_recipe(run.recipe)
     arguments = {
-        "subject": run.estimator,
-        "table": run.attributes,
-        "recipe": shared_recipe(run.recipe),
+        "subject": TableModel(run.estimator, run.preparation, recipe.to_toml()),
+        "table": run.table,
+        "recipe": recipe,
         "title": str(given.get("title") or f"{_stem(run)}: {run.name}"),
     }
     return {"job": session.start("report", "report", arguments, finish).describe()}

@@ -1,0 +1,177 @@
+"""What the page is told is right: rules, gains, planes, decisions, comparisons."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import pdist
+
+import evidentia.studio
+from evidentia import CredalPartition, FocalSets
+from evidentia.plot.palette import PALETTE
+from evidentia.studio.answers.rules import Condition, Rule, rule_of
+from evidentia.studio.answers.teaching import Lessons
+from evidentia.studio.packing import packed, plain
+from evidentia.studio.planes.distortion import distortion_of
+from evidentia.studio.planes.plane import principal_plane, scaling_plane
+from evidentia.studio.planes.scaling import scaled_to_plane
+from tests.studio.live import unpacked
+
+
+def nobody(words, share):
+    return None
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------------------
+
+
+def test_arrays_come_back_as_they_were():
+    arrays = {
+        "a": np.arange(5, dtype=np.float32),
+        "b": np.array([1, 2, 3], dtype=np.uint8),
+        "c": np.arange(6, dtype=np.int32).reshape(3, 2),
+    }
+    found = unpacked(packed(arrays, words="größer", nothing=float("nan")))
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array.ravel())
+    assert found["words"] == "größer"
+    assert found["nothing"] is None
+
+
+def test_everything_becomes_plain():
+    assert plain({1: np.float64("inf"), "k": [np.int64(2), np.bool_(True), pd.Timestamp("2020-01-01")]}) == {
+        "1": None,
+        "k": [2, True, "2020-01-01 00:00:00"],
+    }
+
+
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_rectangle_becomes_the_rule_that_made_it():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
+    chosen = table["b"].between(-0.5, 0.7).to_numpy() & table["d"].between(0, 3).to_numpy()
+    rule = rule_of(table, chosen)
+    assert {condition.column for condition in rule.conditions} == {"b", "d"}
+    np.testing.assert_array_equal(rule.holds(table), chosen)
+    assert len(rule.to_text()) < 60  # few digits
+
+
+def test_a_rule_is_read_checked_and_repeated():
+    table = pd.DataFrame({"x": [1.0, 2.0, np.nan, 4.0], "name": list("abcd")})
+    rule = Rule.read([{"column": "x", "low": 1.5, "high": 4}])
+    assert rule.holds(table).tolist() == [False, True, False, True]
+    assert rule.to_text() == "x from 1.5 to 4"
+    assert Rule.read(rule.describe()["conditions"]) == rule
+    for bad in (None, [], [{"column": "x"}], [{"column": "x", "low": 2, "high": 1}]):
+        with pytest.raises(ValueError, match="rule|condition"):
+            Rule.read(bad)
+    with pytest.raises(ValueError, match="no column of numbers 'name'"):
+        Condition("name", 0, 1).holds(table)
+    with pytest.raises(ValueError, match="nothing is selected"):
+        rule_of(table, np.zeros(4, dtype=bool))
+
+
+# ---- teaching -------------------------------------------------------------------------------------------------------
+
+
+def test_answers_are_replaced_undone_and_contradict():
+    lessons = Lessons()
+    lessons.add(0, 1, "same")
+    lessons.add(1, 2, "same")
+    lessons.add(2, 0, "different")
+    lessons.add(3, 4, "unknown")
+    about = lessons.describe(None, list("abcde"))
+    assert about["n"] == 3
+    assert [one["chain"] for one in about["contradictions"]] in ([["a", "b", "c"]], [["c", "b", "a"]])
+    lessons.add(0, 2, "same")
+    assert lessons.describe(None, list("abcde"))["contradictions"] == []
+    assert lessons.undo() == (0, 2, "same")
+    assert len(lessons) == 2
+    constraints = lessons.among(np.array([1, 2, 4]))  # of a run without the rows 0 and 3
+    assert constraints.must_link.tolist() == [[0, 1]]
+    assert len(constraints.cannot_link) == 0
+    with pytest.raises(ValueError, match="answer must be 'same'"):
+        lessons.add(0, 1, "maybe")
+
+
+def test_the_expected_gain_is_what_conditioning_says():
+    from evidentia.studio.answers.teaching import expected_gain
+
+    sets = FocalSets.full(3)
+    masses = np.zeros((2, len(sets)))
+    names = sets.names()
+    masses[0, names.index("Ω")] = 1  # knows nothing: log2(3) bits
+    masses[1, names.index("{0}")] = 1
+
+    class Run:
+        partition = CredalPartition(masses, sets)
+
+    probability, gain, doubt = expected_gain(Run, 0, 1)
+    assert probability == pytest.approx(1 / 3)
+    assert doubt == pytest.approx(np.log2(3))
+    assert gain == pytest.approx(np.log2(3) - 2 / 3)  # after "different" one bit is left
+
+
+# ---- planes ---------------------------------------------------------------------------------------------------------
+
+
+def test_two_attributes_are_shown_as_they_are():
+    data = np.random.default_rng(0).normal(size=(200, 2))
+    found = distortion_of(data, data)
+    assert (found.kept, found.grade) == (1.0, "faithful")
+    assert found.correlation == pytest.approx(1)
+
+
+def test_noise_in_many_dimensions_is_called_distorted():
+    data = np.random.default_rng(0).normal(size=(300, 40))
+    assert distortion_of(data[:, :2], data).grade == "distorted"
+    assert distortion_of(data[:3, :2], data[:3]) is None
+
+
+def test_scaling_lowers_the_stress_of_principal_components():
+    data = np.random.default_rng(0).normal(size=(150, 6))
+    start = principal_plane(data).points
+    true = pdist(data)
+
+    def stress(points):
+        return ((pdist(points) - true) ** 2).sum()
+
+    assert stress(scaling_plane(data, nobody).points) < 0.8 * stress(start)
+
+
+def test_scaling_of_many_objects_places_them_by_landmarks(monkeypatch):
+    from evidentia.studio.planes import scaling
+
+    monkeypatch.setattr(scaling, "_MOST_LANDMARKS", 60)
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(400, 2)) @ rng.normal(size=(2, 5))  # flat: can be shown without loss
+    points = scaled_to_plane(data, principal_plane(data).points, nobody)
+    assert np.abs(pdist(points) - pdist(data)).max() < 0.02 * pdist(data).max()
+
+
+# ---- the page and the library agree ---------------------------------------------------------------------------------
+
+
+def static(name):
+    return (Path(evidentia.studio.__file__).parent / "static" / name).read_text(encoding="utf-8")
+
+
+def test_colors_are_those_of_the_pictures():
+    assert tuple(re.findall(r"#[0-9A-F]{6}", static("core/colors.js"))) == tuple(PALETTE)
+
+
+def test_nothing_is_fetched_and_nothing_is_read_as_markup():
+    folder = Path(evidentia.studio.__file__).parent / "static"
+    for file in folder.rglob("*.*"):
+        text = file.read_text(encoding="utf-8")
+        addresses = set(re.findall(r"https?://[^\s\"')]+", text)) - {"http://www.w3.org/2000/svg"}
+        assert not addresses, file
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+            assert word not in text, file
+    page = static("index.html")
+    assert not re.search(r"<script(?![^>]*\bsrc=)", page)
+    assert not re.search(r"\bon[a-z]+=|style=", page)

@@ -1,0 +1,265 @@
+"""Sessions, work in processes, uploads, and the answers to the page's questions."""
+
+import gzip
+import time
+
+import numpy as np
+import pytest
+
+from evidentia.studio.routes import data as data_routes
+from evidentia.studio.sessions import safe_name
+from tests.studio.live import Client, unpacked
+
+
+def test_a_table_is_described(iris):
+    _, source, _ = iris
+    kinds = {column["name"]: (column["kind"], column["suggested"]) for column in source["columns"]}
+    assert kinds["species"] == ("category", False)
+    assert kinds["petal width (cm)"] == ("number", True)
+    assert source["rows"] == 150
+
+
+def test_objects_hold_what_the_library_says(iris):
+    tab, _, run = iris
+    objects = unpacked(tab.get(f"/runs/{run['id']}/objects").content)
+    sizes = np.array([len(one) for one in objects["sets"]])[objects["best"]]
+    assert [(sizes == k).sum() for k in (0, 1)] == [run["outliers"], run["certain"]]
+    # the largest of the three masses is that of the set that the library chose
+    largest = np.stack([objects["empty"], objects["single"], objects["several"]]).argmax(axis=0)
+    chosen = np.stack([objects["empty_set"], objects["single_set"], objects["several_set"]])[largest, np.arange(150)]
+    np.testing.assert_array_equal(chosen, objects["best"])
+
+
+def test_planes_have_their_badge(iris):
+    tab, _, run = iris
+    plane = unpacked(tab.get(f"/runs/{run['id']}/plane?kind=attributes&x=2&y=3").content)
+    assert plane["axes"] == ["petal length (cm)", "petal width (cm)"]
+    assert plane["points"][:2].tolist() == pytest.approx([1.4, 0.2])
+    assert plane["distortion"]["grade"] in ("bent", "distorted")
+    assert tab.done(tab.post(f"/runs/{run['id']}/plane", {"kind": "mds"})) == {"ready": True}
+    assert unpacked(tab.get(f"/runs/{run['id']}/plane?kind=mds").content)["distortion"]["correlation"] > 0.95
+    assert tab.get(f"/runs/{run['id']}/plane?kind=attributes&x=9&y=0").status == 422
+
+
+def test_contours_agree_with_the_model(iris):
+    tab, _, run = iris
+    question = f"/runs/{run['id']}/contours?kind=attributes&x=2&y=3&box=1,0,7,2.5"
+    found = unpacked(tab.get(question).content)
+    shades = found["shades"].reshape(len(found["sets"]), -1)
+    assert shades.shape[1] == found["width"] * found["height"]
+    assert abs(shades.sum(axis=0).astype(int) - 255).max() <= len(found["sets"])
+
+
+def test_why_is_told_in_the_units_of_the_file(iris):
+    tab, _, run = iris
+    why = tab.get(f"/runs/{run['id']}/why?object=70").json()
+    assert why["values"][2] == pytest.approx(4.8)
+    pulled = {row["name"]: row for row in why["attributes"]}
+    assert pulled["petal length (cm)"]["value"] == pytest.approx(4.8)
+    assert 1 < min(pulled["petal length (cm)"]["usual"]) < 7
+    assert sum(one["mass"] for one in why["masses"]) > 0.9
+    assert {one["cluster"] for one in why["exemplars"]} <= set(why["clusters"])
+    assert tab.get(f"/runs/{run['id']}/why?object=150").status == 422
+
+
+def test_a_boundary_is_walked_from_one_side_to_the_other(iris):
+    tab, _, run = iris
+    first = tab.get(f"/runs/{run['id']}/boundaries").json()["boundaries"][0]
+    found = tab.get(f"/runs/{run['id']}/boundary?a={first['a']}&b={first['b']}").json()
+    towards = [one["towards"] for one in found["objects"]]
+    assert towards == sorted(towards)
+    assert towards[0] < 0.5 < towards[-1]
+    assert found["apart"][0]["separation"] > 0.5
+
+
+def test_profiles_curve_history_and_shepard(iris):
+    tab, _, run = iris
+    profiles = tab.get(f"/runs/{run['id']}/profiles").json()
+    assert [group["n"] for group in profiles["groups"]][:3] == pytest.approx([40, 49, 43], abs=12)
+    curve = tab.get(f"/runs/{run['id']}/curve?classes=species").json()
+    assert curve["share"][-1] == 1
+    assert curve["quality"][-1] > 0.5
+    assert len(tab.get(f"/runs/{run['id']}/curve").json()["quality"]) == len(curve["share"])
+    assert tab.get(f"/runs/{run['id']}/history").json()["converged"] is True
+    assert unpacked(tab.get(f"/runs/{run['id']}/shepard").content)["error"] < 0.3
+
+
+def test_the_order_is_by_doubt_and_by_any_column(iris):
+    tab, _, run = iris
+    objects = unpacked(tab.get(f"/runs/{run['id']}/objects").content)
+    order = unpacked(tab.get(f"/runs/{run['id']}/order?by=doubt&down=1").content)["order"]
+    assert (np.diff(objects["doubt"][order]) <= 1e-6).all()
+    by_width = unpacked(tab.get(f"/runs/{run['id']}/order?by=column:3&down=0").content)["order"]
+    rows = tab.post(f"/runs/{run['id']}/rows", {"positions": by_width[:5].tolist()}).json()
+    assert [row[3] for row in rows["cells"]] == sorted(row[3] for row in rows["cells"])
+    assert sorted(by_width) == list(range(150))
+
+
+def test_a_selection_is_kept_described_and_clustered_alone(iris):
+    tab, source, run = iris
+    mask = np.zeros(150, dtype=np.uint8)
+    mask[50:] = 1
+    about = tab.ask("PUT", f"/runs/{run['id']}/selection", content=mask.tobytes()).json()
+    assert about["n"] == 100
+    assert about["attributes"][0]["name"].startswith("petal")
+    np.testing.assert_array_equal(unpacked(tab.get(f"/runs/{run['id']}/selection").content)["mask"], mask)
+    rule = tab.post(f"/runs/{run['id']}/rule").json()
+    assert rule["hits"] == rule["holds"] == 100  # setosa is apart
+    assert tab.post("/rules", {"conditions": rule["conditions"]}).json()["rules"][0]["text"] == rule["text"]
+    part = tab.cluster(source, only="selection", method="ecm", clusters=2)
+    assert part["n"] == 100
+    assert unpacked(tab.get(f"/runs/{part['id']}/objects").content)["rows"].tolist() == list(range(50, 150))
+    text = tab.get(f"/runs/{run['id']}/selected").content.decode()
+    assert len(text.strip().splitlines()) == 101
+    assert tab.ask("PUT", f"/runs/{run['id']}/selection", content=b"123").status == 422
+
+
+def test_peaks_start_a_method(tab):
+    source = tab.load("fourclass")
+    columns = ["x1", "x2"]
+    tab.done(tab.post("/peaks", {"columns": columns}))
+    peaks = unpacked(tab.get("/peaks").content)
+    assert len(peaks["belief"]) == len(peaks["delta"]) == 400
+    prominence = peaks["belief"] * peaks["delta"]
+    three = np.argsort(-prominence)[:3].tolist()
+    run = tab.done(tab.post("/runs", {"method": "bpec", "start": three}))
+    assert run["n_clusters"] == 3
+    assert run["origin"] == "3 chosen belief peaks"
+    assert tab.post("/runs", {"method": "bpec", "start": []}).status == 422
+    number = tab.done(tab.post("/number", {"columns": columns}))
+    assert number["best"] in number["n_clusters"]
+    assert source["rows"] == 400
+
+
+def test_teaching_changes_what_is_asked_and_what_is_found(tab):
+    source = tab.load("fourclass")
+    run = tab.cluster(source, clusters=4)
+    asked = tab.get(f"/runs/{run['id']}/question").json()["question"]
+    assert 0 < asked["gain"] <= asked["doubt"] + 1e-9
+    first, second = (one["row"] for one in asked["objects"])
+    said = tab.post("/answers", {"first": first, "second": second, "answer": "different", "run": run["id"]}).json()
+    assert said["n"] == 1
+    again = tab.get(f"/runs/{run['id']}/question").json()["question"]
+    assert {one["row"] for one in again["objects"]} != {first, second}
+    saved = tab.get("/answers/file").content
+    taught = tab.cluster(source, clusters=4, learn=True)
+    assert "1 answers" in taught["origin"] or "1 answer" in taught["origin"]
+    compared = tab.get(f"/compare?before={run['id']}&after={taught['id']}").json()
+    assert np.sum(compared["table"]) == 400
+    assert 0.5 < compared["index"] <= 1
+    assert tab.post("/answers/undo").json()["n"] == 0
+    loaded = tab.ask("PUT", "/answers/file", content=saved).json()
+    assert [one["answer"] for one in loaded["answers"]] == ["different"]
+    points = tab.get("/map").json()["points"]
+    assert [point["id"] for point in points] == [run["id"], taught["id"]]
+
+
+def test_work_can_be_stopped_and_the_page_is_not_kept_waiting(tab):
+    rows = "\n".join(",".join(f"{x:.6f}" for x in row) for row in np.random.default_rng(0).normal(size=(4000, 8)))
+    job = tab.upload("noise.csv", ("a,b,c,d,e,f,g,h\n" + rows).encode())
+    source = job["answer"]
+    columns = [column["name"] for column in source["columns"]]
+    settings = {"columns": columns, "clusters": 12, "method": "ecmdd", "parameters": {"n_init": 500}}
+    started = tab.post("/runs", settings).json()["job"]
+    time.sleep(0.5)
+    before = time.monotonic()
+    assert tab.get("").json()["jobs"][0]["state"] == "running"
+    assert time.monotonic() - before < 5
+    stopped = tab.ask("DELETE", f"/jobs/{started['id']}").json()
+    assert stopped["state"] == "stopped"
+    assert tab.get(f"/jobs/{started['id']}").json()["state"] == "stopped"
+    assert tab.get("").json()["runs"] == []
+    assert tab.cluster(source, method="ecm", clusters=2)["n"] == 4000  # another process took over
+
+
+def test_what_a_person_does_wrong_is_told_in_words(tab):
+    assert tab.post("/runs", {"columns": ["a"]}).json()["error"] == "load a table first"
+    source = tab.load("butterfly")
+    columns = [column["name"] for column in source["columns"]]
+    for settings, words in (
+        ({"columns": []}, "at least one column"),
+        ({"columns": ["<b>"]}, "there is no column '<b>'"),
+        ({"columns": columns, "method": "kmeans"}, "method must be one of"),
+        ({"columns": columns, "clusters": "many"}, "whole number"),
+        ({"columns": columns, "method": "ecm", "parameters": {"nonsense": 1}}, "no such parameter"),
+        ({"columns": columns, "only": "selection"}, "nothing is selected"),
+    ):
+        answer = tab.post("/runs", settings)
+        assert answer.status == 422
+        assert words in answer.json()["error"]
+    job = tab.job(tab.post("/runs", {"columns": columns, "method": "ecm", "clusters": 2, "parameters": {"delta": "-1"}}))
+    assert job["state"] == "failed"
+    assert "delta" in job["error"]
+    assert "Traceback" not in job["error"]
+    assert tab.get("/runs/77/objects").status == 404
+    assert tab.get("/api/sessions/nobody").status == 404
+
+
+def test_faults_of_ours_are_not_shown(tab, iris, monkeypatch, capsys):
+    from evidentia.studio.answers import objects
+
+    client, _, run = iris
+    monkeypatch.setattr(objects, "explain_object", lambda *a, **k: 1 / 0)
+    answer = client.get(f"/runs/{run['id']}/why?object=1")
+    assert answer.status == 500
+    assert "division" not in answer.content.decode()
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+# ---- uploads --------------------------------------------------------------------------------------------------------
+
+
+def test_uploads_are_limited(tab, monkeypatch):
+    monkeypatch.setattr(data_routes, "MOST_UPLOADED", 1000)
+    answer = tab.ask("PUT", "/file?name=large.csv", content=b"x" * 2000)
+    assert answer.status == 413
+    assert tab.get("").json()["source"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("evil.pkl", b"\x80\x04cos\nsystem\n(S'true'\ntR."),
+        ("evil.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }" + b" " * 60 + b"\n"),
+        ("text.csv", b"\x00\xff\xfe\x00"),
+        ("empty.csv", b""),
+        ("broken.parquet", b"PAR1 nothing"),
+        ("broken.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-9]),
+    ],
+)
+def test_hostile_files_are_refused_in_words(tab, name, content):
+    job = tab.upload(name, content)
+    assert job["state"] == "failed"
+    assert job["error"]
+    assert "Traceback" not in job["error"]
+    assert "/tmp" not in job["error"]
+
+
+def test_names_of_files_stay_in_their_folder():
+    assert safe_name("../../etc/passwd") == "passwd"
+    assert safe_name("C:\\windows\\table.csv") == "table.csv"
+    assert safe_name("..") == "table.csv"
+    assert "/" not in safe_name("a/<script>.csv")
+
+
+def test_tabs_do_not_disturb_each_other(studio):
+    one, other = Client(studio), Client(studio)
+    one.open()
+    other.open()
+    one.load("butterfly")
+    source = other.load("iris")
+    run = other.cluster(source, clusters=3, method="ecm")
+    assert one.get("").json()["runs"] == []
+    assert one.get("").json()["source"]["name"] == "butterfly.csv"
+    assert one.get(f"/runs/{run['id']}/objects").status == 404
+
+
+def test_the_file_of_the_command_line_is_there_at_once(tmp_path):
+    from tests.studio.live import running_studio
+
+    path = tmp_path / "points.csv"
+    path.write_text("a,b\n" + "\n".join(f"{k},{k * k % 7}" for k in range(30)))
+    with running_studio(path) as guard:
+        tab = Client(guard)
+        opened = tab.open()
+        assert tab.done(type("Opened", (), {"status": 200, "json": lambda self: opened})())["rows"] == 30
