@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio needs starlette and uvicorn: pip install 'evidentia[studio]'")
 
+from tests.studio.browser import WITHOUT_WEBGL, enter, launched, needs_browser, watched
 from tests.studio.live import Client, running_studio
 
 
@@ -29,3 +30,30 @@ def iris(studio):
     client.open()
     source = client.load("iris")
     return client, source, client.cluster(source, clusters=3)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser; tests that need one are skipped, saying so, where there is none."""
+    with needs_browser().sync_playwright() as playwright:
+        browser = launched(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def chromium_without_webgl(chromium):
+    """The same browser as a machine without a graphics processor has it."""
+    browser = launched(chromium.browser_type, *WITHOUT_WEBGL)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(chromium, studio):
+    """The page of the studio in a new browser profile; scripts that fail fail the test."""
+    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    with watched(context.new_page()) as found:
+        enter(found, studio)
+        yield found
+    context.close()

@@ -8,6 +8,8 @@ import traceback
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from evidentia.studio.folders import without_folders
+
 __all__ = ["GoneError", "TooLargeError", "in_words"]
 
 _INSIDE = "Something went wrong inside. The terminal in which the studio was started shows where."
@@ -28,7 +30,7 @@ def in_words(request: Request, error: Exception) -> Response:
     elif isinstance(error, TooLargeError):
         status, words = 413, str(error)
     elif isinstance(error, ValueError | ImportError):
-        status, words = 422, " ".join(str(error).split())
+        status, words = 422, without_folders(" ".join(str(error).split()))
     elif isinstance(error, MemoryError):
         status, words = 422, "There is not enough memory for this."
     else:

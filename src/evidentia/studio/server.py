@@ -56,7 +56,6 @@ def serve(
         import uvicorn
     except ImportError as error:
         raise ImportError("the studio needs starlette and uvicorn (pip install 'evidentia[studio]')") from error
-    from evidentia.studio.app import make_app
     from evidentia.studio.guard import Guard, is_loopback
 
     path = None if file is None else _checked_file(file)
@@ -66,10 +65,13 @@ def serve(
     guard = Guard(host, listener.getsockname()[1])
     if not is_loopback(host):
         print(f"Anyone who can reach {host} and knows the token can use the studio; nothing is encrypted.", flush=True)
+    _announce(guard, open_browser)
+    # what follows takes seconds; a browser that is quicker waits, as the port is open
+    from evidentia.studio.app import make_app
+
     app = make_app(guard, path)
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="on")
     server = uvicorn.Server(config)
-    _announce(guard, open_browser)
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:

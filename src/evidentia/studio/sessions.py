@@ -18,6 +18,7 @@ import numpy as np
 from evidentia.studio.answers.rules import Rule
 from evidentia.studio.answers.teaching import Lessons
 from evidentia.studio.errors import GoneError
+from evidentia.studio.folders import PREFIX
 from evidentia.studio.jobs import Job, Workers
 from evidentia.studio.runs import Run
 from evidentia.studio.tables import Source
@@ -137,7 +138,7 @@ class Sessions:
     """All tabs of one studio; the one that was not seen for longest goes when there are too many."""
 
     def __init__(self, workers: Workers):
-        self._folder = Path(tempfile.mkdtemp(prefix="evidentia-studio-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._workers = workers
         self._sessions: dict[str, Session] = {}
         self._lock = RLock()

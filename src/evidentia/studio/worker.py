@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from evidentia.studio.folders import without_folders
+
 __all__ = ["main"]
 
 _BETWEEN = 0.1  # seconds between two messages on progress
@@ -60,7 +62,7 @@ def _done(channel: _Channel, task: Callable[..., Any], arguments: dict[str, Any]
         try:
             result = task(channel.tell, **arguments)
         except (ValueError, ImportError, OSError) as error:
-            return "failed", " ".join(str(error).split())
+            return "failed", without_folders(" ".join(str(error).split()))
         except MemoryError:
             return "failed", "there is not enough memory for this"
         except Exception:

@@ -43,9 +43,8 @@ export class Scatter {
   }
 
   renderer() {
-    const forced = new URLSearchParams(location.search).get("draw") === "canvas";
     try {
-      const made = forced ? null : WebglPoints.make(this.middle);
+      const made = WebglPoints.make(this.middle);
       if (made) {
         made.again = () => this.redraw();
         this.kind = "webgl";

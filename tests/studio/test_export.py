@@ -1,0 +1,95 @@
+"""What is exported does exactly what was done: the code, the command, the files."""
+
+import shlex
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from evidentia.cli import program
+from evidentia.io import load, read_partition
+from tests.studio.live import unpacked
+
+
+def masses_of(tab, run, folder):
+    path = folder / "expected.npz"
+    path.write_bytes(tab.get(f"/runs/{run['id']}/partition.npz").content)
+    return read_partition(path)
+
+
+def taken(tab, run, folder):
+    """The exported recipe, with the files that it names beside it."""
+    found = tab.get(f"/runs/{run['id']}/recipe").json()
+    (folder / found["file"]).write_bytes(tab.get(f"/runs/{run['id']}/data").content)
+    if found["answers"]:
+        (folder / "answers.csv").write_bytes(tab.get(f"/runs/{run['id']}/answers").content)
+    return found
+
+
+def run_code(code):
+    """The masses that the code makes, in the folder of its files."""
+    names = {}
+    exec(compile(code, "exported", "exec"), names)
+    return names["partition"].masses
+
+
+def run_command(command, folder):
+    """The masses that the command writes."""
+    done = CliRunner().invoke(program, [*shlex.split(command)[1:], "--quiet"])
+    assert done.exit_code == 0, done.output
+    return read_partition(next(folder.glob("*.partition.csv"))).masses
+
+
+@pytest.fixture(scope="module")
+def runs(studio):
+    """A tab and three runs: learned from answers, started from peaks, of a selection."""
+    from tests.studio.live import Client
+
+    tab = Client(studio)
+    tab.open()
+    source = tab.load("iris")
+    first = tab.cluster(source, clusters=3, method="ecm", parameters={"delta": "4.5"}, seed="7")
+    tab.post("/answers", {"first": 70, "second": 120, "answer": "different"})
+    tab.post("/answers", {"first": 0, "second": 1, "answer": "same"})
+    taught = tab.cluster(source, clusters=3, learn=True)
+    columns = [column["name"] for column in source["columns"] if column["suggested"]]
+    tab.done(tab.post("/peaks", {"columns": columns}))
+    chosen = unpacked(tab.get("/peaks").content)["chosen"]
+    peaks = tab.done(tab.post("/runs", {"method": "bpec", "start": chosen}))
+    mask = np.zeros(150, dtype=np.uint8)
+    mask[40:120] = 1
+    tab.ask("PUT", f"/runs/{first['id']}/selection", content=mask.tobytes())
+    part = tab.cluster(source, only="selection", clusters=2)
+    return tab, {"first": first, "taught": taught, "peaks": peaks, "part": part}
+
+
+@pytest.mark.parametrize("name", ["first", "taught", "peaks", "part"])
+def test_code_and_command_give_the_same_masses(runs, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tab, found = runs
+    expected = masses_of(tab, found[name], tmp_path).masses
+    recipe = taken(tab, found[name], tmp_path)
+    np.testing.assert_array_equal(run_code(recipe["code"]), expected)
+    np.testing.assert_array_equal(run_command(recipe["command"], tmp_path), expected)
+
+
+def test_the_model_predicts_new_rows(runs, tmp_path):
+    import pandas as pd
+
+    tab, found = runs
+    path = tmp_path / "iris.evidentia"
+    path.write_bytes(tab.get(f"/runs/{found['first']['id']}/model").content)
+    (tmp_path / "iris.csv").write_bytes(tab.get(f"/runs/{found['first']['id']}/data").content)
+    masses = load(path).predict_mass(pd.read_csv(tmp_path / "iris.csv")).masses
+    np.testing.assert_allclose(masses, masses_of(tab, found["first"], tmp_path).masses, atol=1e-9)
+
+
+def test_the_report_is_one_page(runs):
+    tab, found = runs
+    number = found["first"]["id"]
+    assert tab.get(f"/runs/{number}/report").status == 422
+    assert tab.done(tab.post(f"/runs/{number}/report")) == {"ready": True}
+    page = tab.get(f"/runs/{number}/report")
+    assert "iris.report.html" in page.headers["content-disposition"]
+    assert page.content.startswith(b"<!doctype html>") or page.content.startswith(b"<!DOCTYPE html>")
+    assert b"evidentia-studio-" not in page.content  # no path of this machine

@@ -1,0 +1,400 @@
+"""The page, end to end, in a browser: what a person does, and what all views then show."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.studio.browser import cluster, counts, drag, enter, load_example, shown, watched
+
+
+@pytest.fixture
+def iris_page(page):
+    """The page with a run of iris."""
+    load_example(page, "iris")
+    cluster(page)
+    return page
+
+
+def selected(page):
+    """How many objects the map says are selected."""
+    tags = page.locator(".map-foot .tag").all_inner_texts()
+    return next((int(re.match(r"([\d,]+) objects? selected", tag)[1].replace(",", "")) for tag in tags if "selected" in tag), 0)
+
+
+def open_tab(page, name):
+    page.click(f"#tab-{name}")
+
+
+# ---- load, run, stop ------------------------------------------------------------------------------------------------
+
+
+def test_a_table_is_loaded_clustered_and_shown(page, tmp_path):
+    table = tmp_path / "flowers; and more.csv"
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 8])
+    table.write_text("name;length;width\n" + "\n".join(f"f{k};{a:.3f};{b:.3f}" for k, (a, b) in enumerate(rows)))
+    page.set_input_files("input[type=file] >> nth=0", table)
+    page.wait_for_selector("#run:visible")
+    assert page.locator(".columns input:checked").count() == 2
+    cluster(page, "2", method="ecm")
+    assert sum(counts(page)) == 80
+    assert page.locator(".badge").inner_text().startswith("faithful")
+    assert page.locator("#where").inner_text().startswith("flowers_ and more.csv")
+    assert "80 objects" in page.locator("#panel-objects .grid-bar").inner_text()
+
+
+def test_a_table_can_be_dropped(page):
+    page.evaluate(
+        """() => {
+        const files = new DataTransfer();
+        files.items.add(new File(["a,b\\n1,2\\n2,3\\n9,8\\n8,9\\n7,7\\n1,1\\n"], "dropped.csv"));
+        window.dispatchEvent(new DragEvent("drop", {dataTransfer: files, cancelable: true}));
+    }"""
+    )
+    page.wait_for_selector("#run:visible")
+    assert "dropped.csv" in page.locator("#where").inner_text()
+
+
+def test_a_run_can_be_stopped_and_the_page_stays_alive(page, tmp_path):
+    table = tmp_path / "noise.csv"
+    np.savetxt(table, np.random.default_rng(0).normal(size=(4000, 6)), delimiter=",", header="a,b,c,d,e,f", comments="")
+    page.set_input_files("input[type=file] >> nth=0", table)
+    page.wait_for_selector("#run:visible")
+    page.select_option("#method", "ecmdd")
+    page.fill("#clusters", "12")
+    page.click("text=All parameters")
+    page.fill("[aria-label='n init']", "500")
+    page.press("[aria-label='n init']", "Tab")
+    page.click("#run")
+    page.wait_for_selector(".card .stop")
+    page.click("#theme-button")  # nothing waits
+    assert page.get_attribute("html", "data-theme") == "dark"
+    page.click(".card .stop")
+    page.wait_for_selector("#run:enabled")
+    assert page.locator(".run-list li").count() == 0
+    cluster(page, "2", method="ecm")
+    assert sum(counts(page)) == 4000
+
+
+def test_what_cannot_be_done_is_told(page):
+    load_example(page, "iris")
+    page.fill("#clusters", "some")
+    page.press("#clusters", "Tab")
+    page.click("#run")
+    page.wait_for_selector("#toast:visible")
+    assert "whole number" in page.locator("#toast").inner_text()
+
+
+# ---- see ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_object_is_told_in_words_when_it_is_pointed_at(iris_page):
+    box = iris_page.locator(".map-plot").bounding_box()
+    found = False
+    for v in np.linspace(0.15, 0.8, 14):  # somewhere on the way down there is an object
+        iris_page.mouse.move(box["x"] + 0.21 * box["width"], box["y"] + v * box["height"])
+        iris_page.wait_for_timeout(40)
+        if iris_page.locator(".hint:visible").count():
+            found = True
+            break
+    assert found
+    iris_page.wait_for_selector(".hint dl")
+    assert re.search(r"in cluster|torn between|outlier", iris_page.locator(".hint").inner_text())
+
+
+def test_sliders_act_at_once_and_ask_nothing(iris_page):
+    before = counts(iris_page)
+    iris_page.wait_for_selector("#panel-summary .chart")
+    iris_page.wait_for_timeout(300)
+    asked = []
+    iris_page.on("request", lambda request: asked.append(request.url))
+
+    def move(name, value):
+        iris_page.evaluate(
+            "([id, v]) => { const s = document.getElementById(id); s.value = v; s.dispatchEvent(new Event('input')); }",
+            [f"slider-{name}", value],
+        )
+        iris_page.wait_for_timeout(150)
+        return counts(iris_page)
+
+    more = move("ambiguity", 0.6)
+    assert more[1] > before[1]
+    assert sum(more) == sum(before) == 150
+    assert move("ambiguity", -1)[1] == 0
+    assert move("outliers", 0.9)[2] > before[2]
+    iris_page.click("text=As the method says")
+    iris_page.wait_for_timeout(150)
+    assert counts(iris_page) == before
+    assert not asked
+    assert "share of objects kept" in iris_page.locator("#panel-summary .chart").inner_text()
+
+
+def test_planes_masses_and_hulls(iris_page):
+    iris_page.select_option("#plane", "attributes")
+    iris_page.wait_for_selector("[aria-label=Across]")
+    iris_page.select_option("[aria-label=Across]", "2")
+    iris_page.click(".map-bar >> text=Masses")
+    iris_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Masses")
+    iris_page.select_option("#plane", "mds")
+    iris_page.wait_for_function("document.querySelector('.badge')?.innerText.includes('faithful') || document.querySelector('.badge')?.innerText.includes('bent')")
+    assert iris_page.locator(".map-bar >> text=Masses").count() == 0  # a bent plane has no places of its own
+
+
+def test_diagnostics(iris_page):
+    open_tab(iris_page, "groups")
+    iris_page.wait_for_selector("#panel-groups .heat td")
+    open_tab(iris_page, "shepard")
+    iris_page.wait_for_selector("#panel-shepard >> text=pairs of objects")
+    open_tab(iris_page, "convergence")
+    iris_page.wait_for_selector("#panel-convergence >> text=It converged after")
+    open_tab(iris_page, "number")
+    iris_page.click("#compare-numbers")
+    iris_page.wait_for_selector("#panel-number >> text=Most speaks for")
+    iris_page.click("#panel-number >> text=/^Take /")
+    assert iris_page.input_value("#clusters").isdigit()
+
+
+def test_a_rectangle_around_peaks_starts_a_method(page):
+    load_example(page, "fourclass")
+    open_tab(page, "peaks")
+    page.click("#find-peaks")
+    page.wait_for_selector("#start-bpec:enabled")
+    drag(page, "#panel-peaks .scatter", (0.62, 0.02), (0.99, 0.55))
+    page.wait_for_timeout(200)
+    chosen = int(re.match(r"(\d+) center", page.locator("#panel-peaks .grid-bar").inner_text())[1])
+    assert 1 <= chosen <= 10
+    page.click("#start-bpec")
+    page.wait_for_selector(".run-list li")
+    shown(page)
+    assert page.locator("#panel-summary h2").inner_text() == f"BPEC, {chosen} clusters"
+
+
+# ---- ask ------------------------------------------------------------------------------------------------------------
+
+
+def test_clicking_an_object_explains_it(iris_page):
+    iris_page.click(".grid-row >> nth=3")
+    iris_page.wait_for_selector("#panel-why .pull")
+    text = iris_page.locator("#panel-why").inner_text()
+    assert "torn between clusters" in text or "outlier" in text
+    assert "Beside the nearest certain objects" in text
+    open_tab(iris_page, "boundary")
+    iris_page.wait_for_selector("#panel-boundary .boundary-list button")
+    assert " if " in iris_page.locator("#panel-boundary table").inner_text()
+
+
+def test_a_brush_is_followed_everywhere_and_becomes_a_rule(iris_page):
+    iris_page.keyboard.press("r")
+    drag(iris_page, ".map-plot", (0.1, 0.03), (0.4, 0.85))
+    iris_page.wait_for_selector(".map-foot >> text=selected")
+    n = selected(iris_page)
+    assert 40 <= n <= 60  # setosa
+    assert f"{n} selected of 150" in iris_page.locator("#panel-objects .grid-bar").inner_text()
+    open_tab(iris_page, "selection")
+    iris_page.click("text=As a rule")
+    iris_page.wait_for_selector(".rule-text")
+    rule = iris_page.locator(".rule-text").inner_text()
+    assert re.search(r"\(cm\) from [\d.]+ to [\d.]+", rule)
+    iris_page.click("text=Keep the rule")
+    iris_page.wait_for_selector(".rule-list li")
+    iris_page.keyboard.press("Escape")
+    iris_page.wait_for_timeout(100)
+    assert selected(iris_page) == 0
+    iris_page.click(".rule-list .link")
+    iris_page.wait_for_selector(".map-foot >> text=selected")
+    assert abs(selected(iris_page) - n) <= 3
+    iris_page.click("#panel-selection >> text=Cluster only these")
+    iris_page.wait_for_function("document.querySelectorAll('.run-list li').length === 2")
+    shown(iris_page)
+    open_tab(iris_page, "summary")
+    assert sum(counts(iris_page)) < 70
+
+
+def test_a_lasso_selects_what_is_inside(iris_page):
+    iris_page.click(".map-bar >> text=Lasso")
+    box = iris_page.locator(".map-plot").bounding_box()
+    around = [(0.1, 0.05), (0.42, 0.05), (0.42, 0.85), (0.1, 0.85), (0.1, 0.06)]
+    places = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in around]
+    iris_page.mouse.move(*places[0])
+    iris_page.mouse.down()
+    for place in places[1:]:
+        iris_page.mouse.move(*place, steps=4)
+    iris_page.mouse.up()
+    iris_page.wait_for_selector(".map-foot >> text=selected")
+    assert 40 <= selected(iris_page) <= 60
+
+
+# ---- teach, compare, export -----------------------------------------------------------------------------------------
+
+
+def test_questions_are_answered_by_keys_and_learned_from(iris_page):
+    open_tab(iris_page, "teach")
+    iris_page.wait_for_selector("#answer-same")
+    first = iris_page.locator(".question").inner_text()
+    assert "expected to settle" in iris_page.locator("#panel-teach").inner_text()
+    iris_page.keyboard.press("d")
+    iris_page.wait_for_selector(".said-list li >> text=different")
+    iris_page.wait_for_function("text => document.querySelector('.question')?.innerText !== text", arg=first)
+    iris_page.click("#answer-same")
+    iris_page.wait_for_function("document.querySelectorAll('.said-list li').length === 2")
+    iris_page.keyboard.press("u")
+    iris_page.wait_for_function("document.querySelectorAll('.said-list li').length === 1")
+    iris_page.click("#refit")
+    iris_page.wait_for_selector("#panel-teach >> text=What changed")
+    assert iris_page.locator(".run-list li").count() == 2
+    open_tab(iris_page, "compare")
+    iris_page.wait_for_selector("#panel-compare >> text=Agreement")
+    assert iris_page.locator("#panel-compare svg g").count() == 2
+
+
+def test_contradictions_are_shown_with_their_chain(iris_page):
+    iris_page.evaluate(
+        """async () => {
+        const {post} = await import("/static/core/api.js");
+        await post("/answers", {first: 0, second: 1, answer: "same"});
+        await post("/answers", {first: 1, second: 2, answer: "same"});
+        await post("/answers", {first: 0, second: 2, answer: "different"});
+    }"""
+    )
+    open_tab(iris_page, "teach")
+    iris_page.wait_for_selector(".contradiction")
+    assert "0 – 1 – 2" in iris_page.locator(".contradiction").inner_text()
+    assert iris_page.locator("#refit").is_disabled()
+
+
+def test_exports_are_downloaded(iris_page):
+    open_tab(iris_page, "export")
+    iris_page.wait_for_selector("#export-code")
+    assert "EVCLUS(n_clusters=3" in iris_page.locator("#export-code").inner_text()
+    assert iris_page.locator("#export-command").inner_text().startswith("evidentia cluster iris.csv -c 3")
+    with iris_page.expect_download() as started:
+        iris_page.click("text=Partition (CSV)")
+    assert started.value.suggested_filename == "iris.partition.csv"
+
+
+# ---- safe and usable ------------------------------------------------------------------------------------------------
+
+
+def test_hostile_strings_stay_text(page, tmp_path):
+    bad = '<img src=x onerror="window.hacked=1">'
+    table = tmp_path / "<img src=x onerror=alert(1)>.csv"
+    header = 'name,"<script>window.hacked=2</script>","""><svg onload=window.hacked=3>",kind'
+    rows = [f"\"{bad.replace(chr(34), chr(34) * 2)}{k}\",{k % 7 + k % 2 * 20},{k % 5},\"</td>{k % 3}\"" for k in range(40)]
+    table.write_text("\n".join([header, *rows]))
+    page.set_input_files("input[type=file] >> nth=0", table)
+    page.wait_for_selector("#run:visible")
+    cluster(page, "2")
+    for row in (0, 1):
+        page.click(f".grid-row >> nth={row}")
+    page.wait_for_selector("#panel-why .masses")
+    for name in ("groups", "objects", "boundary", "teach", "export", "selection"):
+        open_tab(page, name)
+        page.wait_for_timeout(150)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("main img").count() == 0
+    assert "<script>window.hacked=2</script>" in page.locator(".columns").inner_text()
+
+
+def test_a_page_that_is_loaded_again_is_as_it_was(iris_page):
+    iris_page.click(".legend button >> nth=1")
+    iris_page.wait_for_selector(".map-foot >> text=selected")
+    n = selected(iris_page)
+    iris_page.wait_for_timeout(400)  # the server is told a moment later
+    iris_page.reload()
+    iris_page.wait_for_selector("body[data-ready]")
+    shown(iris_page)
+    assert "?" not in iris_page.url
+    assert iris_page.input_value("#clusters") == "3"
+    iris_page.wait_for_selector(".map-foot >> text=selected")
+    assert selected(iris_page) == n
+    assert sum(counts(iris_page)) == 150
+
+
+def test_two_tabs_do_not_disturb_each_other(iris_page, studio):
+    with watched(iris_page.context.new_page()) as other:
+        enter(other, studio)
+        assert other.locator(".welcome").count() == 1
+        load_example(other, "butterfly")
+        cluster(other, "2", method="ecm")
+        assert sum(counts(other)) == 12
+        iris_page.reload()
+        iris_page.wait_for_selector("body[data-ready]")
+        shown(iris_page)
+        assert sum(counts(iris_page)) == 150
+
+
+def test_everything_by_keyboard(iris_page):
+    iris_page.keyboard.press("n")
+    iris_page.wait_for_selector("#panel-why .masses")
+    first = iris_page.locator("#panel-why h2").inner_text()
+    iris_page.keyboard.press("n")
+    iris_page.wait_for_function("text => document.querySelector('#panel-why h2').innerText !== text", arg=first)
+    iris_page.keyboard.press("l")
+    iris_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Lasso")
+    iris_page.keyboard.press("?")
+    iris_page.wait_for_selector("dialog[open]")
+    iris_page.keyboard.press("Escape")
+    iris_page.focus("#tab-why")
+    iris_page.keyboard.press("ArrowRight")
+    iris_page.wait_for_selector("#panel-selection:visible")
+    iris_page.click("#tour-button")
+    for _ in range(4):
+        iris_page.wait_for_selector(".tour-card")
+        iris_page.keyboard.press("Enter")
+    iris_page.click(".tour-card >> text=Close")
+    assert iris_page.locator(".tour-card").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_window(chromium, studio, scheme):
+    context = chromium.new_context(viewport={"width": 420, "height": 800}, color_scheme=scheme)
+    with watched(context.new_page()) as page:
+        enter(page, studio)
+        assert page.get_attribute("html", "data-theme") == scheme
+        page.click(".only-narrow >> text=butterfly")
+        page.wait_for_selector("#run:visible")
+        page.fill("#clusters", "2")
+        page.press("#clusters", "Tab")
+        page.click("#run")
+        page.wait_for_selector(".map-plot:visible")  # the map is opened by itself
+        for name in ("setup", "map", "drawer", "side"):
+            page.click(f"#pages [data-page={name}]")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 420
+        assert sum(counts(page)) == 12
+    context.close()
+
+
+def test_the_map_is_drawn_without_webgl_too(chromium_without_webgl, studio):
+    context = chromium_without_webgl.new_context(viewport={"width": 1400, "height": 900})
+    with watched(context.new_page()) as page:
+        enter(page, studio)
+        load_example(page, "fourclass")
+        cluster(page, "4", method="ecm")
+        page.wait_for_selector(".map-foot >> text=drawn without WebGL")
+        colors = page.evaluate(
+            """() => { const c = document.querySelectorAll('.map-plot canvas')[1];
+            const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+            const s = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) s.add(d[i] + ',' + d[i + 1] + ',' + d[i + 2]);
+            return s.size; }"""
+        )
+        assert colors > 4
+    context.close()
+
+
+def test_a_hundred_thousand_objects_do_not_freeze_the_page(page, tmp_path):
+    rng = np.random.default_rng(0)
+    places = rng.normal(size=(4, 3)) * 6
+    points = places[rng.integers(4, size=100_000)] + rng.normal(size=(100_000, 3))
+    table = tmp_path / "many.npy"
+    np.save(table, points.astype(np.float32))
+    page.set_input_files("input[type=file] >> nth=0", table)
+    page.wait_for_selector("#run:visible")
+    cluster(page, "4", method="ecm")
+    assert sum(counts(page)) == 100_000
+    page.click(".legend button >> nth=0")
+    page.wait_for_selector(".map-foot >> text=selected")
+    assert selected(page) > 10_000
+    # a click is answered while everything is there
+    page.click("#theme-button")
+    assert page.get_attribute("html", "data-theme") == "dark"
