@@ -15,7 +15,9 @@ WITHOUT_WEBGL = ("--no-sandbox", "--disable-3d-apis", "--disable-gpu")
 
 def needs_browser():
     """What drives a browser; the test is skipped where it, or the browser, is missing."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
+    )
     if _browser() is None:
         pytest.skip(f"no browser was found: none of {', '.join(_NAMES)} is installed")
     return playwright

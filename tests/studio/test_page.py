@@ -19,7 +19,9 @@ def iris_page(page):
 def selected(page):
     """How many objects the map says are selected."""
     tags = page.locator(".map-foot .tag").all_inner_texts()
-    return next((int(re.match(r"([\d,]+) objects? selected", tag)[1].replace(",", "")) for tag in tags if "selected" in tag), 0)
+    return next(
+        (int(re.match(r"([\d,]+) objects? selected", tag)[1].replace(",", "")) for tag in tags if "selected" in tag), 0
+    )
 
 
 def open_tab(page, name):
@@ -137,7 +139,7 @@ def test_planes_masses_and_hulls(iris_page):
     iris_page.click(".map-bar >> text=Masses")
     iris_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Masses")
     iris_page.select_option("#plane", "mds")
-    iris_page.wait_for_function("document.querySelector('.badge')?.innerText.includes('faithful') || document.querySelector('.badge')?.innerText.includes('bent')")
+    iris_page.wait_for_function("/faithful|bent/.test(document.querySelector('.badge')?.innerText)")
     assert iris_page.locator(".map-bar >> text=Masses").count() == 0  # a bent plane has no places of its own
 
 
@@ -280,7 +282,7 @@ def test_hostile_strings_stay_text(page, tmp_path):
     bad = '<img src=x onerror="window.hacked=1">'
     table = tmp_path / "<img src=x onerror=alert(1)>.csv"
     header = 'name,"<script>window.hacked=2</script>","""><svg onload=window.hacked=3>",kind'
-    rows = [f"\"{bad.replace(chr(34), chr(34) * 2)}{k}\",{k % 7 + k % 2 * 20},{k % 5},\"</td>{k % 3}\"" for k in range(40)]
+    rows = [f'"{bad.replace(chr(34), chr(34) * 2)}{k}",{k % 7 + k % 2 * 20},{k % 5},"</td>{k % 3}"' for k in range(40)]
     table.write_text("\n".join([header, *rows]))
     page.set_input_files("input[type=file] >> nth=0", table)
     page.wait_for_selector("#run:visible")
@@ -373,10 +375,15 @@ def test_the_map_is_drawn_without_webgl_too(chromium_without_webgl, studio):
         cluster(page, "4", method="ecm")
         page.wait_for_selector(".map-foot >> text=drawn without WebGL")
         colors = page.evaluate(
-            """() => { const c = document.querySelectorAll('.map-plot canvas')[1];
-            const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-            const s = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) s.add(d[i] + ',' + d[i + 1] + ',' + d[i + 2]);
-            return s.size; }"""
+            """() => {
+            const canvas = document.querySelectorAll('.map-plot canvas')[1];
+            const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+            const found = new Set();
+            for (let i = 0; i < pixels.length; i += 4) {
+                if (pixels[i + 3] > 200) found.add(pixels.slice(i, i + 3).join());
+            }
+            return found.size;
+        }"""
         )
         assert colors > 4
     context.close()

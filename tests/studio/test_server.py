@@ -187,7 +187,9 @@ def test_what_a_person_does_wrong_is_told_in_words(tab):
         answer = tab.post("/runs", settings)
         assert answer.status == 422
         assert words in answer.json()["error"]
-    job = tab.job(tab.post("/runs", {"columns": columns, "method": "ecm", "clusters": 2, "parameters": {"delta": "-1"}}))
+    job = tab.job(
+        tab.post("/runs", {"columns": columns, "method": "ecm", "clusters": 2, "parameters": {"delta": "-1"}})
+    )
     assert job["state"] == "failed"
     assert "delta" in job["error"]
     assert "Traceback" not in job["error"]
@@ -220,7 +222,10 @@ def test_uploads_are_limited(tab, monkeypatch):
     ("name", "content"),
     [
         ("evil.pkl", b"\x80\x04cos\nsystem\n(S'true'\ntR."),
-        ("evil.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }" + b" " * 60 + b"\n"),
+        (
+            "evil.npy",
+            b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }" + b" " * 60 + b"\n",
+        ),
         ("text.csv", b"\x00\xff\xfe\x00"),
         ("empty.csv", b""),
         ("broken.parquet", b"PAR1 nothing"),

@@ -1,9 +1,9 @@
 """Who may talk to the studio: the page that was opened with the token, on this machine, and nobody else.
 
-A page of a stranger can make a browser send requests to this machine. Four things keep it out: the name of the host must
-be one of ours (a stranger's name that was made to point here is not), the origin, where a browser tells it, must be this
-page, a cookie that only this page's browser has must come along, and whatever is not a part of the page itself must
-carry the token in a header, which no other page can know or send.
+A page of a stranger can make a browser send requests to this machine. Four things keep it out: the name of the host
+must be one of ours (a stranger's name that was made to point here is not), the origin, where a browser tells it, must
+be this page, a cookie that only this page's browser has must come along, and whatever is not a part of the page itself
+must carry the token in a header, which no other page can know or send.
 """
 
 from __future__ import annotations
@@ -126,7 +126,9 @@ class Gate:
             return 403
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and path != "/":
             return 403
-        if not (self.guard.is_token(_cookie(headers, self.guard.cookie)) or (path == "/" and self._token_in_query(scope))):
+        if not (
+            self.guard.is_token(_cookie(headers, self.guard.cookie)) or (path == "/" and self._token_in_query(scope))
+        ):
             return 403
         if path.startswith("/api/") and not self.guard.is_token(headers.get(TOKEN_HEADER)):
             return 403

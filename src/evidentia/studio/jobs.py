@@ -40,10 +40,12 @@ class Job:
 
     def __init__(self, kind: str, process: subprocess.Popen[bytes], finish: Callable[[Any, list[str]], Any]):
         self.id, self.kind = str(next(_numbers)), kind
-        self.state, self.words, self.error = "running", "starting", None
+        self.state, self.words = "running", "starting"
+        self.error: str | None = None
         self.share: float | None = None
         self.answer: Any = None
-        self.started, self.ended = time.time(), None
+        self.started = time.time()
+        self.ended: float | None = None
         self._process, self._finish = process, finish
         self._lock = Lock()
 
@@ -71,7 +73,8 @@ class Job:
     def watch(self, task: tuple[str, dict[str, Any]]) -> None:
         """Hand over the task and listen until it is done, or the process ends."""
         stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
+        assert stdin is not None
+        assert stdout is not None
         try:
             pickle.dump(task, stdin, protocol=5)
             stdin.flush()

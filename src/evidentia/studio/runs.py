@@ -74,7 +74,7 @@ class Run:
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """(n, p) what is clustered as numbers: categories become columns of zeros and ones, two of which are one apart."""
+        """(n, p) what is clustered as numbers; categories become columns of zeros and ones, two of them one apart."""
         import pandas as pd
 
         columns = []

@@ -29,7 +29,7 @@ def warm_up() -> None:
     """Import what a task would import first, while nobody waits."""
     import pandas  # noqa: F401
     import scipy.sparse.csgraph  # noqa: F401
-    import sklearn.cluster  # noqa: F401
+    import sklearn.cluster
     import sklearn.decomposition  # noqa: F401
 
 

@@ -44,7 +44,7 @@ def compare(before: Run, after: Run) -> dict[str, Any]:
             "states": list(_STATES),
             "table": states.tolist(),
             "match": match.tolist(),
-            "moved": int(len(moved)),
+            "moved": len(moved),
             "flows": _flows(before, after, one, other, moved),
             "objects": _moved(before, after, i, j, one, other, state, moved),
             "rows": common[moved].tolist() if len(moved) <= 50_000 else None,
@@ -102,9 +102,7 @@ def _same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray) -
 
 def _flows(before: Run, after: Run, one: CredalPartition, other: CredalPartition, moved: np.ndarray) -> list[Any]:
     """From which set to which, the largest first."""
-    pairs, counts = np.unique(
-        np.column_stack([one.best_set[moved], other.best_set[moved]]), axis=0, return_counts=True
-    )
+    pairs, counts = np.unique(np.column_stack([one.best_set[moved], other.best_set[moved]]), axis=0, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:_MOST_FLOWS]
     return [
         {

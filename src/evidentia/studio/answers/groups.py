@@ -36,9 +36,7 @@ def described_columns(run: Run, some: np.ndarray) -> Any:
     used = set(run.values.columns)
     for name in run.table.columns:
         column = run.table[name]
-        if name in used or column.dtype.kind in "iufbM":
-            chosen.append(name)
-        elif column.iloc[some].nunique() <= _MOST_DIFFERENT:
+        if name in used or column.dtype.kind in "iufbM" or column.iloc[some].nunique() <= _MOST_DIFFERENT:
             chosen.append(name)
     # the partition matches objects by the names that it has
     return run.table[chosen].iloc[some].set_axis(run.values.index[some], axis=0)
@@ -83,7 +81,7 @@ def selection_profile(run: Run, chosen: np.ndarray) -> list[dict[str, Any]]:
         return []
     some = _some(len(run))
     table = run.attributes.iloc[some]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in table.columns:
         column = table[name]
         if column.dtype.kind not in "iufb":

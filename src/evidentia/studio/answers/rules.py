@@ -83,7 +83,8 @@ def rule_of(table: pd.DataFrame, chosen: np.ndarray) -> Rule:
     some = _sample(chosen)
     data = {name: values[some] for name, values in everyone.items()}
     target = chosen[some]
-    kept, found, best = np.ones(len(target), dtype=bool), [], 0.0
+    found: list[Condition] = []
+    kept, best = np.ones(len(target), dtype=bool), 0.0
     while len(found) < _MOST_CONDITIONS:
         options = [
             (_balance(kept & (values >= low) & (values <= high), target), name, low, high)

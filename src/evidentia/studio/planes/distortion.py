@@ -34,7 +34,7 @@ class Distortion:
 
     @property
     def grade(self) -> str:
-        """"faithful", "bent" or "distorted"."""
+        """ "faithful", "bent" or "distorted"."""
         return "faithful" if self.kept >= _GOOD else "bent" if self.kept >= _FAIR else "distorted"
 
     def to_words(self) -> str:
@@ -55,7 +55,7 @@ class Distortion:
 
 
 def distortion_of(points: np.ndarray, data: np.ndarray) -> Distortion | None:
-    """Compare (n, 2) places with the (n, p) attributes they stand for, on a sample; None for fewer than four objects."""
+    """Compare (n, 2) places with the (n, p) attributes they stand for, on a sample; None for fewer than four."""
     from scipy.spatial.distance import pdist, squareform
     from scipy.stats import spearmanr
 

@@ -1,7 +1,7 @@
 """Multidimensional scaling: places in the plane whose distances are as near as can be to the true ones.
 
 The stress is minimized over landmarks by majorization (SMACOF: de Leeuw, 1977); every other object is then placed
-against the landmarks by the same steps, so that memory and time grow with the number of objects and not with its square.
+against the landmarks by the same steps: memory and time grow with the number of objects and not with its square.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _selection(session: Session, given: Given) -> Response:
         while name in table.columns:
             name += " "
         table[name] = values
-    text = table.to_csv(index=True, index_label=table.index.name or "row")
+    text = table.to_csv(index=True, index_label=str(table.index.name or "row"))
     return as_file(text, f"{_stem(run)}.selection.csv", "text/csv; charset=utf-8")
 
 

@@ -140,7 +140,12 @@ def _from_peaks(session: Session, given: Given) -> tuple[Given, str]:
     prominence = session.peaks["belief"] * session.peaks["delta"]
     chosen.sort(key=lambda i: -prominence[i])
     parameters = {**(given.get("parameters") or {}), "init": values[chosen].tolist()}
-    settings = {**session.peaks["settings"], "method": given["method"], "clusters": len(chosen), "parameters": parameters}
+    settings = {
+        **session.peaks["settings"],
+        "method": given["method"],
+        "clusters": len(chosen),
+        "parameters": parameters,
+    }
     return settings, f"{len(chosen)} chosen belief peaks"
 
 

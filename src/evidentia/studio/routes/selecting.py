@@ -1,4 +1,4 @@
-"""A selection: what it is made of, and as a rule that can be repeated. It is kept by rows of the table, for all runs."""
+"""A selection: what it is made of, and as a rule that can be repeated. It is kept by rows, for all runs."""
 
 from __future__ import annotations
 
