@@ -1,6 +1,7 @@
 """A browser for the tests of the page: Chromium or Chrome as the system has it."""
 
 import shutil
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -88,3 +89,11 @@ def drag(page, selector, start, end):
     page.mouse.down()
     page.mouse.move(*places[1], steps=6)
     page.mouse.up()
+
+
+def eventually(check):
+    """Wait until something holds; a busy machine is no failure."""
+    end = time.monotonic() + PATIENCE
+    while not check():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.03)

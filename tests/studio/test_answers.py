@@ -1,7 +1,9 @@
 """What the page is told is right: rules, gains, planes, decisions, comparisons."""
 
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ from evidentia.studio.answers.rules import Condition, Rule, rule_of
 from evidentia.studio.answers.teaching import Lessons
 from evidentia.studio.packing import packed, plain
 from evidentia.studio.planes.distortion import distortion_of
-from evidentia.studio.planes.plane import principal_plane, scaling_plane
+from evidentia.studio.planes.plane import principal_plane, scaling_plane, umap_plane
 from evidentia.studio.planes.scaling import scaled_to_plane
 from tests.studio.live import unpacked
 
@@ -141,6 +143,24 @@ def test_scaling_lowers_the_stress_of_principal_components():
         return ((pdist(points) - true) ** 2).sum()
 
     assert stress(scaling_plane(data, nobody).points) < 0.8 * stress(start)
+
+
+def test_umap_is_drawn_where_it_is_installed(monkeypatch):
+    class UMAP:
+        def __init__(self, random_state):
+            self.random_state = random_state
+
+        def fit_transform(self, X):
+            return np.asarray(X)[:, :2]
+
+    data = np.random.default_rng(0).normal(size=(50, 3))
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(ImportError, match="UMAP is not installed"):
+        umap_plane(data, nobody)
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=UMAP))
+    plane = umap_plane(data, nobody)
+    assert plane.points.shape == (50, 2)
+    assert plane.to_values(plane.points) is None  # it has no straight way back
 
 
 def test_scaling_of_many_objects_places_them_by_landmarks(monkeypatch):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.dissimilarity.partial import filled
 from evidentia.explain import credal_silhouette, kept_curve
 from evidentia.studio.packing import plain
 from evidentia.studio.runs import Run
@@ -57,7 +58,7 @@ def _silhouettes(run: Run) -> dict[str, Any]:
         return {"share": [], "quality": [], "measure": "silhouette", "low": 0.0}
     everyone = np.ones(len(run), dtype=bool)
     size = _SAMPLE if len(run) > _SAMPLE else None
-    found = credal_silhouette(_bare(run.partition, everyone), run.numbers, sample_size=size, random_state=0)
+    found = credal_silhouette(_bare(run.partition, everyone), filled(run.numbers), sample_size=size, random_state=0)
     surest = np.argsort(run.doubt[found.objects], kind="stable")
     values = found.label_values[surest]
     good = np.isfinite(values)
