@@ -15,6 +15,7 @@ export const choices = {
   parameters: {},
   classes: "",
   learn: true,
+  turn: 0, // how often everything was chosen anew
 };
 
 let timer = 0;
@@ -27,7 +28,7 @@ export function resetChoices() {
   if (source && source.columns.every((column) => !column.suggested)) {
     for (const column of source.columns) if (column.kind === "category") choices.categories.add(column.name);
   }
-  told();
+  renewed();
 }
 
 export function restoreChoices() {
@@ -37,6 +38,11 @@ export function restoreChoices() {
     return;
   }
   Object.assign(choices, kept, { missing: kept.missing === "refuse" ? "drop" : kept.missing, columns: new Set(kept.columns), categories: new Set(kept.categories || []) });
+  renewed();
+}
+
+function renewed() {
+  choices.turn += 1;
   told();
 }
 
@@ -52,5 +58,6 @@ export function keepChoices() {
 
 export function settings() {
   const complete = !get("session")?.source?.missing;
-  return { ...choices, columns: [...choices.columns], categories: [...choices.categories], missing: complete ? "refuse" : choices.missing };
+  const { turn, ...chosen } = choices;
+  return { ...chosen, columns: [...choices.columns], categories: [...choices.categories], missing: complete ? "refuse" : choices.missing };
 }

@@ -63,7 +63,7 @@ function columnRow(column) {
   const usable = column.kind === "number" || category;
   const chosen = choices.columns.has(column.name) || choices.categories.has(column.name);
   const box = el("input", {
-    type: "checkbox", checked: chosen, disabled: !usable,
+    type: "checkbox", checked: chosen, disabled: !usable, "data-column": column.name,
     onchange: () => {
       const list = category ? choices.categories : choices.columns;
       if (box.checked) list.add(column.name);
@@ -137,9 +137,17 @@ export function dataCard(host) {
   const body = el("div", { class: "fields" });
   card.append(el("h2", {}, el("span", { class: "step" }, "1"), "Data"), body);
   host.append(card);
+  let drawn = null;
   const draw = () => {
     const session = get("session");
     const source = session && session.source;
+    if (source && drawn === `${source.name} ${choices.turn}` && !running("load") && !body.querySelector(".progress")) {
+      for (const box of body.querySelectorAll("[data-column]")) {
+        box.checked = choices.columns.has(box.dataset.column) || choices.categories.has(box.dataset.column);
+      }
+      return;
+    }
+    drawn = source ? `${source.name} ${choices.turn}` : null;
     const working = running("load") ? progressLine("load") : null;
     if (!source) {
       const examples = get("examples") || [];

@@ -99,19 +99,26 @@ export function methodCard(host) {
   const button = el("button", { type: "button", class: "main wide", id: "run", onclick: () => runNow() }, "Cluster");
   card.append(el("h2", {}, el("span", { class: "step" }, "2"), "Method"), body, progress, button);
   host.append(card);
+  let drawn = "";
   const draw = () => {
     const session = get("session");
     card.hidden = !(session && session.source) || !get("methods").length;
     if (card.hidden) return;
     const method = current();
+    // built anew only when something else is to be chosen: whatever has the focus keeps it
+    const subject = JSON.stringify([method.name, session.source.name, session.lessons, choices.turn]);
+    const field = body.querySelector("#clusters");
+    if (field && field !== document.activeElement) field.value = choices.clusters;
+    if (subject === drawn) return;
+    drawn = subject;
     const first = method.parameters.filter((parameter) => parameter.first);
     const rest = method.parameters.filter((parameter) => !parameter.first);
     const open = body.querySelector("details")?.open;
-    const active = document.activeElement && body.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
+    const active = body.contains(document.activeElement) ? document.activeElement.id : "";
     replace(body, methodSelect(), el("p", { class: "note" }, method.summary), clustersField(method), first.map(parameterField), learnField(method),
       el("details", {}, el("summary", {}, `All parameters (${rest.length + 1})`), el("div", { class: "fields" }, rest.map(parameterField), seedField())));
     if (open) body.querySelector("details").open = true;
-    if (active) [...body.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === active)?.focus();
+    if (active) document.getElementById(active)?.focus();
   };
   const drawProgress = () => {
     const job = running("run");
