@@ -43,7 +43,8 @@ def watched(page):
     page.set_default_timeout(1000 * PATIENCE)
     yield page
     expected = ("status of 422", "status of 404")  # what the studio refuses in words
-    assert not [words for words in problems if not any(part in words for part in expected)]
+    failures = [words for words in problems if not any(part in words for part in expected)]
+    assert not failures, failures
 
 
 def enter(page, guard):

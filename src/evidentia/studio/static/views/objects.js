@@ -66,6 +66,7 @@ export function objectsPanel(host) {
 
   function filter() {
     const mask = get("selection");
+    if (order.length !== get("objects")?.n) order = new Int32Array(0); // of another run; the new one is on its way
     shown = mask && mask.length === order.length ? order.filter((i) => mask[i]) : order;
     const n = get("objects")?.n || 0;
     words.textContent = mask ? `${shown.length.toLocaleString("en")} selected of ${counted(n, "object")}` : counted(n, "object");
