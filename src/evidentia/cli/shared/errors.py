@@ -134,6 +134,7 @@ def _words_of_system_error(error: OSError) -> str:
 
 _OPTIONS = {"clusters": "-c", "n_clusters": "-c", "index_col": "--index", "random_state": "--seed", "files": "FILE"}
 _NAMES = "columns|exclude|categories|missing|method|clusters|index_col|delimiter|decimal|metric|kind|truth|labels|seed"
+_NAMES += "|constraints|n_clusters"
 _SETTING = re.compile(rf"\b({_NAMES})=(?:'([^']*)'|(\w+))")
 _FLAG = re.compile(r"\b(header|scale|symmetrize)=(True|False)\b")
 _SUBJECT = re.compile(r"^(\w+)(?= must (?:be|hold)\b|: |=\S+ is more than )")

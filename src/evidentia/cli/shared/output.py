@@ -141,18 +141,17 @@ def headline(estimator: Any, what: str, *, seconds: float, objects: str = "objec
 def partition_document(partition: Any) -> dict[str, Any]:
     """A partition in numbers, for machines."""
     summary = partition.summary()
+    frame = getattr(partition, "frame", range(len(summary.names)))  # clusters of objects in blocks have no names
     return {
         "n_objects": summary.n_objects,
         "n_clusters": len(summary.names),
         "clusters": [
             {"name": name, "certain": certain, "possible": possible, "typical": typical}
             for name, certain, possible, typical in zip(
-                partition.frame, summary.certain, summary.possible, summary.typical, strict=True
+                frame, summary.certain, summary.possible, summary.typical, strict=True
             )
         ],
-        "ambiguous": [
-            {"between": [partition.frame[k] for k in which], "objects": count} for which, count in summary.ambiguous
-        ],
+        "ambiguous": [{"between": [frame[k] for k in which], "objects": count} for which, count in summary.ambiguous],
         "n_outliers": summary.n_outliers or len(summary.outliers),
         "outliers": list(summary.outliers)[:_MOST_NAMED],
         "nonspecificity": summary.nonspecificity,
