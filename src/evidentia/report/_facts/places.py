@@ -1,4 +1,4 @@
-"""Where the objects are drawn: principal components, scaled dissimilarities or attributes, of a sample if they are many."""
+"""Where the objects are drawn: by principal components, scaled dissimilarities or attributes, a sample of many."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ __all__ = ["map_section", "data_block"]
 
 _LEVELS = 65_534  # of a coordinate; 65,535 says that it is not known
 _MOST_TEXT = 600_000  # characters of the names of the objects
+_HOW_TO_MOVE = " Drag to move; zoom by the buttons, by pinching, or by Ctrl and the wheel."
 _MANY = 20  # entries of the legend, beyond which it has a frame and scrolls
 _NAMED = 30  # clusters with their names on paper
 _ON_PAPER = 1500  # objects of the picture that needs no script
@@ -68,12 +69,12 @@ def map_section(facts: Facts) -> Html | None:
                 "figcaption",
                 caption,
                 left_out,
-                tag("span", " Drag to move; zoom by the buttons, by pinching, or by Ctrl and the wheel.", class_="live", hidden=True),
+                tag("span", _HOW_TO_MOVE, class_="live", hidden=True),
             ),
         ),
         id="map-section",
         aria_label="Map",
-    )  # fmt: skip
+    )
 
 
 def _menu(name: str, label: str, axes: list[Axis], chosen: int) -> Html:
@@ -138,7 +139,13 @@ def _still(facts: Facts, caption: str) -> Html:
 def data_block(facts: Facts) -> Html:
     """Numbers for the script, as JSON in which no character can end the element."""
     text = json.dumps(_data(facts), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character, code in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
+    for character, code in (
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("&", "\\u0026"),
+        ("\u2028", "\\u2028"),
+        ("\u2029", "\\u2029"),
+    ):
         text = text.replace(character, code)
     return Html(f'<script type="application/json" id="data">{text}</script>')
 
