@@ -87,8 +87,9 @@ def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, 
 
 
 def choice(*options: Any) -> Rule:
+    *most, last = map(repr, options)
     return Rule(
-        " or ".join(repr(o) for o in options),
+        f"{', '.join(most)} or {last}" if most else last,
         lambda v: v is None if options == (None,) else any(_same_word(v, o) for o in options),
     )
 
@@ -154,7 +155,10 @@ def listed(values: Any, name: str, what: str) -> list[Any]:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # that of an object which cannot say what it is
+        text = f"an object of the type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

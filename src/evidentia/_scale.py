@@ -25,6 +25,8 @@ def _bounds(dtype: np.dtype) -> tuple[float, float]:
 
 def as_reals(values: Any, name: str) -> np.ndarray:
     """An array of real numbers: float32 as it is, anything else as float64."""
+    if hasattr(values, "tocsr"):
+        raise TypeError(f"{name} must be a dense array, got a sparse one: take its toarray()")
     with reading(values, name):
         array = np.asarray(values)
         if array.dtype.kind == "O":
@@ -72,7 +74,8 @@ def check_scale(values: np.ndarray, name: str) -> None:
     _, smallest = _bounds(values.dtype)
     spread = float((values.max(axis=0) - values.min(axis=0)).max(initial=0.0))
     if np.isnan(spread):
-        spread = float((np.nanmax(values, axis=0) - np.nanmin(values, axis=0)).max(initial=0.0))
+        known = values[:, ~np.isnan(values).all(axis=0)] if values.ndim > 1 else values[~np.isnan(values)]
+        spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0)) if known.size else 0.0
     if 0 < spread < smallest:
         raise ValueError(
             f"{name} must hold numbers that differ by at least {smallest:g} ({values.dtype}), but they differ by at "

@@ -761,7 +761,7 @@ def test_links_of_nothing_and_of_too_much():
     assert [len(part) for part in links(None, 4)] == [5, 0, 0]
     with pytest.raises(ValueError, match=r"below 4 .*\(0, 4\)"):
         links(Constraints([(0, 4)]), 4)
-    with pytest.warns(UserWarning, match="1 of the pairs are must-links and cannot-links at once"):
+    with pytest.raises(ContradictionError, match="0 and 1 must and must not link"):
         links(Constraints([(0, 1)], [(1, 0), (1, 2)]), 4)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check, choice, real
 from evidentia._scale import as_reals
 from evidentia.belief._arguments import SUM_TOLERANCE
 from evidentia.belief.focal_sets import FocalSets
@@ -57,9 +58,8 @@ class Opinions:
         prior_weight : float > 0, optional
             W, the sum of the parameters before any evidence: c by default, as in `MassFunctions.from_dirichlet`.
         """
+        check(prior_weight, "prior_weight", choice(None) | real(0, open_low=True))
         weight = float(len(self.base_rate) if prior_weight is None else prior_weight)
-        if not 0 < weight < np.inf:
-            raise ValueError(f"prior_weight must be a positive number, got {prior_weight!r}")
         if (self.uncertainty <= 0).any():
             row = int((self.uncertainty <= 0).argmax())
             raise ValueError(

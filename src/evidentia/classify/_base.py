@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from evidentia import _parameters as rule
-from evidentia._reading import is_missing, reading, reading_labels
+from evidentia._reading import as_labels, is_missing, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
 from evidentia._tables import object_index, order_of_names, ordered_like
 from evidentia.belief import FocalSets, MassFunctions
@@ -194,7 +194,7 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         if is_soft(y):
             raise TypeError("y must hold the classes to compare with, got MassFunctions")
-        unseen = set(np.asarray(y).ravel().tolist()) - set(self.classes_.tolist())
+        unseen = set(as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             shown = ", ".join(sorted(map(repr, unseen))[:5])
             raise ValueError(f"y holds labels that were not seen in training: {shown}")

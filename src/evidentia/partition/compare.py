@@ -202,7 +202,7 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
 
 def _same_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
     """Two partitions whose rows correspond: by their names if both have some, else by their positions."""
-    a, b = as_credal_partition(a), as_credal_partition(b)
+    a, b = as_credal_partition(a, "a"), as_credal_partition(b, "b")
     if len(a) != len(b):
         raise ValueError(f"the partitions must be of the same objects, got {len(a)} and {len(b)} objects")
     _at_least_two(a)

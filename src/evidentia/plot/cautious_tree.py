@@ -11,6 +11,7 @@ from evidentia.explain import CautiousTree
 from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on
 from evidentia.plot._drawing.colors import cluster_colors
 from evidentia.plot._drawing.names import short_names, shortened
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["CautiousTreeDisplay"]
 
@@ -83,6 +84,7 @@ class CautiousTreeDisplay:
         """
         return cls(tree=tree).plot(ax=ax, **options)
 
+    @checked_options()
     def plot(self, *, ax: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
         """Draw.
 

@@ -6,9 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._scale import as_reals
 from evidentia.plot._drawing.arguments import finite_numbers
 from evidentia.plot._drawing.canvas import INK, panels_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import PALETTE
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["PairProbabilityDisplay"]
 
@@ -58,8 +60,10 @@ class PairProbabilityDisplay:
     """
 
     def __init__(self, *, values: Any, pairs: Any, intervals: Any, beliefs: Any = None, probability: Any = None):
-        self.values = np.asarray(values, dtype=float)
-        self.pairs = np.asarray(pairs)
+        self.values = as_reals(values, "values")
+        self.pairs = as_reals(pairs, "pairs").astype(np.intp)
+        if self.pairs.ndim != 2 or self.pairs.shape[1] != 2:
+            raise ValueError(f"pairs must have shape (p, 2), got {self.pairs.shape}")
         p = len(self.pairs)
         if self.values.ndim != 2 or len(self.values) != p or p == 0:
             raise ValueError(f"values must have a row for each of the {p} pairs, got shape {self.values.shape}")
@@ -104,10 +108,11 @@ class PairProbabilityDisplay:
         )
         return display.plot(axes=axes, **options)
 
+    @checked_options()
     def plot(self, *, axes: Any = None, bins: int = 25, n_columns: int | None = None, title: str | None = None) -> Self:
         """Draw, on the axes given (one for each pair) or on a new figure with ``n_columns`` columns."""
         p = len(self.pairs)
-        columns = n_columns or min(p, 2 if p in (2, 4) else 3)
+        columns = min(p, n_columns or (2 if p in (2, 4) else 3))
         self.axes_ = panels_to_draw_on(axes, p, columns, (4.2, 2.8))
         self.figure_ = self.axes_[0].figure
         self.lines_ = [self._panel(e, ax, bins) for e, ax in enumerate(self.axes_)]
@@ -139,7 +144,7 @@ class PairProbabilityDisplay:
 
 
 def _bounds(values: Any, name: str, p: int) -> np.ndarray:
-    array = np.asarray(values, dtype=float)
+    array = as_reals(values, name)
     if array.shape != (p, 2) or not np.isfinite(array).all():
         raise ValueError(f"{name} must hold two finite bounds for each of the {p} pairs, got shape {array.shape}")
     return array

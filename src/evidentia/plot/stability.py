@@ -11,6 +11,7 @@ from evidentia._tables import printable
 from evidentia.explain import Stability, doubt_of, stability
 from evidentia.plot._drawing.canvas import GREY, INK, panels_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["StabilityDisplay"]
 
@@ -96,6 +97,7 @@ class StabilityDisplay:
         )
         return cls(stability=found).plot(axes=axes, **options)
 
+    @checked_options()
     def plot(
         self,
         *,

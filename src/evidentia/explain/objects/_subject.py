@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
+from evidentia._parameters import check, choice
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import Index, TableLike
 from evidentia.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
@@ -205,8 +206,7 @@ def subject_of(
     metric: str | None,
 ) -> Subject:
     """The object i of X, or a new one, as the estimator or partition sees it."""
-    if metric not in (None, "precomputed"):
-        raise ValueError(f"metric must be None or 'precomputed', got {metric!r}")
+    check(metric, "metric", choice(None) | choice("precomputed"))
     X, i = as_meant(estimator, X, i, metric)
     if is_estimator(estimator):
         if get_tags(estimator).input_tags.pairwise:

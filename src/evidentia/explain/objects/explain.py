@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import listed
 from evidentia._types import TableLike
 from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.explain.objects._changes import Target, smallest_changes
@@ -149,6 +150,7 @@ def _candidates(subject: Subject, evidence: ClusterEvidence | None, wanted: Sequ
     order = np.lexsort((np.arange(len(plausible)), -total, -plausible))
     order = order[np.isfinite(total[order])]
     if wanted is not None:
+        wanted = listed(wanted, "clusters", "names of clusters")
         chosen = [subject.cluster(name) for name in wanted]
         if len(chosen) == 0 or len(set(chosen)) < len(chosen):
             raise ValueError(f"clusters must name at least one cluster, each once, got {list(wanted)}")
