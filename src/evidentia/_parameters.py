@@ -109,7 +109,14 @@ def kind(*types: type, words: str | None = None) -> Rule:
     return Rule(words or " or ".join(f"a {t.__name__}" for t in types), lambda v: isinstance(v, types))
 
 
-array = Rule("an array", lambda v: not isinstance(v, str) and hasattr(v, "__len__") and np.ndim(v) >= 1)
+def _is_array(value: Any) -> bool:
+    try:
+        return not isinstance(value, str) and hasattr(value, "__len__") and np.ndim(value) >= 1
+    except Exception:  # rows of several lengths, and whatever else NumPy cannot read
+        return False
+
+
+array = Rule("an array", _is_array)
 
 seed = Rule(
     "None, an integer, or a numpy RandomState or Generator",
@@ -149,7 +156,7 @@ def listed(values: Any, name: str, what: str) -> list[Any]:
     if not isinstance(values, str | bytes | Mapping):
         try:
             return list(values)
-        except TypeError:
+        except (TypeError, MemoryError):  # of what cannot be gone through, or says it is longer than any list
             pass
     raise ValueError(f"{name} must hold {what}, got {_shown(values)}")
 

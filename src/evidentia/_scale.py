@@ -12,7 +12,7 @@ import numpy as np
 
 from evidentia._reading import reading
 
-__all__ = ["LARGEST", "SMALLEST", "as_reals", "as_truth", "check_scale", "check_size", "checked_masses"]
+__all__ = ["LARGEST", "SMALLEST", "as_reals", "as_truth", "read_fields", "check_scale", "check_size", "checked_masses"]
 
 LARGEST, SMALLEST = 1e75, 1e-75  # for double precision, and for parameters in units of the data
 _SINGLE = 1e12, 1e-12
@@ -34,6 +34,23 @@ def as_reals(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in "buif":
         raise ValueError(f"{name} must hold real numbers, got {array.dtype}")
     return array if array.dtype == np.float32 else array.astype(float, copy=False)
+
+
+def read_fields(owner: Any, **axes: str) -> None:
+    """Fields of a frozen dataclass become arrays of finite numbers; a letter for each axis, the same for the same
+    length: ``read_fields(self, means="gd", covariances="gdd")``."""
+    lengths: dict[str, int] = {}
+    for name, letters in axes.items():
+        array = as_reals(getattr(owner, name), name)
+        shape = ", ".join(letters) + "," * (len(letters) == 1)
+        if array.ndim != len(letters) or not np.isfinite(array).all():
+            raise ValueError(f"{name} must be an array ({shape}) of finite numbers, got shape {array.shape}")
+        for letter, length in zip(letters, array.shape, strict=True):
+            if lengths.setdefault(letter, length) != length:
+                raise ValueError(
+                    f"{name} must have shape ({shape}) with {letter} = {lengths[letter]}, got {array.shape}"
+                )
+        object.__setattr__(owner, name, array)
 
 
 def as_truth(table: Any, name: str) -> np.ndarray:

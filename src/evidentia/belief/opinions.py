@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._parameters import check, choice, real
-from evidentia._scale import as_reals
+from evidentia._scale import as_reals, read_fields
 from evidentia.belief._arguments import SUM_TOLERANCE
 from evidentia.belief.focal_sets import FocalSets
 from evidentia.belief.mass_table import MassTable
@@ -44,6 +44,9 @@ class Opinions:
     belief: np.ndarray
     uncertainty: np.ndarray
     base_rate: np.ndarray
+
+    def __post_init__(self) -> None:
+        read_fields(self, belief="nc", uncertainty="n", base_rate="c")
 
     @property
     def probability(self) -> np.ndarray:

@@ -261,6 +261,8 @@ def _names(frame: Sequence[Hashable]) -> np.ndarray:
 def _hard_targets(y: Any) -> Targets:
     with reading_labels(y, "y"):
         labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "V":
+        raise ValueError(f"y must hold one label for each object, got records ({labels.dtype})")
     if labels.dtype == object and any(map(is_missing, labels.tolist())):
         raise ValueError("y must not hold None or missing values; leave out objects whose class is unknown")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():

@@ -6,4 +6,12 @@ from evidentia.constraints.constraints import Constraints
 from evidentia.constraints.suggestion import suggest_pairs
 from evidentia.constraints.violations import Violations
 
-__all__ = ["Constraints", "Contradiction", "ContradictionError", "ContradictionWarning", "Violations", "suggest_pairs", "links"]
+__all__ = [
+    "Constraints",
+    "Contradiction",
+    "ContradictionError",
+    "ContradictionWarning",
+    "Violations",
+    "suggest_pairs",
+    "links",
+]

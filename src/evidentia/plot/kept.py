@@ -128,9 +128,9 @@ class KeptCurveDisplay:
         """
         from matplotlib.ticker import PercentFormatter
 
+        palette = cluster_colors(len(self.curves), colors)
         self.ax_ = axes_to_draw_on(ax, (6.4, 4))
         self.figure_ = self.ax_.figure
-        palette = cluster_colors(len(self.curves), colors)
         self.lines_ = [
             self.ax_.plot(curve.share, curve.quality, color=color, linewidth=1.6, marker="o", markersize=3, label=name)[
                 0

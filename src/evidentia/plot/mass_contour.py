@@ -129,6 +129,9 @@ class MassContourDisplay:
             raise ValueError(
                 f"xx and yy must have the same shape (rows, columns), got {self.xx.shape} and {self.yy.shape}"
             )
+        for name, places in (("xx", self.xx), ("yy", self.yy)):
+            if not np.isfinite(places).all():
+                raise ValueError(f"{name} must hold finite numbers, got NaN or infinity")
         self.values = checked_values(values, "values", (len(sets), *self.xx.shape))
         self.plausibility = checked_values(plausibility, "plausibility", (sets.n_clusters, *self.xx.shape))
         self.points = np.empty((0, 2)) if points is None else as_reals(points, "points")

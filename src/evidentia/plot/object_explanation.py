@@ -160,10 +160,10 @@ class ObjectExplanationDisplay:
         ObjectExplanationDisplay
         """
         names, widths, kinds = self._bars(int(most), sort)
-        self.ax_ = axes_to_draw_on(ax, (7.2, 1.7 + 0.3 * len(names)))
-        self.figure_ = self.ax_.figure
         frame = list(self.explanation.masses.frame)
         palette = cluster_colors(len(frame), colors)
+        self.ax_ = axes_to_draw_on(ax, (7.2, 1.7 + 0.3 * len(names)))
+        self.figure_ = self.ax_.figure
         left, right = (palette[frame.index(name)] for name in self.clusters)
         places = np.arange(len(names), dtype=float)
         places[-1] += 0.35  # the sum stands apart

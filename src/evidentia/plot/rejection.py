@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia._parameters import check, real
 from evidentia._reading import as_labels
-from evidentia._scale import as_reals, as_truth
+from evidentia._scale import as_reals, as_truth, read_fields
 from evidentia.belief import MassFunctions
 from evidentia.belief.decisions import SINGLE_RULES
 from evidentia.plot._drawing.arguments import named_estimators
@@ -38,6 +38,9 @@ class RejectionCurve:
     rejection_rate: np.ndarray
     error: np.ndarray
     threshold: np.ndarray
+
+    def __post_init__(self) -> None:
+        read_fields(self, rejection_rate="t", error="t", threshold="t")
 
     @classmethod
     def from_losses(cls, wrong: Any, expected_loss: Any) -> RejectionCurve:
@@ -204,9 +207,9 @@ class RejectionCurveDisplay:
         -------
         RejectionCurveDisplay
         """
+        palette = cluster_colors(len(self.curves), colors)
         self.ax_ = axes_to_draw_on(ax, (6.4, 4))
         self.figure_ = self.ax_.figure
-        palette = cluster_colors(len(self.curves), colors)
         self.lines_ = []
         for (name, curve), color in zip(self.curves.items(), palette, strict=True):
             x = np.append(curve.rejection_rate, 1.0)

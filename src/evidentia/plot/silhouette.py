@@ -115,9 +115,9 @@ class SilhouetteDisplay:
         """
         found = self.silhouette
         c = found.partition.n_clusters
+        palette = cluster_colors(c, colors)
         self.ax_ = axes_to_draw_on(ax, (6.4, float(np.clip(2 + 0.35 * c, 4, 12))))
         self.figure_ = self.ax_.figure
-        palette = cluster_colors(c, colors)
         labels, sizes = found.partition.labels[found.objects], found.sizes
         gap = max(1.0, _GAP * len(found))
         self.bars_: list[Any] = []

@@ -122,9 +122,9 @@ class StabilityDisplay:
         """
         c = self.stability.partition.n_clusters
         height = float(np.clip(1.5 + 0.3 * c, 3.6, 12))
+        palette = cluster_colors(c, colors)
         self.axes_ = panels_to_draw_on(axes, 2, 2, (5.2, height))
         self.figure_ = self.axes_[0].figure
-        palette = cluster_colors(c, colors)
         self._draw_clusters(self.axes_[0], palette)
         self._draw_objects(self.axes_[1], palette)
         if title is not None:

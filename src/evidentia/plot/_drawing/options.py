@@ -42,7 +42,7 @@ def _is_color(value: Any) -> bool:
     from matplotlib.colors import is_color_like
 
     try:
-        return bool(is_color_like(value))
+        return bool(is_color_like(value)) and not np.ma.is_masked(value)
     except Exception:  # whatever comparing or reading an unknown object raises: it is no color
         return False
 
