@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from evidentia import _parameters as rule
 from evidentia._reading import as_labels, is_missing, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
-from evidentia._tables import object_index, order_of_names, ordered_like
+from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
 
@@ -198,7 +198,7 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
         if unseen:
             shown = ", ".join(sorted(map(repr, unseen))[:5])
             raise ValueError(f"y holds labels that were not seen in training: {shown}")
-        return super().score(X, y, sample_weight)
+        return super().score(X, y, object_weights(sample_weight, len(np.asarray(y))))
 
 
 def singletons_and_frame(n_classes: int) -> FocalSets:

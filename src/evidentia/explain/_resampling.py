@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _num_samples
 
+from evidentia._reading import reading_table
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.views import Views, square_part
 from evidentia.explain._subject import partition_of
@@ -43,7 +44,8 @@ class Resampling:
 
     @property
     def n_objects(self) -> int:
-        return int(_num_samples(self.X)) if self._views is None else len(self._views)
+        with reading_table(self.X, "X"):
+            return int(_num_samples(self.X)) if self._views is None else len(self._views)
 
     @cached_property
     def _views(self) -> Views | None:

@@ -104,6 +104,8 @@ class CredalPartitionDisplay(RoughPicture):
         self.centers = None if centers is None else as_reals(centers, "centers")
         if self.centers is not None and self.centers.shape != (c, 2):
             raise ValueError(f"centers must have shape ({c}, 2), got {self.centers.shape}")
+        if self.centers is not None and not np.isfinite(self.centers).all():
+            raise ValueError("centers must be finite, but they hold NaN or infinity")
         self.axis_names = tuple(shown_names(axis_names, "axis_names", 2))
         self.explained_variance_ratio = explained_variance_ratio
 

@@ -27,6 +27,7 @@ from evidentia.plot._drawing.contours import (
     rival_margins,
     shades,
 )
+from evidentia.plot._drawing.names import shown_names
 from evidentia.plot._drawing.options import checked_options, wanted
 from evidentia.plot._drawing.places import check_two_attributes, chosen_sets, grid, like
 from evidentia.plot._drawing.plane import to_plane
@@ -141,9 +142,9 @@ class MassContourDisplay:
         if self.point_labels is not None and self.point_labels.shape != (len(self.points),):
             raise ValueError(f"point_labels must hold {len(self.points)} labels, got shape {self.point_labels.shape}")
         names = range(sets.n_clusters) if cluster_names is None else cluster_names
-        self.cluster_names = [str(name) for name in names]
+        self.cluster_names = shown_names(names, "cluster_names", sets.n_clusters)
         self.set_names = sets.names(self.cluster_names)
-        self.axis_names = axis_names
+        self.axis_names = tuple(shown_names(axis_names, "axis_names", 2))
 
     @classmethod
     def from_estimator(

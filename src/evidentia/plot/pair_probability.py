@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia._scale import as_reals
+from evidentia.partition import CredalPartition
 from evidentia.plot._drawing.arguments import finite_numbers
 from evidentia.plot._drawing.canvas import INK, panels_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import PALETTE
@@ -61,9 +62,10 @@ class PairProbabilityDisplay:
 
     def __init__(self, *, values: Any, pairs: Any, intervals: Any, beliefs: Any = None, probability: Any = None):
         self.values = as_reals(values, "values")
-        self.pairs = as_reals(pairs, "pairs").astype(np.intp)
-        if self.pairs.ndim != 2 or self.pairs.shape[1] != 2:
-            raise ValueError(f"pairs must have shape (p, 2), got {self.pairs.shape}")
+        places = as_reals(pairs, "pairs")
+        if places.ndim != 2 or places.shape[1] != 2 or not ((places >= 0) & (places < 2**53) & (places % 1 == 0)).all():
+            raise ValueError(f"pairs must hold two positions each, shape (p, 2), got shape {places.shape}")
+        self.pairs = places.astype(np.intp)
         p = len(self.pairs)
         if self.values.ndim != 2 or len(self.values) != p or p == 0:
             raise ValueError(f"values must have a row for each of the {p} pairs, got shape {self.values.shape}")
@@ -96,9 +98,15 @@ class PairProbabilityDisplay:
         """
         if not callable(getattr(estimator, "pair_probabilities", None)):
             raise TypeError(f"estimator must have the method pair_probabilities, got {type(estimator).__name__}")
-        relations = estimator.predict_mass(X).relational(np.asarray(pairs)).masses
+        predicted = estimator.predict_mass(X)
+        if not isinstance(predicted, CredalPartition):
+            raise TypeError("X must be in memory, but it comes in blocks: take the objects of the pairs")
+        relations = predicted.relational(pairs).masses
         first, second = np.asarray(pairs).T
-        true = None if posterior is None else np.asarray(posterior, dtype=float)
+        true = None if posterior is None else as_reals(posterior, "posterior")
+        if true is not None and true.shape != (len(predicted), predicted.n_clusters):
+            shape = len(predicted), predicted.n_clusters
+            raise ValueError(f"posterior must have shape {shape}, got {true.shape}")
         display = cls(
             values=estimator.pair_probabilities(X, pairs),
             pairs=pairs,

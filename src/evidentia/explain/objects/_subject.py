@@ -211,11 +211,10 @@ def subject_of(
     if is_estimator(estimator):
         if get_tags(estimator).input_tags.pairwise:
             return _among_dissimilarities(estimator, X, i, attributes, feature_names)
-        if attributes is not None:
-            raise ValueError("attributes must be None when X holds attributes; they are for dissimilarities")
-        return _among_attributes(estimator, X, i, feature_names)
-    if metric == "precomputed":
+    elif metric == "precomputed":
         return _among_dissimilarities(estimator, X, i, attributes, feature_names)
+    if attributes is not None:
+        raise ValueError("attributes must be None when X holds attributes; they are for dissimilarities")
     return _among_attributes(estimator, X, i, feature_names)
 
 

@@ -186,7 +186,10 @@ def _cells(column: np.ndarray) -> np.ndarray:
     if column.dtype.kind in "iuf":
         return column.astype(float)
     if column.dtype.kind == "O" and all(is_missing(cell) or _is_number(cell) for cell in column):
-        return np.array([np.nan if is_missing(cell) else cell for cell in column], dtype=float)
+        try:
+            return np.array([np.nan if is_missing(cell) else cell for cell in column], dtype=float)
+        except OverflowError as error:
+            raise ValueError("X must hold numbers in the range of floating-point numbers, got a larger one") from error
     return _objects(column)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import listed
+from evidentia._parameters import check_flags, listed
 from evidentia._types import TableLike
 from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.explain.objects._changes import Target, smallest_changes
@@ -107,6 +107,7 @@ def explain_object(
     """
     if not isinstance(n_exemplars, int | np.integer) or n_exemplars < 1:
         raise ValueError(f"n_exemplars must be an integer of at least 1, got {n_exemplars!r}")
+    check_flags(changes=changes)
     subject = subject_of(estimator, X, i, attributes, feature_names, metric)
     evidence = subject.evidence()
     candidates = _candidates(subject, evidence, clusters)

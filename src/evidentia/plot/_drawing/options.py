@@ -21,6 +21,7 @@ __all__ = ["checked_options", "wanted"]
 Options = ParamSpec("Options")
 Drawn = TypeVar("Drawn")
 
+_LONGEST_TEXT = 1_000  # Matplotlib lays out longer ones for minutes
 _MOST_BINS = 10_000  # bars that nobody could tell apart
 
 
@@ -63,7 +64,9 @@ def _is_colormap(value: Any) -> bool:
     return isinstance(value, Colormap) or (isinstance(value, str) and value in colormaps)
 
 
-_TEXT = rule.kind(str, words="text")
+_TEXT = rule.Rule(
+    f"text of at most {_LONGEST_TEXT:,} characters", lambda v: isinstance(v, str) and len(v) <= _LONGEST_TEXT
+)
 _RULES = {
     "ax": rule.Rule("Matplotlib axes of a figure, with two straight axes", _is_axes),
     "axes": rule.Rule("Matplotlib axes of a figure, one for each panel", _are_axes),
