@@ -14,7 +14,7 @@ import numpy as np
 from evidentia.optimize.projection import linear_image, projection_hessian
 from evidentia.optimize.simplex_qp import simplex_qp_batch
 
-__all__ = ["project_euclidean", "simplex_qp_torch", "torch_on", "sent"]
+__all__ = ["project_euclidean", "simplex_qp_torch", "torch_on", "sent", "bring"]
 
 _CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
 _LONGEST_LIST = 8  # nonzero masses a row may have here
@@ -72,7 +72,7 @@ def project_euclidean(
         if len(close):
             equal = (A[close] == original[nearest[close]]).all(dim=1)
             X[close[equal]] = known[nearest[close[equal]]]
-        out[start : start + size] = X.cpu().numpy()
+        bring(X, out[start : start + size])
     return out
 
 
@@ -195,6 +195,13 @@ def sent(values: np.ndarray, device: str) -> Any:
 
     contiguous = np.ascontiguousarray(values)
     return torch.as_tensor(contiguous if contiguous.flags.writeable else contiguous.copy(), device=device)
+
+
+def bring(block: Any, out: np.ndarray) -> None:
+    """Write a tensor into an array, straight from its device."""
+    import torch
+
+    torch.from_numpy(out).copy_(block)
 
 
 def torch_on(device: str, what: str | None = None) -> Any:

@@ -56,6 +56,8 @@ def distinct_objects(
     # by a power of two, which is exact: sums of weights of any size stay finite
     own = np.ones(n) if given is None else np.ldexp(given, -np.frexp(given.max())[1])
     order, repeated = _order(sample.values, own, device)
+    if given is None and not (merge and repeated.any()):
+        return DistinctObjects(order, order, None, order, None, np.arange(n))
     kind = np.cumsum(~repeated) if merge else np.arange(n)
     counted = own[order] > 0
     rows = order[counted]

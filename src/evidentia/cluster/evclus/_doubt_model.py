@@ -282,10 +282,9 @@ class DoubtModel:
         assert references.source is not None
         points, around = references.source.objects, self.surroundings
         what = around, self.labels, self.family, _amounts(around.weights), decay(_WIDTH)
-        for start, masses, alike in masses_on_device(values, points, *what, self.fit.device):
-            out[start : start + len(masses)] = masses
-            twin = references.equals(values[start + alike])
-            out[start + alike[twin >= 0]] = self.reference_masses[twin[twin >= 0]]
+        alike = masses_on_device(values, points, *what, self.fit.device, out)
+        twin = references.equals(values[alike])
+        out[alike[twin >= 0]] = self.reference_masses[twin[twin >= 0]]
 
     def _twins(
         self, nearest: np.ndarray, D: np.ndarray | None, references: References, values: Any, start: int, *, exact: bool

@@ -5,14 +5,13 @@ The formulas are those of `_doubt_model.Surroundings` and of `evidentia.cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster._doubt_torch import DoubtOnDevice
-from evidentia.optimize.projection_torch import sent, torch_on
+from evidentia.optimize.projection_torch import bring, sent, torch_on
 
 __all__ = ["masses_on_device"]
 
@@ -28,9 +27,10 @@ def masses_on_device(
     amounts: tuple[float, float],
     rate: float,
     device: str,
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """For block after block: where it starts, (b, f) masses, and the rows of the block that may be equal to a
-    reference: those whose first attribute is that of one.
+    out: np.ndarray,
+) -> np.ndarray:
+    """Write the (n, f) masses of the rows; gives those rows that may be equal to a reference: their first attribute is
+    that of one.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def masses_on_device(
         Single clusters and pairs of neighbors.
     amounts : two floats
         Weights of the references that are near, and of those by which the scale is measured.
-    rate, device
+    rate, device, out
     """
     torch = torch_on(device)
     dtype = torch.float32 if rows.dtype == np.float32 else torch.float64
@@ -63,6 +63,7 @@ def masses_on_device(
     firsts = torch.sort(known(references[:, 0])).values
     doubt = DoubtOnDevice(family, device)
     size = max(256, _CELLS // max(len(references), 1))
+    found = []
     for start in range(0, len(rows), size):
         given = sent(rows[start : start + size], device)
         A = given - shift
@@ -72,10 +73,10 @@ def masses_on_device(
         S = squares.mul_(inverse).div_(own[:, None]).neg_().exp_() @ share
         least = float(np.exp(around.fence - 50 * around.softness))
         above = ((near / around.usual).clamp(min=least).log() - around.fence) / around.softness
-        masses = doubt.masses(S, torch.sigmoid(above))
+        bring(doubt.masses(S, torch.sigmoid(above)), out[start : start + size])
         place = torch.searchsorted(firsts, given[:, 0].contiguous()).clamp(max=len(firsts) - 1)
-        alike = torch.nonzero(firsts[place] == given[:, 0]).flatten()
-        yield start, masses.cpu().numpy(), alike.cpu().numpy()
+        found.append((firsts[place] == given[:, 0]).cpu().numpy())
+    return np.flatnonzero(np.concatenate(found))
 
 
 def _reached(torch: Any, values: Any, weights: Any, amount: float, equal: bool) -> Any:

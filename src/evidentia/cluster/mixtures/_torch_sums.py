@@ -9,7 +9,7 @@ import numpy as np
 
 from evidentia.cluster._doubt_torch import DoubtOnDevice
 from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, MixtureSums
-from evidentia.optimize.projection_torch import sent, torch_on
+from evidentia.optimize.projection_torch import bring, sent, torch_on
 
 __all__ = ["sums_on_device", "masses_on_device"]
 
@@ -48,7 +48,7 @@ def masses_on_device(mixture: EvidentialMixture, X: np.ndarray, device: str) -> 
         if doubt is None:
             out[start:stop, columns] = masses.cpu().numpy()
         else:
-            out[start:stop] = doubt.masses(masses).cpu().numpy()
+            bring(doubt.masses(masses), out[start:stop])
     return out
 
 

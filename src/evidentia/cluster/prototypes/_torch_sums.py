@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.cluster.prototypes._model import PrototypeModel, Statistics
-from evidentia.optimize.projection_torch import sent, torch_on
+from evidentia.optimize.projection_torch import bring, sent, torch_on
 
 __all__ = ["sums_on_device", "masses_on_device"]
 
@@ -56,7 +56,7 @@ def masses_on_device(model: PrototypeModel, X: np.ndarray, device: str) -> np.nd
         block[:, sent(columns, device)] = masses
         if empty_column >= 0:
             block[:, empty_column] = empty
-        out[start:stop] = block.cpu().numpy()
+        bring(block, out[start:stop])
     return out
 
 
