@@ -125,7 +125,11 @@ class ContextualDiscounting(TransformerMixin, BaseEstimator):
             if self.contexts not in ("classes", "frame"):
                 raise ValueError(f"contexts must be 'classes', 'frame' or a list of sets, got {self.contexts!r}")
             return np.eye(c, dtype=bool) if self.contexts == "classes" else np.ones((1, c), dtype=bool)
-        rows = masses.membership_rows(listed(self.contexts, "contexts", "sets of classes"))[0]
+        contexts = listed(self.contexts, "contexts", "sets of classes")
+        try:
+            rows = masses.membership_rows(contexts)[0]
+        except ValueError as error:
+            raise ValueError(f"contexts must be sets of classes: {error}") from error
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():
             raise ValueError(
                 f"contexts must be nonempty sets of classes, no two of which share a class, got {self.contexts!r}"
