@@ -440,7 +440,7 @@ def test_hardly_any_information_is_no_error(X, partition):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"weights": "all"}, "weights must be 'certain', 'possible' or 'pignistic', got 'all'"),
+        ({"weights": "all"}, "weights must be 'certain' or 'possible' or 'pignistic', got 'all'"),
         ({"rule": "x"}, "rule must be 'max_mass' or 'interval_dominance', got 'x'"),
         ({"clustered": ["z"]}, "clustered must hold names of columns of X \\(attribute 1\\), got 'z'"),
         ({"clustered": 3}, "clustered must be True, False or names of columns of X, got 3"),
