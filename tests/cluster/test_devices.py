@@ -37,7 +37,7 @@ METHODS = {
     "ccm": (CCM, {}),
     "ccm pairs": (CCM, {"focal_sets": "pairs", "delta": 4.0}),
     "egmm": (EGMM, {}),
-    "egmm pairs": (EGMM, {"focal_sets": "pairs"}),
+    "egmm pairs": (EGMM, {"focal_sets": "pairs", "tol": 1e-4}),
 }
 
 
