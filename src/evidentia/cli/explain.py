@@ -87,7 +87,7 @@ class _Explained:
         text = found.to_text()
         mass = self.partition[place : place + 1]
         said = {name: float(value) for name, value in zip(_set_names(mass), mass.masses[0], strict=True) if value > 0}
-        document = {"object": name, "text": text, "masses": said}
+        document: dict[str, Any] = {"object": name, "text": text, "masses": said}
         document["contributions"] = found.to_frame().reset_index().to_dict("records")
         return text, document, lambda ax: found.plot(ax=ax)
 

@@ -251,7 +251,8 @@ class RecipeCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options of the command, then those of the method."""
         method = ctx.meta.get("method", _FALLBACK[self.package])
-        own, of_method = [], []
+        own: list[tuple[str, str]] = []
+        of_method: list[tuple[str, str]] = []
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
