@@ -13,8 +13,8 @@ from evidentia.io import atomic_write, load, read_table
 
 __all__ = ["read_constraints", "write_constraints"]
 
-_SAME = {"same", "must", "must-link", "must_link", "ml", "yes", "y", "1", "1.0", "true", "together"}
-_DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl", "no", "n", "0", "0.0", "-1", "-1.0", "false"}
+SAME = {"same", "must", "must-link", "must_link", "ml", "yes", "y", "1", "1.0", "true", "together"}
+DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl", "no", "n", "0", "0.0", "-1", "-1.0", "false"}
 
 
 def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objects: int | None = None) -> Constraints:
@@ -63,11 +63,11 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     if table.shape[1] != 3:
         raise ValueError(f"{file.name} must have three columns, two objects and a word, got {table.shape[1]}")
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
-    odd = words[~words.isin(_SAME | _DIFFERENT)]
+    odd = words[~words.isin(SAME | DIFFERENT)]
     if len(odd):
         raise ValueError(f"{file.name}: the third column must say 'same' or 'different', got {odd.iloc[0]!r}")
     pairs = np.column_stack([_positions(table.iloc[:, j], index, file) for j in (0, 1)])
-    same = words.isin(_SAME).to_numpy()
+    same = words.isin(SAME).to_numpy()
     return Constraints(pairs[same], pairs[~same], n_objects=n)
 
 

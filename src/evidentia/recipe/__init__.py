@@ -4,9 +4,10 @@ from evidentia.recipe.attributes import Attributes, Preparation, choose_attribut
 from evidentia.recipe.known import label_codes, labels_as_constraints, read_labels
 from evidentia.recipe.methods import Parameter, method_names, method_parameters, method_summary
 from evidentia.recipe.model import TableModel
-from evidentia.recipe.outcome import Outcome, Prepared, prepare
+from evidentia.recipe.outcome import Outcome, Prepared
 from evidentia.recipe.reading import read_image, read_views
 from evidentia.recipe.recipe import Recipe
+from evidentia.recipe.running import prepare
 
 __all__ = [
     "Recipe",

@@ -24,9 +24,7 @@ class TableModel:
     preparation : Preparation or None
         Columns, standardisation and what to do with missing cells; None for dissimilarities and images.
     recipe : str
-        How it was made, as TOML.
-    classes : list
-        What the classes 0, 1, ... stand for, of a classifier; empty for a clusterer.
+        How it was made, as TOML; empty for a classifier.
 
     Examples
     --------
@@ -43,7 +41,6 @@ class TableModel:
     estimator: Any
     preparation: Preparation | None = None
     recipe: str = ""
-    classes: list[Any] | tuple[Any, ...] = ()
 
     def predict_mass(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
         """Masses of new rows.

@@ -107,6 +107,8 @@ def notes_of_reading(table: pd.DataFrame, *, header: bool | None = None) -> list
     notes = []
     if table.attrs.get("header") is False and header is None:
         notes.append(f"the file has no header line: its columns are called {table.columns[0]}, ...")
+    if "encoding" in table.attrs:
+        notes.append(f"the file is not UTF-8: it was read as {table.attrs['encoding']}")
     if table.attrs.get("unnamed_index"):
         notes.append("the first column has no heading: it is taken as the names of the rows")
     for name, what in table.attrs.get("converted", {}).items():

@@ -217,7 +217,7 @@ class Recipe:
         -------
         Outcome
         """
-        from evidentia.recipe.outcome import run
+        from evidentia.recipe.running import run
 
         return run(self, progress, note)
 
