@@ -93,7 +93,7 @@ def run_recipe(recipe: Recipe, screen: Screen) -> Outcome:
     from evidentia.recipe import method_parameters
 
     names = tuple(parameter.name for parameter in method_parameters(recipe.method))
-    with screen.working(f"reading {Path(recipe.files[0]).name}") as told, user_errors(parameters=names):
+    with screen.working(f"reading and clustering {Path(recipe.files[0]).name}") as told, user_errors(parameters=names):
         return recipe.run(progress=told, note=screen.note)
 
 

@@ -76,9 +76,9 @@ class Program(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             near = difflib.get_close_matches(args[0], self.lazy, 1)
-            if near:
-                error.message = f"no such command '{args[0]}': did you mean {near[0]}?"
-            raise
+            if not near:
+                raise
+            raise click.UsageError(f"no such command '{args[0]}': did you mean {near[0]}?", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

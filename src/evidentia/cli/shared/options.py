@@ -99,7 +99,8 @@ class ColumnNames(click.ParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         given = ctx.params.get("files") or ctx.params.get("file") or ()
-        files = [given] if isinstance(given, str | Path) else list(given)
+        # where an option still waits for its value, click leaves the arguments before it unread
+        files = [given] if isinstance(given, str | Path) else [*given, *ctx.args]
         before, comma, last = incomplete.rpartition(",")
         try:
             names = _columns_of(Path(files[0])) if files else []

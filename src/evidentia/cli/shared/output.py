@@ -49,7 +49,9 @@ class Screen:
         from rich.text import Text
 
         lines = "\n".join(map(printable, text.split("\n")))
-        Console(highlight=False, soft_wrap=True).print(Text(lines, style=style))
+        # people read lines that break between words, programs those that do not break
+        console = Console(highlight=False)
+        console.print(Text(lines, style=style), soft_wrap=not console.is_terminal)
 
     def table(self, frame: Any, **options: Any) -> None:
         """A table, aligned."""
@@ -62,7 +64,11 @@ class Screen:
             return
         line = f"note: {printable(text)}"
         if self._status is not None:
-            self._status.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._status.console.print(line, markup=False, highlight=False)
+        elif sys.stderr.isatty():
+            from rich.console import Console
+
+            Console(stderr=True).print(line, markup=False, highlight=False)
         else:
             click.echo(line, err=True)
 
