@@ -127,6 +127,15 @@ def test_hovering_tells_who_it_is(opened):
     page.mouse.move(5, 5)
 
 
+def test_an_object_far_away_is_out_of_view_until_it_is_asked_for(opened):
+    page = opened("hostile")
+    assert page.locator("#outside").inner_text().strip() == "1 object is out of view."
+    page.locator("#outlier-table [data-object]").click()
+    page.wait_for_timeout(150)
+    assert page.locator("#outside").inner_text().strip() == ""
+    assert "outlier, in none of the clusters" in page.locator("#tip").inner_text()
+
+
 def test_zoom_and_menus_change_the_map(opened):
     page = opened("wine")
     before = page.evaluate("document.getElementById('map').toDataURL()")

@@ -143,8 +143,8 @@ def _of_doubt(facts: Facts) -> tuple[str, str] | None:
     if whole > 0.995:
         verdict = "Clusters and known classes agree"
     words = (
-        f"Clusters agree with the known classes by an adjusted Rand index of {whole:.2f} for all objects (1 is perfect, "
-        f"0 is chance), and of {best:.2f} for the {_KEPT:.0%} of them that the partition is surest of."
+        f"Clusters agree with the known classes by an adjusted Rand index of {whole:.2f} for all objects (1 is "
+        f"perfect, 0 is chance), and of {best:.2f} for the {_KEPT:.0%} of them that the partition is surest of."
     )
     return verdict, words
 
