@@ -254,7 +254,7 @@ class RecipeCommand(click.Command):
         own: list[tuple[str, str]] = []
         of_method: list[tuple[str, str]] = []
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 (of_method if (parameter.name or "").startswith("set_") else own).append(record)
         with formatter.section("Options"):
