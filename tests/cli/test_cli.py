@@ -136,6 +136,11 @@ def _all_of(master):
     return b"".join(chunks).decode()
 
 
+def heed_interrupts():
+    """In the new process: the tests themselves may run where interrupts are ignored, which processes inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupt(tmp_path):
     """Ctrl-C in the middle of the fit: one line, exit code 130, no file."""
     rng = np.random.default_rng(0)
@@ -143,10 +148,15 @@ def test_interrupt(tmp_path):
     command = [EXECUTABLE, "cluster", "large.npy", "-c", "8", "--n-init", "10000", "--focal-sets", "pairs"]
     command += ["--labels", "labels.csv", "--save-model", "m.evidentia", "--plot", "p.png", "--save-config", "r.toml"]
     (tmp_path / "labels.csv").write_text("row,label\n0,a\n1,b\n2,a\n3,b\n")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=heed_interrupts
+    )
+    try:
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         out, rest = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert first.startswith("note: 4 rows of 20,000 with a known label")
     assert rest == "evidentia: interrupted\n"
     assert out == ""
