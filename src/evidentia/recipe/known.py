@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._types import ArrayLike, Seed
 from evidentia.io import read_table
 from evidentia.recipe.words import counted, quoted
 
@@ -95,7 +96,7 @@ def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     return np.where(codes < 0, UNLABELLED, codes).astype(np.int64), list(names)
 
 
-def labels_as_constraints(y: np.ndarray, random_state: int = 0) -> Constraints:
+def labels_as_constraints(y: ArrayLike, random_state: Seed = 0) -> Constraints:
     """What labels of some objects say of pairs: of all, or of many drawn at random where they are too many.
 
     Examples
