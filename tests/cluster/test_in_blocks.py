@@ -242,7 +242,11 @@ def test_progress_and_messages(capsys, caplog):
     [
         (lambda: BPEC(3).fit(lazy_array("some")), "BPEC needs all objects in memory"),
         (lambda: ECM(3).fit(iter(blocks("some"))), "can be read only once"),
-        (lambda: ECM(3).fit(blocks("some"), sample_weight=np.ones(900)), "sample_weight is known only for X in memory"),
+        (lambda: ECM(3, checkpoint="a").fit(X), "checkpoint must be None if X is in memory"),
+        (
+            lambda: ECM(3, checkpoint="a").fit(blocks("some")),
+            "random_state to be an integer, got None",
+        ),
         (lambda: ECM(3, init=CredalPartition.from_hard(Y)).fit(blocks("some")), "init must not be a partition"),
         (lambda: EVCLUS(3, metric="precomputed").fit(blocks("some")), "X must be in memory"),
         (lambda: ECM(3).fit([X[:1], X[1:2]]), "n_samples=2 should be >= n_clusters=3"),

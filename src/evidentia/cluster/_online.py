@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -17,7 +18,9 @@ from evidentia.cluster._search import MassModel, Sample, Search
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.partition import CredalPartition
 
-__all__ = ["OnlineClusterer", "OnlineModel"]
+__all__ = ["CHECKPOINT_RULE", "OnlineClusterer", "OnlineModel"]
+
+CHECKPOINT_RULE = rule.choice(None) | rule.kind(str, Path, words="a path")
 
 _HALF_LIFE = rule.choice(None) | rule.real(0, open_low=True)
 
@@ -43,6 +46,9 @@ class OnlineClusterer(EvidentialClusterer):
     A clusterer says what of the model is shown, by `_shown`; its method has a function `online`.
     """
 
+    _takes_blocks = True
+    _weighs_blocks = True
+    _keeps_passes = True
     _online: OnlineModel
     n_samples_seen_: int
 

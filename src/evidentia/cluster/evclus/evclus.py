@@ -195,6 +195,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     _model: EvclusModel | DoubtModel
     _takes_blocks = True
+    _weighs_blocks = True
     _attributes_in_rows = ("landmark_indices_",)
 
     def __init__(
