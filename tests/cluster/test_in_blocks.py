@@ -274,26 +274,3 @@ def test_a_failure_changes_nothing():
     with pytest.raises(ValueError, match="finite"):
         model.fit([X, X * np.nan])
     assert model.cluster_centers_ is before
-
-
-@pytest.mark.long
-def test_a_worker_that_is_killed_changes_no_bit():
-    distributed = pytest.importorskip("distributed")
-    settings = {"init": START, "focal_sets": "pairs"}
-    data = da.from_array(np.tile(X, (50, 1)), chunks=(3000, 2))
-    workers = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with workers as cluster, distributed.Client(cluster) as client:
-        expected = fitted(ECM, data, **settings)
-        before = set(client.scheduler_info()["workers"])
-        client.submit(_killed_soon, pure=False).result()
-        found = fitted(ECM, data, **settings)
-        assert set(client.scheduler_info()["workers"]) != before
-    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
-    np.testing.assert_array_equal(found.history_, expected.history_)
-
-
-def _killed_soon():
-    import os
-    import threading
-
-    threading.Timer(0.5, os._exit, [1]).start()

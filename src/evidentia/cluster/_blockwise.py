@@ -23,8 +23,10 @@ from evidentia.stream.blocks import BlockFunction, Blocks, comes_in_blocks
 from evidentia.stream.door import blocks_of
 from evidentia.stream.journal import Journal, NoJournal
 
-__all__ = ["BlockwiseClusterer", "check_alone"]
+__all__ = ["BlockwiseClusterer", "check_alone", "named_rows"]
 
+_SENT = ("_model", "_input", "focal_sets_", "n_features_in_")  # fitted attributes that masses of new objects need
+_STAYS = ("_online", "_shepard", "_evclus", "_peaks", "_fits")  # what may be large and is not needed
 _LOG = logging.getLogger("evidentia")
 
 
@@ -105,7 +107,7 @@ class BlockwiseClusterer:
         wanted = self._wanted_clusters()
         if len(everyone) < (wanted or 1):
             raise ValueError(f"n_samples={len(everyone)} should be >= n_clusters={wanted}")
-        values = self._read(_named(everyone.drawn, source), reset=True)
+        values = self._read(named_rows(everyone.drawn, source), reset=True)
         return Sample(values, everyone.weights, everyone=everyone)
 
     def _source(self, X: TableLike) -> Blocks:
@@ -146,14 +148,20 @@ class BlockwiseClusterer:
     def _predicted_blocks(self, X: TableLike) -> LazyCredalPartition:
         source = self._source(X)
         assert source.width is not None
-        self._read(_named(np.zeros((1, source.width), source.dtype), source), reset=False)  # checks columns and names
+        # one row tells whether columns and their names are those of the fit
+        self._read(named_rows(np.zeros((1, source.width), source.dtype), source), reset=False)
         return self._lazy_partition(source, None)
 
     def _lazy_partition(self, source: Blocks, metadata: dict[str, Any] | None) -> LazyCredalPartition:
-        # blocks have no names, and what is sent to workers should be small
         light = copy.copy(self)
-        for name in ("credal_partition_", "labels_", "feature_names_in_", "history_", "sample_indices_", "_online"):
-            light.__dict__.pop(name, None)
+        # blocks have no names, and what is sent to workers should be small
+        light.__dict__ = {
+            name: value
+            for name, value in vars(self).items()
+            if name in _SENT or not (name.endswith("_") or name in _STAYS)
+        }
+        if hasattr(self, "init"):
+            light.__dict__["init"] = None  # it may be a partition of all objects
         masses = source.map(_block_masses, light, len(self.focal_sets_), source.dtype)
         return LazyCredalPartition(masses, self.focal_sets_, metadata)
 
@@ -172,7 +180,7 @@ def _in_words(value: Any) -> str:
     return repr(list(value)) if isinstance(value, FocalSets) else repr(value)
 
 
-def _named(values: np.ndarray, source: Blocks) -> TableLike:
+def named_rows(values: np.ndarray, source: Blocks) -> TableLike:
     """Rows of blocks as scikit-learn reads them: a table if the blocks have names."""
     if source.names is None:
         return values

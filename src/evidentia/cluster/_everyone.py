@@ -118,6 +118,11 @@ class Everyone:
         """Whether all objects are among those that were drawn."""
         return len(self.rows) == len(self)
 
+    def take(self, rows: np.ndarray, words: str) -> np.ndarray:
+        """One pass, for some objects by their increasing numbers, as they were given; ``words`` tell what for."""
+        self.passes.told(words)
+        return self.source.take(rows)
+
     def sum(self, function: WeightedBlockFunction, shared: Any, kind: type) -> Any:
         """One pass over all objects: the sum, of a kind, of what the function gives for each block."""
         self.passes.told("sums")

@@ -138,7 +138,7 @@ class OnlineClusterer(EvidentialClusterer):
             method: Any = self._method(sample, task)
             model = method.given_start(families.first) if families.select is None else None
             if model is None:
-                search = Search(self.tol, apply, self._progress)
+                search = Search(self.tol, apply, self._progress, self.n_jobs)
                 model = search.run(method, replace(families, neighbors=False), sample.weights).model
         return method.online(model, neighbors=families.neighbors)
 

@@ -51,7 +51,7 @@ class DaskBlocks(Blocks):
         return None if self.lengths is None else sum(self.lengths)
 
     def blocks(self) -> Iterator[np.ndarray]:
-        return (part.compute() for part in self.parts)
+        return (_computed([part])[0] for part in self.parts)
 
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
         import dask
@@ -61,7 +61,7 @@ class DaskBlocks(Blocks):
         while len(sums) > 1:
             groups = [sums[k : k + _ADDED_AT_ONCE] for k in range(0, len(sums), _ADDED_AT_ONCE)]
             sums = [dask.delayed(_added, pure=False)(group) for group in groups]
-        return sums[0].compute()
+        return _computed(sums)[0]
 
     def map(self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type) -> Self:
         import dask
@@ -107,9 +107,7 @@ class DaskBlocks(Blocks):
         return type(self)(self._numbered(_positions, None), None, None, np.int64)
 
     def each(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
-        import dask
-
-        return list(dask.compute(*self._numbered(function, shared)))
+        return _computed(self._numbered(function, shared))
 
     def _numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
         """Tasks that know the number of the first row of their block, which may itself have to be found."""
@@ -135,13 +133,13 @@ class DaskBlocks(Blocks):
             for part, a, b, start in zip(self.parts, cuts[:-1], cuts[1:], ends[:-1], strict=True)
             if b > a
         ]
-        return np.concatenate(dask.compute(*wanted))
+        return np.concatenate(_computed(wanted))
 
     def counted(self) -> int:
         import dask
 
         if self.lengths is None:
-            self.lengths = list(dask.compute(*[dask.delayed(len)(part) for part in self.parts]))
+            self.lengths = _computed([dask.delayed(len)(part) for part in self.parts])
         return sum(self.lengths)
 
     def lazy(self) -> Any:
@@ -154,6 +152,21 @@ class DaskBlocks(Blocks):
             for part, length in zip(self.parts, lengths, strict=True)
         ]
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
+
+
+def _computed(tasks: Sequence[Any]) -> list[Any]:
+    """What tasks give; an error of a cluster in words that say what to do."""
+    import dask
+
+    try:
+        return list(dask.compute(*tasks))
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":  # of distributed, which may not be there
+            raise
+        raise MemoryError(
+            "workers of Dask were lost again and again at the same block of X, most likely because it does not fit in "
+            "their memory: cut X into smaller blocks (X.rechunk, X.repartition), or give the workers more memory"
+        ) from error
 
 
 def dask_blocks_of(X: Any, *, missing: bool = False) -> DaskBlocks:
