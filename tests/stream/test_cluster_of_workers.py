@@ -129,9 +129,10 @@ def test_the_model_is_in_the_graph_once(client):
     ids=["EKNNClus", "EVCLUS", "BootClus"],
 )
 def test_starts_and_bootstraps_go_through_joblib(client, fit):
+    """To the last bit but for EVCLUS, whose sums may be rounded otherwise where an array lies elsewhere in memory."""
     expected = fit().credal_partition_.masses
     with joblib.parallel_config(backend="dask", n_jobs=2):
-        np.testing.assert_array_equal(fit().credal_partition_.masses, expected)
+        np.testing.assert_allclose(fit().credal_partition_.masses, expected, rtol=1e-10, atol=1e-14)
 
 
 # ---- traps, on the same workers -------------------------------------------------------------------------------------
