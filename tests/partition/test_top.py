@@ -1,6 +1,7 @@
 """The largest masses of each object: what is kept, and what the rest becomes."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evidentia import CredalPartition, FocalSets
@@ -42,7 +43,8 @@ def test_files_of_the_largest_masses(tmp_path):
     assert found.focal_sets == family_with_frame(whole.focal_sets)
     (rows,) = lazy.sparse_masses(4)
     np.testing.assert_array_equal(found.masses, rows.toarray())
-    np.testing.assert_array_equal(found.labels, whole.labels)
+    assert (found.labels == whole.labels).mean() > 0.99  # one that is in doubt may fall to another
+    np.testing.assert_array_equal(pd.read_parquet(path)["label"], whole.labels)  # of all masses
     assert found.metadata["method"] == "ECM"
     (large,) = lazy.to_parquet(tmp_path / "all")
     assert path.stat().st_size < 0.5 * large.stat().st_size

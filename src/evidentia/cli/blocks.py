@@ -15,6 +15,7 @@ from evidentia.cli.attributes import split_names
 from evidentia.cli.errors import UserError, readable_warnings, user_errors
 from evidentia.cli.methods import METHODS
 from evidentia.cli.output import Screen, counted, headline, quoted
+from evidentia.cli.passes import passes_told, workers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,11 @@ def cluster_blocks(file: Path, output: Path, estimator: Any, options: dict[str, 
         if options[name] not in (None, False):
             raise UserError(f"--{name.replace('_', '-')} is not for tables that are read in blocks")
     _check_output(output)
+    with user_errors(), workers(options["dask"]):
+        _cluster(file, output, estimator, options, screen)
+
+
+def _cluster(file: Path, output: Path, estimator: Any, options: dict[str, Any], screen: Screen) -> None:
     with user_errors():
         table = _Table.of(file, split_names(options["columns"]), split_names(options["exclude"]), screen.note)
         if options["scale"]:
@@ -46,10 +52,9 @@ def cluster_blocks(file: Path, output: Path, estimator: Any, options: dict[str, 
         screen.note(f"clustering by {', '.join(table.columns)}")
     with readable_warnings():
         started = time.perf_counter()
-        with user_errors():
-            estimator.fit(table)
+        with user_errors(), passes_told(screen.note if options["verbose"] else None) as notes:
+            estimator.fit(table if options["dask"] is None else table.for_dask())
         seconds = time.perf_counter() - started
-        speed = f"{table.passes} passes over the table in the fit, {table.rows / seconds:,.0f} rows a second"
         partition = estimator.credal_partition_
         head = headline(
             type(estimator).__name__,
@@ -60,9 +65,8 @@ def cluster_blocks(file: Path, output: Path, estimator: Any, options: dict[str, 
             seconds=seconds,
         )
         _write(partition, output)
-    if options["verbose"]:
-        screen.note(speed)
     screen.partition(head, partition)
+    screen.result(notes.summary(len(partition), seconds))
     screen.result(f"wrote {counted(len(list(output.iterdir())), 'file')} into {output}", style="green")
 
 
@@ -97,16 +101,12 @@ class _Table:
     columns : list of str
     center, scale : arrays
         What is subtracted, and by what is divided.
-    passes, rows : int
-        How often it was read so far, and how many rows in all.
     """
 
     dataset: Any
     columns: list[str]
     center: np.ndarray
     scale: np.ndarray
-    passes: int = 0
-    rows: int = 0
 
     @classmethod
     def of(cls, file: Path, columns: Sequence[str], exclude: Sequence[str], note: Callable[[str], None]) -> _Table:
@@ -143,17 +143,19 @@ class _Table:
         if not varies.all():
             note(f"left out as constant: {', '.join(np.array(self.columns)[~varies])}")
         columns = [name for name, does in zip(self.columns, varies, strict=True) if does]
-        return _Table(
-            self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.n), self.passes
-        )
+        return _Table(self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.weight))
+
+    def for_dask(self) -> Any:
+        """The same as a Dask DataFrame, whose parts are read by the workers."""
+        import dask.dataframe as dd
+
+        return (dd.read_parquet(self.dataset.files, columns=self.columns) - self.center) / self.scale
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
-        self.passes += 1
         batches: Iterable[Any] = self.dataset.to_batches(
             columns=self.columns, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
         )
         for batch in batches:
-            self.rows += batch.num_rows
             yield (batch.to_pandas() - self.center) / self.scale
 
 

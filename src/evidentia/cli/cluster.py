@@ -14,6 +14,7 @@ from evidentia.cli.blocks import cluster_blocks, reads_blocks
 from evidentia.cli.errors import UserError, readable_warnings, user_errors
 from evidentia.cli.methods import METHODS, NumberOrAuto, WholeNumber, build_estimator, parse_parameters
 from evidentia.cli.output import Screen, all_or_none, check_outputs, headline
+from evidentia.cli.passes import DASK_OPTION
 from evidentia.cli.pictures import check_picture, draw_partition
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 @click.option("--n-init", type=WholeNumber(1), metavar="N", help="Starts; the best is kept.")
 @click.option("--max-iter", type=WholeNumber(1), metavar="N", help="Iterations at most.")
 @click.option("--jobs", type=WholeNumber(), metavar="N", help="Threads. [default: all processors]")
+@DASK_OPTION
 @click.option("-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the method, as delta=5.")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but warnings and errors.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show the columns used and the iterations.")
@@ -82,6 +84,8 @@ def cluster(file: Path, **options: Any) -> None:
     if reads_blocks(file, options["output"]):
         cluster_blocks(file, options["output"], _estimator(options), options, screen)
         return
+    if options["dask"] is not None:
+        raise UserError("--dask is for Parquet files that are read in blocks: give --output a name without extension")
     if file.is_dir():
         raise UserError(f"{file} is a folder, it must be a table; for a folder of Parquet files, --output is one too")
     output = options["output"] or _default_output(file)

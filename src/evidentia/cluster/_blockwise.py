@@ -22,6 +22,7 @@ from evidentia.partition import CredalPartition, LazyCredalPartition
 from evidentia.stream.blocks import BlockFunction, Blocks, comes_in_blocks
 from evidentia.stream.door import blocks_of
 from evidentia.stream.journal import Journal, NoJournal
+from evidentia.stream.notes import PassNotes
 
 __all__ = ["BlockwiseClusterer", "check_alone", "named_rows"]
 
@@ -76,20 +77,13 @@ class BlockwiseClusterer:
             )
 
     @contextmanager
-    def _passes(self, X: TableLike) -> Iterator[Callable[[str], None]]:
-        """A function that is told when a pass over blocks begins; people see it if they asked for progress."""
-        shown = bool(self.verbose) and comes_in_blocks(X)
-        with progress_bar(f"{type(self).__name__}, passes over X", None, " passes", shown=shown) as advance:
+    def _passes(self, X: TableLike) -> Iterator[PassNotes]:
+        """What is told when a pass over blocks begins; people see it if they asked for progress."""
+        name, shown = type(self).__name__, bool(self.verbose) and comes_in_blocks(X)
+        with progress_bar(f"{name}, passes over X", None, " passes", shown=shown) as advance:
+            yield PassNotes(lambda words: _LOG.info("%s: a pass over X begins, for %s", name, words), advance)
 
-            def told(words: str) -> None:
-                _LOG.info("%s: a pass over X begins, for %s", type(self).__name__, words)
-                advance(words)
-
-            yield told
-
-    def _drawn_sample(
-        self, X: TableLike, sample_weight: ArrayLike, apply: Apply, told: Callable[[str], None]
-    ) -> Sample[Any]:
+    def _drawn_sample(self, X: TableLike, sample_weight: ArrayLike, apply: Apply, told: PassNotes) -> Sample[Any]:
         """Some of the objects, read as if they were all, and the others behind them."""
         source = self._source(X)
         assert source.width is not None

@@ -17,6 +17,7 @@ from evidentia.stream.blocks import BlockFunction, Blocks
 from evidentia.stream.door import moments_of, sample_rows, weighted_sample
 from evidentia.stream.journal import NoJournal
 from evidentia.stream.moments import Moments
+from evidentia.stream.notes import PassNotes
 
 __all__ = ["Everyone", "Passes", "WeightedBlockFunction"]
 
@@ -32,15 +33,22 @@ class Passes:
     Attributes
     ----------
     apply : Apply
-    told : function
+    told : PassNotes
         Is told that a pass begins, in words.
     journal : NoJournal or Journal
         Keeps what each pass gave.
     """
 
     apply: Apply
-    told: Callable[[str], None]
+    told: PassNotes
     journal: NoJournal
+
+    def made(self, words: str, compute: Callable[[], Any]) -> Any:
+        """One pass, told in words."""
+        self.told(words)
+        found = compute()
+        self.told.done()
+        return found
 
 
 @dataclass(frozen=True)
@@ -97,14 +105,18 @@ class Everyone:
         given = source.beside(sample_weight) if weighted else source
         if weighted:
             blocks = blocks.beside(sample_weight)
-        passes.told("moments")
         moments = passes.journal.compared(
-            Moments, lambda: moments_of(blocks, passes.apply, products=products, weighted=weighted)
+            Moments,
+            lambda: passes.made(
+                "moments", lambda: moments_of(blocks, passes.apply, products=products, weighted=weighted)
+            ),
         )
+        passes.told.n_rows = moments.n
         _check_moments(moments, source)
         size = max(SAMPLE_SIZE, least)
+        words = f"a sample of {min(size, moments.n):,} of {moments.n:,} objects"
         rows, drawn, weights = passes.journal.recalled(
-            tuple, lambda: _drawn(given, moments.n, size, weighted, random_state, passes)
+            tuple, lambda: passes.made(words, lambda: _drawn(given, moments.n, size, random_state, weighted=weighted))
         )
         if not weighted:
             weights = None
@@ -120,14 +132,14 @@ class Everyone:
 
     def take(self, rows: np.ndarray, words: str) -> np.ndarray:
         """One pass, for some objects by their increasing numbers, as they were given; ``words`` tell what for."""
-        self.passes.told(words)
-        return self.source.take(rows)
+        return self.passes.made(words, lambda: self.source.take(rows))
 
     def sum(self, function: WeightedBlockFunction, shared: Any, kind: type) -> Any:
         """One pass over all objects: the sum, of a kind, of what the function gives for each block."""
-        self.passes.told("sums")
         told = function, shared, self.source.dtype, self.weighted
-        return self.passes.journal.recalled(kind, lambda: self.blocks.reduce(_weighed, told, self.passes.apply))
+        return self.passes.journal.recalled(
+            kind, lambda: self.passes.made("sums", lambda: self.blocks.reduce(_weighed, told, self.passes.apply))
+        )
 
 
 def _check_moments(moments: Moments, source: Blocks) -> None:
@@ -141,11 +153,10 @@ def _check_moments(moments: Moments, source: Blocks) -> None:
 
 
 def _drawn(
-    given: Blocks, n: int, size: int, weighted: bool, random_state: Seed, passes: Passes
+    given: Blocks, n: int, size: int, random_state: Seed, *, weighted: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Numbers of rows, the rows, and how much each counts (nothing if all count alike). Rows with weights, of which
     there are more than can be drawn, are drawn in proportion to these."""
-    passes.told(f"a sample of {min(size, n):,} of {n:,} objects")
     if not weighted:
         rows = sample_rows(n, size, random_state)
         return rows, given.take(rows), np.empty(0)

@@ -27,7 +27,7 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     """Write the largest masses of each object only, whole or not at all; the rest of its mass is on the frame.
 
     For very many clusters. No belief is larger than it was, no plausibility smaller; which small sets the rest was on
-    is lost. `read_partition` reads the file.
+    is lost. The columns ``label`` and ``assignment`` are those of all masses. `read_partition` reads the file.
 
     Parameters
     ----------

@@ -138,6 +138,7 @@ class BeliefPeaks(ClusterMixin, BaseEstimator):
         "random_state": COMMON_RULES["random_state"],
         "n_jobs": COMMON_RULES["n_jobs"],
     }
+    labels_: Any
 
     def __init__(
         self,
