@@ -43,9 +43,9 @@ def _head(rows: list[dict[str, Any]]) -> str:
 
 {CLUSTERS} Gaussian clusters in {WIDTH} attributes of single precision, one object in a thousand an outlier, defaults,
 labels of all objects included; every measurement in a process of its own. *On the clock* are seconds as they passed,
-*processors* the seconds that all threads and workers worked: other work went on on the machine (load {min(loads):.0f} to
-{max(loads):.0f}), so that the second number is the one to go by. *ARI* is the agreement with the truth for objects of
-the first block. Machines: {"; ".join(machines)}."""
+*processors* the seconds that all threads and workers worked: other work went on on the machine (load
+{min(loads):.0f} to {max(loads):.0f}), so that the second number is the one to go by. *ARI* is the
+agreement with the truth for objects of the first block. Machines: {"; ".join(machines)}."""
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
@@ -95,8 +95,8 @@ def _memory(rows: list[dict[str, Any]]) -> str:
 
 ECM on objects made block by block, one process: {told}. From {first["n"]:,} to {last["n"]:,} objects that is
 {growth:.2f} bytes more an object, where one has {4 * WIDTH}. Nothing in a pass depends on how many objects came before
-but their count and a sample of 20,000, so a thousand million take the same memory and {_MANY / last["n"]:,.0f} times the
-time of the last row: extrapolated, not measured."""
+but their count and a sample of 20,000, so a thousand million take the same memory and {_MANY / last["n"]:,.0f} times
+the time of the last row: extrapolated, not measured."""
 
 
 def _outside(rows: list[dict[str, Any]]) -> str:
@@ -127,10 +127,10 @@ def _many(rows: list[dict[str, Any]]) -> str:
     return f"""## A thousand million objects on a hundred workers, on paper
 
 Nobody measured this. One processor does {rate / 1e6:.1f} million rows a second and pass, reading included ({row["n"]:,}
-objects from Parquet, {passes} passes with that for the labels). A hundred workers of one processor each have ten million
-rows each, {4 * WIDTH * _MANY / _WORKERS / 2**20:,.0f} MB. If a worker reads {_READ / 1e6:.0f} MB a second from storage,
-that is {reading / 1e6:.1f} million rows a second, so {"reading" if reading < rate else "computing"} decides; with
-{_OVERHEAD:.0f} s a pass for tasks and sums, the fit with the labels takes {seconds / 60:.1f} minutes, and at {_PRICE} dollars an
-hour for a processor it costs {cost:.2f} dollars. With `persist()`, which needs {4 * WIDTH * _MANY / 2**30:,.0f} GB of
-memory in all, only the first pass reads. Assumed: as many passes as here (clusters that are harder to tell apart need
+objects from Parquet, {passes} passes with that for the labels). A hundred workers of one processor each have ten
+million rows each, {4 * WIDTH * _MANY / _WORKERS / 2**20:,.0f} MB. If a worker reads {_READ / 1e6:.0f} MB a second from
+storage, that is {reading / 1e6:.1f} million rows a second, so {"reading" if reading < rate else "computing"} decides; with
+{_OVERHEAD:.0f} s a pass for tasks and sums, the fit with the labels takes {seconds / 60:.1f} minutes, and at {_PRICE}
+dollars an hour for a processor it costs {cost:.2f} dollars. With `persist()`, which needs
+{4 * WIDTH * _MANY / 2**30:,.0f} GB of memory in all, only the first pass reads. Assumed: as many passes as here (clusters that are harder to tell apart need
 more), workers that are equally fast, none that is lost."""

@@ -11,6 +11,7 @@ from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
+from evidentia.cluster._rows_on_device import rows_on_device
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.mixtures._evidential_mixture import (
     EvidentialMixture,
@@ -38,6 +39,7 @@ class EGMMSettings:
     n_init: int
     max_iter: int
     tol: float
+    device: str = "cpu"
 
 
 class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
@@ -54,7 +56,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         spread = moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(gaps, self.weights)
         self.unit = float(np.sqrt(spread / gaps.shape[1])) or 1.0
         self.data = gaps / self.unit
-        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+        self.on_device = None if self.everyone is not None else rows_on_device(self.data, self.weights, settings.device)
+        order = None if self.on_device is None else self.on_device.order()
+        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng, order)
         _starts.check_different_objects(self.data, self.sample, settings.n_clusters, self.weights)
         self.n = moments.weight if moments else float(self.weights.sum())
         self.second = moments.scatter / self.unit**2 if moments else (self.data.T * self.weights) @ self.data
@@ -111,7 +115,16 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return best if all_competed else self.descend(best.model)
 
     def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        everyone = self.everyone
+        everyone, on_device = self.everyone, self.on_device
+        if on_device is not None:
+            from evidentia.cluster.mixtures._torch_sums import sums_on_device
+
+            return self._descended(
+                lambda mixture: mixture.step(
+                    sums_on_device(mixture, on_device.rows, on_device.weights), self.second, self.n, self.ridge
+                ),
+                start,
+            )
         if everyone is None:
             return self._run(start, self.data, self.weights, self.second)
 
@@ -150,6 +163,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def result(self, run: Run[EvidentialMixture]) -> tuple[EvidentialMixture, np.ndarray]:
         model = replace(run.model, origin=self.origin, unit=self.unit)
+        if self.on_device is not None:
+            return model, model.masses_on_device(self.values, self.settings.device)
         return model, model.masses(self.values, self.apply)
 
     def finished(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:

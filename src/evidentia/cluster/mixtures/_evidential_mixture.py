@@ -68,10 +68,10 @@ class EvidentialMixture:
         c, p = self.means.shape
         return len(self.weights) - 1 + c * p + p * (p + 1) / 2
 
-    def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """A function of objects that gives their masses on the nonempty sets and their log-densities."""
+    def rounded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """In the metric of the covariance all components are round, with variance one: (p, p) what takes objects there,
+        (g, p) the means of the components, (g,) constants of their log-densities, and one of all of them."""
         sets = self.sets
-        # in the metric of the covariance all components are round, with variance one
         values, vectors = np.linalg.eigh(self.covariance)
         rounded = vectors / np.sqrt(values)
         places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means @ rounded
@@ -80,6 +80,11 @@ class EvidentialMixture:
         normalizer = -(len(values) * np.log(2 * np.pi) + np.log(values).sum()) / 2
         if self.origin is not None:
             normalizer -= len(values) * np.log(self.unit)
+        return rounded, places, constant, float(normalizer)
+
+    def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """A function of objects that gives their masses on the nonempty sets and their log-densities."""
+        rounded, places, constant, normalizer = self.rounded()
 
         def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             objects = X.astype(float) if self.origin is None else (X - self.origin) / self.unit
@@ -109,6 +114,12 @@ class EvidentialMixture:
 
         apply(write, row_blocks(len(values), most=None))
         return out
+
+    def masses_on_device(self, values: np.ndarray, device: str) -> np.ndarray:
+        """The same by torch, on a device."""
+        from evidentia.cluster.mixtures._torch_sums import masses_on_device
+
+        return masses_on_device(self, values, device)
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
         """What speaks for each cluster: the logarithm of the weight times the density of its Gaussian."""

@@ -14,7 +14,7 @@ from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, Task
 from evidentia.cluster._families import Families, families_of
-from evidentia.cluster._online import CHECKPOINT_RULE, OnlineClusterer
+from evidentia.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from evidentia.cluster._search import Sample
 from evidentia.cluster.mixtures._egmm_method import EGMMMethod, EGMMSettings
 from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture
@@ -68,6 +68,9 @@ CredalPartition, default="k-means++"
     checkpoint : path, optional
         For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
         on from it, to the same result. It is refused if data or parameters are others.
+    device : str, default="cpu"
+        Where the sums over all objects are taken; "cuda" is a GPU (needs torch, and all cells of X). Starts compete on
+        the processor.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -128,6 +131,7 @@ CredalPartition, default="k-means++"
         "checkpoint": CHECKPOINT_RULE,
         "reg_covar": rule.real(0),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "device": DEVICE_RULE,
     }
     _model: EvidentialMixture
     _sums_products = True
@@ -144,6 +148,7 @@ CredalPartition, default="k-means++"
         tol: float = 1e-7,
         n_neighbor_clusters: int = 1,
         checkpoint: str | Path | None = None,
+        device: str = "cpu",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -157,6 +162,7 @@ CredalPartition, default="k-means++"
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
+        self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -198,6 +204,7 @@ CredalPartition, default="k-means++"
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
+            device=self.device,
         )
         return EGMMMethod(settings, sample, as_random_state(self.random_state), task.apply)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -114,6 +114,18 @@ class PrototypeModel:
         """Those of the rows start..stop, some of whose cells are missing."""
         rows, given = X[start:stop], weights[start:stop] if len(weights) else weights
         return Statistics(*sums_of_masses(rows, self._partial_costs(rows), given, self.step))
+
+    def masses_on_device(self, X: np.ndarray, device: str) -> np.ndarray:
+        """(n, f) masses of the rows of X, by torch on a device."""
+        from evidentia.cluster.prototypes._torch_sums import masses_on_device
+
+        return masses_on_device(self, X, device)
+
+    def statistics_on_device(self, X: Any, weights: Any | None) -> Statistics:
+        """`statistics` of the rows of a tensor, where it is."""
+        from evidentia.cluster.prototypes._torch_sums import sums_on_device
+
+        return sums_on_device(self, X, weights)
 
     def updated(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """The prototypes, then the metrics, that minimise the objective given the masses."""
