@@ -124,13 +124,16 @@ def _many(rows: list[dict[str, Any]]) -> str:
     slowest = min(rate, reading)
     seconds = passes * (_MANY / _WORKERS / slowest + _OVERHEAD)
     cost = seconds / 3600 * _WORKERS * _PRICE
+    decides = "reading" if reading < rate else "computing"
     return f"""## A thousand million objects on a hundred workers, on paper
 
 Nobody measured this. One processor does {rate / 1e6:.1f} million rows a second and pass, reading included ({row["n"]:,}
-objects from Parquet, {passes} passes with that for the labels). A hundred workers of one processor each have ten
-million rows each, {4 * WIDTH * _MANY / _WORKERS / 2**20:,.0f} MB. If a worker reads {_READ / 1e6:.0f} MB a second from
-storage, that is {reading / 1e6:.1f} million rows a second, so {"reading" if reading < rate else "computing"} decides; with
-{_OVERHEAD:.0f} s a pass for tasks and sums, the fit with the labels takes {seconds / 60:.1f} minutes, and at {_PRICE}
-dollars an hour for a processor it costs {cost:.2f} dollars. With `persist()`, which needs
-{4 * WIDTH * _MANY / 2**30:,.0f} GB of memory in all, only the first pass reads. Assumed: as many passes as here (clusters that are harder to tell apart need
-more), workers that are equally fast, none that is lost."""
+objects from Parquet, {passes} passes with that for the labels). Each of a hundred workers of one processor has ten
+million rows, {4 * WIDTH * _MANY / _WORKERS / 2**20:,.0f} MB. One that reads {_READ / 1e6:.0f} MB a second from storage
+reads {reading / 1e6:.1f} million rows a second, so {decides} decides. With {_OVERHEAD:.0f} s a pass for tasks and sums,
+the fit with the labels takes {seconds / 60:.1f} minutes, and at {_PRICE} dollars an hour for a processor it costs
+{cost:.2f} dollars. With `persist()`, for which all workers together need {4 * WIDTH * _MANY / 2**30:,.0f} GB of memory,
+only the first pass reads.
+
+Assumed: as many passes as here (clusters that are harder to tell apart need more), workers that are equally fast, none
+that is lost."""
