@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from evidentia.cluster import BPEC, CCM, ECM, EGMM, EVCLUS, BootClus, EKNNClus
+from evidentia.cluster import CCM, CECM, ECM, EGMM, EVCLUS, BootClus, EKNNClus
 from evidentia.cluster import _everyone as everyone_module
 from evidentia.io import read_partition
 from evidentia.partition import CredalPartition, LazyCredalPartition
@@ -240,7 +240,7 @@ def test_progress_and_messages(capsys, caplog):
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda: BPEC(3).fit(lazy_array("some")), "BPEC needs all objects in memory"),
+        (lambda: CECM(3).fit(lazy_array("some")), "CECM needs all objects in memory"),
         (lambda: ECM(3).fit(iter(blocks("some"))), "can be read only once"),
         (lambda: ECM(3, checkpoint="a").fit(X), "checkpoint must be None if X is in memory"),
         (

@@ -39,48 +39,6 @@ def lazily(table=X, rows=400):
     return da.from_array(table, chunks=(rows, -1))
 
 
-def _dies_once(block, folder, calls, block_info=None):
-    """The block as it is; the process that is asked for the third one for the n-th time is gone."""
-    if block_info[0]["chunk-location"][0] == 3:
-        done = Path(folder) / "done"
-        count = len(done.read_bytes()) if done.exists() else 0
-        with open(done, "ab") as file:
-            file.write(b".")
-        if count == calls:
-            os._exit(1)
-    return block
-
-
-def test_a_killed_worker_changes_no_bit(client, tmp_path):
-    expected = ECM(**SETTINGS).fit(lazily())
-    before = set(client.scheduler_info()["workers"])
-    mortal = da.map_blocks(_dies_once, lazily(), str(tmp_path), 4, dtype=float, meta=X[:0])
-    found = ECM(**SETTINGS).fit(mortal)
-    assert len((tmp_path / "done").read_bytes()) > 4  # it died, and the block was asked for again
-    assert set(client.scheduler_info()["workers"]) != before
-    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
-    np.testing.assert_array_equal(found.history_, expected.history_)
-    np.testing.assert_array_equal(found.credal_partition_.masses.compute(), expected.credal_partition_.masses.compute())
-
-
-def test_a_worker_without_memory_is_a_clear_error(client):
-    """A block that kills every worker it is given to, as one does that is larger than their memory."""
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
-        client.run_on_scheduler(_no_second_chance)
-        data = da.map_blocks(_kills, lazily(), dtype=float, meta=X[:0])
-        with pytest.raises(MemoryError, match="cut X into smaller blocks"):
-            ECM(**SETTINGS).fit(data)
-        client.wait_for_workers(2)
-
-
-def _no_second_chance(dask_scheduler):
-    dask_scheduler.allowed_failures = 0
-
-
-def _kills(block):
-    os._exit(1)
-
-
 class Arrives:
     """Something shared by all tasks, which notes where it is unpacked."""
 
@@ -180,3 +138,48 @@ def test_more_masses_than_small_integers_count():
     assert "2,147,483,653 objects" in repr(partition)
     last = partition.labels.blocks[-1]
     assert last.compute().shape == (5,)
+
+
+# ---- workers that die: last, as those that take their place begin with nothing imported ----------------------------------
+
+
+def _dies_once(block, folder, calls, block_info=None):
+    """The block as it is; the process that is asked for the third one for the n-th time is gone."""
+    if block_info[0]["chunk-location"][0] == 3:
+        done = Path(folder) / "done"
+        count = len(done.read_bytes()) if done.exists() else 0
+        with open(done, "ab") as file:
+            file.write(b".")
+        if count == calls:
+            os._exit(1)
+    return block
+
+
+def test_a_killed_worker_changes_no_bit(client, tmp_path):
+    expected = ECM(**SETTINGS).fit(lazily())
+    before = set(client.scheduler_info()["workers"])
+    mortal = da.map_blocks(_dies_once, lazily(), str(tmp_path), 4, dtype=float, meta=X[:0])
+    found = ECM(**SETTINGS).fit(mortal)
+    assert len((tmp_path / "done").read_bytes()) > 4  # it died, and the block was asked for again
+    assert set(client.scheduler_info()["workers"]) != before
+    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+    np.testing.assert_array_equal(found.history_, expected.history_)
+    np.testing.assert_array_equal(found.credal_partition_.masses.compute(), expected.credal_partition_.masses.compute())
+
+
+def test_a_worker_without_memory_is_a_clear_error(client):
+    """A block that kills every worker it is given to, as one does that is larger than their memory."""
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        client.run_on_scheduler(_no_second_chance)
+        data = da.map_blocks(_kills, lazily(), dtype=float, meta=X[:0])
+        with pytest.raises(MemoryError, match="cut X into smaller blocks"):
+            ECM(**SETTINGS).fit(data)
+        client.wait_for_workers(2)
+
+
+def _no_second_chance(dask_scheduler):
+    dask_scheduler.allowed_failures = 0
+
+
+def _kills(block):
+    os._exit(1)
