@@ -140,7 +140,7 @@ def test_more_masses_than_small_integers_count():
     assert last.compute().shape == (5,)
 
 
-# ---- workers that die: last, as those that take their place begin with nothing imported ----------------------------------
+# ---- workers that die: last, as those in their place have nothing imported
 
 
 def _dies_once(block, folder, calls, block_info=None):
