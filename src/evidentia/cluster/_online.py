@@ -51,6 +51,7 @@ class OnlineClusterer(EvidentialClusterer):
     _weighs_blocks = True
     _keeps_passes = True
     _online: OnlineModel
+    _model: Any
     n_samples_seen_: int
     device: str
 
@@ -67,7 +68,7 @@ class OnlineClusterer(EvidentialClusterer):
     def _masses_of(self, values: np.ndarray, apply: Apply) -> np.ndarray:
         if self.device == "cpu":
             return super()._masses_of(values, apply)
-        return self._model.masses_on_device(values, self.device)  # type: ignore[attr-defined]
+        return self._model.masses_on_device(values, self.device)
 
     def _shown(self, model: Any, learned: Any, dtype: np.dtype) -> dict[str, Any]:
         """The fitted attributes of this clusterer after a block, by name."""

@@ -201,6 +201,8 @@ class LazyCredalPartition:
             positions of sets and of their masses; the rest of its mass is on the frame, as in `sparse_masses`.
         """
         check(top, "top", choice(None) | integer(1))
+        if not isinstance(folder, str | os.PathLike):
+            raise TypeError(f"folder must be text or a Path, got {type(folder).__name__}")
         target = Path(folder).absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise ValueError(f"folder must be new or empty, but {folder} is not")

@@ -85,7 +85,7 @@ def _order(
         sums = [objects.matrix[a:b].astype(float) @ weights for a, b in row_blocks(n, 1024, most=None)]
         return np.argsort(np.concatenate(sums), kind="stable"), repeated
     if isinstance(objects, AttributeSource) and device != "cpu":
-        from evidentia.cluster._order_torch import order_on_device
+        from evidentia.cluster.on_device.order import order_on_device
 
         return order_on_device(objects.objects, device)
     if isinstance(objects, AttributeSource):

@@ -277,7 +277,7 @@ class DoubtModel:
         return self if alone else replace(self, surroundings=replace(self.surroundings, weights=weights))
 
     def _write_from_device(self, values: np.ndarray, references: References, out: np.ndarray) -> None:
-        from evidentia.cluster.evclus._doubt_torch import masses_on_device
+        from evidentia.cluster.on_device.surroundings import masses_on_device
 
         assert references.source is not None
         points, around = references.source.objects, self.surroundings

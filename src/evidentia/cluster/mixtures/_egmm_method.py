@@ -11,7 +11,6 @@ from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
-from evidentia.cluster._rows_on_device import rows_on_device
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.mixtures._evidential_mixture import (
     EvidentialMixture,
@@ -20,6 +19,7 @@ from evidentia.cluster.mixtures._evidential_mixture import (
     positive_definite,
 )
 from evidentia.cluster.mixtures._online import OnlineMixture, block_likelihood, block_sums
+from evidentia.cluster.on_device.rows import rows_on_device
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
@@ -117,11 +117,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
         everyone, on_device = self.everyone, self.on_device
         if on_device is not None:
-            from evidentia.cluster.mixtures._torch_sums import sums_on_device
-
             return self._descended(
                 lambda mixture: mixture.step(
-                    sums_on_device(mixture, on_device.rows, on_device.weights), self.second, self.n, self.ridge
+                    mixture.sums_on_device(on_device.rows, on_device.weights), self.second, self.n, self.ridge
                 ),
                 start,
             )

@@ -13,9 +13,9 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep
-from evidentia.cluster._rows_on_device import rows_on_device
 from evidentia.cluster._scales import distances_to_centers, isolated, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
+from evidentia.cluster.on_device.rows import rows_on_device
 from evidentia.cluster.prototypes._model import OnlinePrototypes, PrototypeModel, Statistics, block_statistics
 from evidentia.dissimilarity.partial import filled
 from evidentia.optimize.blocks import Apply

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.cluster._order_torch import order_on_device
+from evidentia.cluster.on_device.order import order_on_device
 from evidentia.optimize.projection_torch import sent, torch_on
 
 __all__ = ["RowsOnDevice", "rows_on_device"]

@@ -1,4 +1,8 @@
-"""The loops of the methods with prototypes (`_kernels`), with torch: where the objects are on a GPU."""
+"""The loops of the methods with prototypes (`prototypes._kernels`), with torch.
+
+``arguments`` are those of the kernels: (p, g) barycentres of the nonempty sets, their metrics or None, factors and
+sizes, delta^2, beta, and the cost up to which an object lies on a prototype.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.cluster.prototypes._model import PrototypeModel, Statistics
+from evidentia.cluster._mass_step import MassStep
 from evidentia.optimize.projection_torch import bring, sent, torch_on
 
 __all__ = ["sums_on_device", "masses_on_device"]
@@ -15,11 +19,11 @@ __all__ = ["sums_on_device", "masses_on_device"]
 _CELLS = 1 << 27  # costs held at once
 
 
-def sums_on_device(model: PrototypeModel, X: Any, weights: Any | None) -> Statistics:
-    """One pass over the rows of a tensor: the objective, and the sums that the updates need (`_kernels.accumulate`)."""
+def sums_on_device(arguments: tuple, X: Any, weights: Any | None) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Objective and sums over the rows of a tensor: of m^beta, of m^beta x, and (adaptive metric) of m^beta x x'."""
     import torch
 
-    sets = _Sets(model, X.dtype, X.device)
+    sets = _Sets(arguments, X.dtype, X.device)
     p, g = X.shape[1], len(sets.factor)
     objective = torch.zeros((), dtype=torch.float64, device=X.device)
     total = torch.zeros(g, dtype=torch.float64, device=X.device)
@@ -39,17 +43,15 @@ def sums_on_device(model: PrototypeModel, X: Any, weights: Any | None) -> Statis
             for d in range(p):
                 second[d, : d + 1] += ((rows[:, : d + 1] * rows[:, d : d + 1]).T @ raised).double()
     moments = np.empty((0, 0, g)) if second is None else second.cpu().numpy()
-    return Statistics(float(objective), total.cpu().numpy(), first.cpu().numpy(), moments)
+    return float(objective), total.cpu().numpy(), first.cpu().numpy(), moments
 
 
-def masses_on_device(model: PrototypeModel, X: np.ndarray, device: str) -> np.ndarray:
+def masses_on_device(arguments: tuple, step: MassStep, X: np.ndarray, device: str) -> np.ndarray:
     """(n, f) masses of rows in the memory of the host, blocks of which are sent one after the other."""
-    import torch
-
-    torch_on(device)
-    out = np.empty((len(X), len(model.family)), dtype=X.dtype)
-    sets = _Sets(model, torch.as_tensor(np.empty(0, X.dtype)).dtype, device)
-    columns, empty_column = model.step.columns()
+    torch = torch_on(device)
+    out = np.empty((len(X), len(step.family)), dtype=X.dtype)
+    sets = _Sets(arguments, torch.as_tensor(np.empty(0, X.dtype)).dtype, device)
+    columns, empty_column = step.columns()
     for start, stop in sets.blocks(len(X)):
         masses, empty, _ = sets.masses(sent(X[start:stop], device))
         block = torch.zeros((stop - start, out.shape[1]), dtype=masses.dtype, device=device)
@@ -63,10 +65,10 @@ def masses_on_device(model: PrototypeModel, X: np.ndarray, device: str) -> np.nd
 class _Sets:
     """The barycentres of the sets and their penalties, on a device."""
 
-    def __init__(self, model: PrototypeModel, dtype: Any, device: Any):
+    def __init__(self, arguments: tuple, dtype: Any, device: Any):
         import torch
 
-        places, metrics, factor, size, self.delta2, self.beta, self.zero = model.kernel_arguments(np.dtype(float))
+        places, metrics, factor, size, self.delta2, self.beta, self.zero = arguments
         # distances are taken from the middle of the barycentres, where products of attributes keep their digits
         middle = places.mean(axis=1)
         self.torch = torch

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.cluster._doubt_torch import DoubtOnDevice
+from evidentia.cluster.on_device.doubt import DoubtOnDevice
 from evidentia.optimize.projection_torch import bring, sent, torch_on
 
 __all__ = ["masses_on_device"]
