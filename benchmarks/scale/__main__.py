@@ -16,27 +16,11 @@ import click
 from rich.console import Console
 
 from benchmarks.scale.page import write_page
+from benchmarks.scale.plan import LARGEST, PLAN
 
 _HERE = Path(__file__).resolve().parent
 _PAGE, _RECORDS = _HERE.parent / "SCALE.md", _HERE / "records.json"
 _SECONDS = 1800  # after which a measurement is given up
-
-# kind, method, numbers of objects
-_PLAN = [
-    ("memory", "ECM", (10**4, 10**5, 10**6, 10**7)),
-    ("memory", "EGMM", (10**4, 10**5, 10**6)),
-    ("memory", "EVCLUS", (10**4, 10**5, 10**6)),
-    ("memory", "MiniBatchKMeans", (10**4, 10**5, 10**6, 10**7)),
-    ("parquet", "ECM", (10**4, 10**5, 10**6, 10**7)),
-    ("parquet", "EGMM", (10**6,)),
-    ("parquet", "EVCLUS", (10**6,)),
-    ("dask", "ECM", (10**5, 10**6, 10**7)),
-    ("dask", "Dask-ML KMeans", (10**5, 10**6)),
-    ("blocks", "ECM", (10**6, 10**7)),
-    ("gpu", "ECM", (10**6, 10**7, 10**8)),
-    ("gpu", "EVCLUS", (10**6, 10**7)),
-]
-_LARGEST = 10**8
 
 
 @click.command()
@@ -69,11 +53,11 @@ def main(page: Path, records: Path, only: tuple[str, ...], most: int, largest: b
 def _planned(only: tuple[str, ...], most: int, largest: bool) -> list[dict[str, Any]]:
     rows = [
         {"kind": kind, "method": method, "n": n}
-        for kind, method, sizes in _PLAN
+        for kind, method, sizes in PLAN
         for n in sizes
         if (not only or kind in only) and (n <= most or kind == "gpu") and (kind != "gpu" or _has_gpu())
     ]
-    return [*rows, {"kind": "blocks", "method": "ECM", "n": _LARGEST}] if largest else rows
+    return [*rows, {"kind": "blocks", "method": "ECM", "n": LARGEST}] if largest else rows
 
 
 def _has_gpu() -> bool:
