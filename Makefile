@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help kernels demo test test-sanitized test-long lint benchmark defaults scale reproduce reproduce-quick wheels release-check clean
+.PHONY: help kernels demo test browser test-sanitized test-long lint benchmark defaults scale reproduce reproduce-quick wheels release-check clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
@@ -47,8 +47,19 @@ lint: $(VENV)/.installed-all
 	$(BIN)/ruff format --check src tests benchmarks examples reproduce tools
 	$(BIN)/mypy
 
+# Pages are tried in a real browser, which no Python package brings. Without one those tests are skipped, and say so.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do \
+	    command -v $$name >/dev/null && exit 0; \
+	done; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get install -qq -y chromium >/dev/null 2>&1 || \
+	    (apt-get update -qq && apt-get install -qq -y chromium) >/dev/null 2>&1; \
+	fi; \
+	command -v chromium >/dev/null || echo "no Chromium and no Chrome here: tests in a browser will be skipped"
+
 # Two files at a time, each in a process with one thread for linear algebra: more would wait for each other.
-test: $(VENV)/.installed-all kernels lint
+test: $(VENV)/.installed-all kernels lint browser
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and

@@ -23,6 +23,7 @@ from evidentia import (
     mixture,
     model_selection,
     partition,
+    report,
 )
 from evidentia.constraints import Constraints, suggest_pairs
 from evidentia.datasets.records import Preparation
@@ -147,6 +148,7 @@ CASES = {
     "plot.ShepardDisplay.from_estimator": lambda state: (
         ShepardDisplay.from_estimator(fitted("EVCLUS"), n_pairs=30, random_state=state).conflict
     ),
+    "report.make_report": lambda state: report.make_report(y, X, max_points=20, random_state=state).to_html(),
 }
 
 

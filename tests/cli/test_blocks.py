@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from sklearn.preprocessing import StandardScaler
 
 from evidentia.cli.cluster import cluster
-from evidentia.cli.errors import UserError
+from evidentia.cli.shared.errors import UserError
 from evidentia.cluster import ECM
 from evidentia.io import read_partition
 

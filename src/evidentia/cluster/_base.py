@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._missing import check_missing, remedy
+from evidentia._progress import progress_bar
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
@@ -24,7 +25,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._blockwise import BlockwiseClusterer, check_alone
 from evidentia.cluster._families import NAMES, Families, families_of
 from evidentia.cluster._incomplete import comparable, prepared
-from evidentia.cluster._search import MassModel, Method, Sample, Search, progress_bar
+from evidentia.cluster._search import MassModel, Method, Sample, Search
 from evidentia.cluster.number import NumberOfClusters, compared_numbers
 from evidentia.constraints import Constraints
 from evidentia.constraints.checked import checked_constraints

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from evidentia._missing import remedy
+from evidentia._progress import progress_bar
 from evidentia._scale import checked_masses
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._everyone import Everyone, Passes
-from evidentia.cluster._search import Sample, progress_bar
+from evidentia.cluster._search import Sample
 from evidentia.optimize.blocks import Apply
 from evidentia.partition import CredalPartition, LazyCredalPartition
 from evidentia.stream.blocks import BlockFunction, Blocks, comes_in_blocks

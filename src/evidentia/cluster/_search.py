@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -27,7 +26,7 @@ from evidentia.optimize.blocks import Apply, outside_jobs
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
 
-__all__ = ["Sample", "MassModel", "Method", "Search", "progress_bar"]
+__all__ = ["Sample", "MassModel", "Method", "Search"]
 
 Values = TypeVar("Values")
 ModelValues = TypeVar("ModelValues", contravariant=True)
@@ -212,20 +211,3 @@ class Search:
         for run in outside:
             advance(f"objective {run.objective:.6g}")
             yield run
-
-
-@contextmanager
-def progress_bar(name: str, total: int | None, unit: str, *, shown: bool) -> Iterator[Advance]:
-    """A progress bar, if it is to be shown; call what it gives after each unit, with a word on the state."""
-    if not shown:
-        yield lambda note: None
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(total=total, desc=name, unit=unit) as bar:
-
-        def advance(note: str) -> None:
-            bar.set_postfix_str(note, refresh=False)
-            bar.update()
-
-        yield advance

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._progress import progress_bar
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._families import Families, named_family
-from evidentia.cluster._search import Method, Sample, Search, progress_bar
+from evidentia.cluster._search import Method, Sample, Search
 from evidentia.cluster._starts import check_partition
 from evidentia.cluster.evclus._settings import link_factor
 from evidentia.cluster.evclus.evclus import EVCLUS

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from evidentia.cli.errors import UserError
+from evidentia.cli.shared.errors import UserError
 
 __all__ = ["DASK_OPTION", "Notes", "passes_told", "workers"]
 
