@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help kernels demo test browser test-sanitized test-long lint benchmark defaults reproduce reproduce-quick wheels release-check clean
+.PHONY: help kernels demo test browser test-sanitized test-long lint benchmark defaults scale reproduce reproduce-quick wheels release-check clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-long  the statistical studies and the large datasets"
 	@echo "make benchmark  speed, memory and quality beside other implementations (25 minutes)"
 	@echo "make defaults   how good every method's defaults are, on public and generated data (under 15 minutes)"
+	@echo "make scale      time, memory and quality from 10^4 to 10^7 objects, in memory, from files, on workers (20 minutes)"
 	@echo "make reproduce  the tables and figures of the papers (under an hour on two cores); reproduce-quick: a few minutes"
 	@echo "make wheels     wheels for Linux, macOS and Windows, compiled on this machine into dist/"
 	@echo "make release-check  wheel and sdist, the wheel in an empty environment, the demo from it"
@@ -79,6 +80,10 @@ benchmark: $(VENV)/.installed-all
 
 defaults: $(VENV)/.installed-all
 	$(BIN)/python -m benchmarks.defaults
+
+scale: $(VENV)/.installed-all
+	-$(BIN)/python -m pip install --quiet --no-deps dask-ml dask-glm multipledispatch sparse
+	$(BIN)/python -m benchmarks.scale
 
 reproduce: $(VENV)/.installed-all
 	$(BIN)/python -m reproduce

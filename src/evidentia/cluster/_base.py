@@ -161,9 +161,17 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, BaseEstimator):
         self._check_parameters()
         with block_map(self.n_jobs) as apply, self._passes(X) as told:
             if self._comes_in_blocks(X):
-                check_alone(sample_weight=sample_weight, constraints=constraints, init=getattr(self, "init", None))
-                sample = self._drawn_sample(X, apply, told)
+                weights = None if self._weighs_blocks else sample_weight
+                check_alone(
+                    sample_weight=weights,
+                    constraints=constraints,
+                    dissimilarities=dissimilarities,
+                    y=labels,
+                    init=getattr(self, "init", None),
+                )
+                sample = self._drawn_sample(X, sample_weight, apply, told)
             else:
+                self._check_in_memory()
                 sample = self._read_sample(X, sample_weight)
             n = len(sample.values)
             known = None if constraints is None else checked_constraints(constraints, n)
@@ -171,7 +179,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, BaseEstimator):
             if self.missing == "partial":
                 sample = prepared(sample, task.n_clusters)
             with self._matched_start(sample.index):
-                method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
+                method, run = self._searched(Search(self.tol, apply, self._progress, self.n_jobs), sample, task)
             self._model, masses = method.result(run)
             self._set_result(run, masses, sample, self._choices(method))
             for name, value in self._attributes(method, self._model).items():
