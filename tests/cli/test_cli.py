@@ -95,12 +95,13 @@ def test_help_needs_no_heavy_imports():
         assert found.stdout.splitlines()[-1] == "[]", command
 
 
-def test_help_is_quick():
-    """Under 0.3 s of a processor; the best of five, as other programs may be running."""
-    code = "import time; from evidentia.cli import program\ntry: program.main(['--help'])\n"
-    code += "except SystemExit: print(time.process_time())"
-    seconds = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(5)]
-    assert min(float(done.stdout.splitlines()[-1]) for done in seconds) < 0.3
+def test_help_imports_nothing_that_takes_long():
+    code = "import sys; from evidentia.cli import program\ntry: program.main(['--help'])\n"
+    code += "except SystemExit: print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    imported = done.stdout.splitlines()[-1].split()
+    assert "evidentia" in imported
+    assert not {"scipy", "sklearn", "pandas", "matplotlib", "torch", "dask", "pyarrow"} & set(imported)
 
 
 def test_a_real_run_shows_progress_on_a_terminal(data):
@@ -136,17 +137,27 @@ def _all_of(master):
     return b"".join(chunks).decode()
 
 
+def heed_interrupts():
+    """In the new process: the tests themselves may run where interrupts are ignored, which processes inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupt(tmp_path):
     """Ctrl-C in the middle of the fit: one line, exit code 130, no file."""
     rng = np.random.default_rng(0)
     np.save(tmp_path / "large.npy", rng.normal(size=(20_000, 5)))
     command = [EXECUTABLE, "cluster", "large.npy", "-c", "8", "--n-init", "10000", "--focal-sets", "pairs"]
     command += ["--labels", "labels.csv", "--save-model", "m.evidentia", "--plot", "p.png", "--save-config", "r.toml"]
-    (tmp_path / "labels.csv").write_text("label\n" + "\n".join(["a", "b"] * 2 + [""] * 19_996) + "\n")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+    (tmp_path / "labels.csv").write_text("row,label\n0,a\n1,b\n2,a\n3,b\n")
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=heed_interrupts
+    )
+    try:
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         out, rest = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert first.startswith("note: 4 rows of 20,000 with a known label")
     assert rest == "evidentia: interrupted\n"
     assert out == ""
@@ -182,6 +193,8 @@ def test_the_commands_the_demo_proposes_work(tmp_path, monkeypatch):
     proposed = [line.split("  ")[1].split() for line in shown.splitlines() if line.startswith("  evidentia ")]
     assert len(proposed) == 4
     for command in proposed:
+        if "--report" in command:
+            pytest.importorskip("evidentia.report")
         assert run(*command[1:]).exit_code == 0, command
 
 
@@ -423,8 +436,8 @@ def test_options_that_cannot_be_met(data, monkeypatch, arguments, words):
     Path("folder.csv").mkdir()
     result = run("cluster", "data.csv", *arguments)
     # a folder that is not there is a matter of files, all else one of options
-    code = 1 if any(told in words for told in ("no folder", "is a folder", "No such file")) else 2
-    assert_one_line(result, 2 if "no numeric" in words else code, words)
+    of_files = ("no folder", "is a folder", "No such file", "no numeric")
+    assert_one_line(result, 1 if any(told in words for told in of_files) else 2, words)
     assert names_in(data.parent) == ["data.csv", "folder.csv"]
 
 
@@ -452,7 +465,7 @@ def test_tables_that_cannot_be_clustered(tmp_path, name, content, words):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     before = names_in(tmp_path)
-    assert_one_line(cluster(tmp_path / name, "-c", 3), 1, words)
+    assert_one_line(cluster(tmp_path / name, "-c", 3), 2 if "different objects" in words else 1, words)
     assert names_in(tmp_path) == before
 
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from evidentia.cluster import ECM, EVCLUS
-from evidentia.datasets import load_iris
+from evidentia.datasets import load_wine
 from evidentia.report import make_report
 
 # Texts that would be programs, markup, other directions of writing or whole pages, were they not text.
@@ -19,7 +19,7 @@ HOSTILE = [
     "<script>window.hacked=1</script>",
     "</script><script>window.hacked=2</script>",
     "</title><img src=x onerror='window.hacked=3'>",
-    "\" onmouseover=\"window.hacked=4\" x=\"",
+    '" onmouseover="window.hacked=4" x="',
     "'><svg onload=window.hacked=5>",
     "<!-- <b>",
     "-->]]></style><style>*{display:none}</style>",
@@ -35,22 +35,29 @@ HOSTILE = [
 
 
 @cache
-def iris_report():
-    """Irises: torn objects and outliers, known classes, a number that was found."""
-    iris = load_iris(as_frame=True)
-    model = make_pipeline(StandardScaler(), EVCLUS("auto", random_state=0)).fit(iris.data)
-    return make_report(model, iris.data, y=iris.target, title="Irises", random_state=0)
+def wine_model():
+    return make_pipeline(StandardScaler(), EVCLUS("auto", random_state=0)).fit(load_wine(as_frame=True).data)
+
+
+@cache
+def wine_report():
+    """Wines: torn objects and outliers, known classes, a number that was found."""
+    wine = load_wine(as_frame=True)
+    return make_report(wine_model(), wine.data, y=wine.target, title="Wines", random_state=0)
 
 
 @cache
 def hostile_report():
     """Everything that has a name is called something dangerous."""
-    X, _ = make_blobs(90, len(HOSTILE), centers=3, cluster_std=6.0, random_state=1)
+    X, _, centers = make_blobs(80, len(HOSTILE), centers=3, cluster_std=1.5, random_state=1, return_centers=True)
+    torn = np.repeat((centers + centers[[1, 2, 0]]) / 2, 3, axis=0) + np.linspace(-0.1, 0.1, 9)[:, None]
+    X = np.vstack([X, torn, np.full((1, len(HOSTILE)), 90.0)])
     index = [f"{HOSTILE[i % len(HOSTILE)]}{i}" for i in range(len(X))]
     frame = pd.DataFrame(X, columns=HOSTILE, index=index)
     frame["text"] = [HOSTILE[i % len(HOSTILE)] for i in range(len(X))]
-    model = ECM(3, delta=3.0, random_state=0).fit(frame[HOSTILE])
-    assert len(model.credal_partition_.ambiguous) + len(model.credal_partition_.outliers) > 0
+    model = ECM(3, random_state=0).fit(frame[HOSTILE])
+    assert len(model.credal_partition_.ambiguous)
+    assert len(model.credal_partition_.outliers)
     return make_report(
         model, frame[HOSTILE], attributes=frame, title=HOSTILE[1], names=HOSTILE[:3], stability=False, n_explained=4
     )
@@ -59,7 +66,7 @@ def hostile_report():
 @cache
 def many_report():
     """Sixty clusters, of which many touch."""
-    X, _ = make_blobs(3000, 3, centers=60, cluster_std=0.9, center_box=(-12, 12), random_state=3)
+    X, _ = make_blobs(1200, 3, centers=60, cluster_std=0.9, center_box=(-12, 12), random_state=3)
     return make_report(ECM(60, n_init=1, random_state=0).fit(X), X, stability=False, n_explained=2)
 
 

@@ -11,6 +11,7 @@ from evidentia.cli.shared.blocks import cluster_blocks, reads_blocks
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
 from evidentia.cli.shared.options import PATH, RecipeCommand, common, recipe_from, recipe_options
 from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, headline, partition_document
+from evidentia.cli.shared.passes import DASK_OPTION
 from evidentia.cli.shared.pictures import check_picture, draw_partition
 from evidentia.recipe.words import counted
 
@@ -34,6 +35,7 @@ __all__ = ["cluster"]
 @click.option("--report", type=PATH, metavar="PATH", help="Also write a page for people: .html.")
 @click.option("--save-model", type=PATH, metavar="PATH", help="Also keep the model for evidentia predict: .evidentia.")
 @common
+@DASK_OPTION
 @click.option("-v", "--verbose", is_flag=True, help="Also show the columns used and the iterations.")
 @click.pass_context
 def cluster(ctx: click.Context, **options: Any) -> None:
@@ -57,6 +59,8 @@ def cluster(ctx: click.Context, **options: Any) -> None:
     if options["output"] is not None and reads_blocks(recipe, options["output"]):
         cluster_blocks(recipe, options["output"], options, screen)
         return
+    if options["dask"] is not None:
+        raise WrongUse("--dask is for Parquet files that are read in blocks: give --output a name without extension")
     if file.is_dir():
         raise UserError(f"{file} is a folder, it must be a table; for a folder of Parquet files, --output is one too")
     outputs = _outputs(file, options)
@@ -93,7 +97,7 @@ def run_recipe(recipe: Recipe, screen: Screen) -> Outcome:
     from evidentia.recipe import method_parameters
 
     names = tuple(parameter.name for parameter in method_parameters(recipe.method))
-    with screen.working(f"reading {Path(recipe.files[0]).name}") as told, user_errors(parameters=names):
+    with screen.working(f"reading and clustering {Path(recipe.files[0]).name}") as told, user_errors(parameters=names):
         return recipe.run(progress=told, note=screen.note)
 
 

@@ -79,7 +79,7 @@ def demo(output: Path, quiet: bool, as_json: bool) -> None:
         (f"cluster {table} --report page.html", "the number of clusters found, and a page to read"),
         ("cluster --help", "all options, for a table of your own"),
     ):
-        screen.result(f"  evidentia {command:{len(table) + 46}}{meaning}")
+        screen.result(f"  evidentia {command:{len(table) + 50}}{meaning}")
     screen.document(
         "demo", partition=partition_document(estimator.credal_partition_), files=[str(path) for path in outputs]
     )

@@ -74,18 +74,20 @@ class _Explained:
     def object(self, name: str) -> tuple[str, dict[str, Any], Any]:
         from evidentia.explain import explain_object
         from evidentia.recipe import choose_attributes
+        from evidentia.recipe.units import explanation_in_units
 
         place = row_named(self.partition, name)
         if self.model is not None and self.model.preparation is not None:
             values: Any = self.model.prepared(self.rows)
             found = explain_object(self.model.estimator, values, place)
+            found = explanation_in_units(found, self.model.preparation)
         else:
             values = choose_attributes(self.rows, missing="partial").table
             found = explain_object(self.partition, values, place)
         text = found.to_text()
         mass = self.partition[place : place + 1]
         said = {name: float(value) for name, value in zip(_set_names(mass), mass.masses[0], strict=True) if value > 0}
-        document = {"object": name, "text": text, "masses": said}
+        document: dict[str, Any] = {"object": name, "text": text, "masses": said}
         document["contributions"] = found.to_frame().reset_index().to_dict("records")
         return text, document, lambda ax: found.plot(ax=ax)
 

@@ -18,8 +18,8 @@ __all__ = ["select"]
 
 @click.command(cls=RecipeCommand, short_help="How many clusters: candidates and reasons.")
 @recipe_options
-@click.option("--from", "low", type=WholeNumber(2), default=2, show_default=True, metavar="N", help="Fewest clusters.")
-@click.option("--to", "high", type=WholeNumber(2), default=25, show_default=True, metavar="N", help="Most clusters.")
+@click.option("--from", "low", type=WholeNumber(2), metavar="N", help="Fewest clusters. [default: 2]")
+@click.option("--to", "high", type=WholeNumber(2), metavar="N", help="Most clusters. [default: as -c auto does]")
 @click.option(
     "--curve", is_flag=True, help="Also cluster into each number by the method: objective and nonspecificity (slower)."
 )
@@ -38,8 +38,11 @@ def select(ctx: click.Context, **options: Any) -> None:
     evidentia select flowers.csv --from 2 --to 6 --curve --method ecm
     """
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
-    if options["low"] > options["high"]:
-        raise WrongUse(f"--from {options['low']} must not be above --to {options['high']}")
+    low, high = options["low"], options["high"]
+    if low is not None and high is None:
+        raise WrongUse("--from needs --to as well")
+    if low is not None and low > high:
+        raise WrongUse(f"--from {low} must not be above --to {high}")
     recipe = recipe_from(ctx, options)
     outputs = [path for path in (options["plot"], options["output"], options["save_config"]) if path is not None]
     if options["plot"] is not None:
@@ -81,7 +84,7 @@ def _compared(recipe: Any, options: dict[str, Any], screen: Screen, told: Any) -
     X = prepared.X
     if recipe.missing == "partial":
         X = X.fillna(X.mean(numeric_only=True)) if hasattr(X, "fillna") else X
-    candidates = range(options["low"], options["high"] + 1)
+    candidates = None if options["high"] is None else range(options["low"] or 2, options["high"] + 1)
     metric = metric if metric in ("precomputed", "gower") else "euclidean"
     numbers = number_of_clusters(X, metric=metric, candidates=candidates, random_state=recipe.seed)
     if not options["curve"]:

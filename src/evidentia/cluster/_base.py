@@ -26,7 +26,7 @@ from evidentia.cluster._blockwise import BlockwiseClusterer, check_alone
 from evidentia.cluster._families import NAMES, Families, families_of
 from evidentia.cluster._incomplete import comparable, prepared
 from evidentia.cluster._search import MassModel, Method, Sample, Search
-from evidentia.cluster.number import CANDIDATES, NumberOfClusters, compared_numbers
+from evidentia.cluster.number import NumberOfClusters, compared_numbers
 from evidentia.constraints import Constraints
 from evidentia.constraints.checked import checked_constraints
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource
@@ -161,9 +161,17 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, BaseEstimator):
         self._check_parameters()
         with block_map(self.n_jobs) as apply, self._passes(X) as told:
             if self._comes_in_blocks(X):
-                check_alone(sample_weight=sample_weight, constraints=constraints, init=getattr(self, "init", None))
-                sample = self._drawn_sample(X, apply, told)
+                weights = None if self._weighs_blocks else sample_weight
+                check_alone(
+                    sample_weight=weights,
+                    constraints=constraints,
+                    dissimilarities=dissimilarities,
+                    y=labels,
+                    init=getattr(self, "init", None),
+                )
+                sample = self._drawn_sample(X, sample_weight, apply, told)
             else:
+                self._check_in_memory()
                 sample = self._read_sample(X, sample_weight)
             n = len(sample.values)
             known = None if constraints is None else checked_constraints(constraints, n)
@@ -171,7 +179,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, BaseEstimator):
             if self.missing == "partial":
                 sample = prepared(sample, task.n_clusters)
             with self._matched_start(sample.index):
-                method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
+                method, run = self._searched(Search(self.tol, apply, self._progress, self.n_jobs), sample, task)
             self._model, masses = method.result(run)
             self._set_result(run, masses, sample, self._choices(method))
             for name, value in self._attributes(method, self._model).items():
@@ -231,7 +239,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, BaseEstimator):
         compared = self._compared(sample.values)
         if self.missing == "partial":
             compared = comparable(compared)
-        self.number_ = compared_numbers(compared, sample.weights, CANDIDATES, self.random_state, apply)
+        self.number_ = compared_numbers(compared, sample.weights, None, self.random_state, apply)
         return self.number_.best
 
     def _compared(self, values: Any) -> DissimilaritySource:
@@ -309,8 +317,12 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, BaseEstimator):
             return self._predicted_blocks(X)
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
-            masses = self._model.masses(values, apply)
+            masses = self._masses_of(values, apply)
         return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._names(X))
+
+    def _masses_of(self, values: Any, apply: Apply) -> np.ndarray:
+        """(n, f) masses of objects as the method reads them."""
+        return self._model.masses(values, apply)
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Cluster of largest plausibility of new objects."""

@@ -22,7 +22,7 @@ from evidentia._types import Advance, Index
 from evidentia.belief import FocalSets
 from evidentia.cluster._everyone import Everyone
 from evidentia.cluster._families import Families
-from evidentia.optimize.blocks import Apply
+from evidentia.optimize.blocks import Apply, outside_jobs
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
 
@@ -160,11 +160,14 @@ class Search:
     apply : Apply
     progress : function of a total and a unit
         Opens a progress bar.
+    n_jobs : int or None
+        How many starts that go to workers outside this process run at the same time.
     """
 
     tol: float
     apply: Apply
     progress: Callable[[int, str], Any]
+    n_jobs: int | None = None
 
     def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
         """The best run; with a second family (Denoeux, 2021: pairs of mutually nearest clusters added to the single
@@ -200,4 +203,11 @@ class Search:
             advance(f"objective {run.objective:.6g}")
             return run
 
-        yield from self.apply(compete, [(start,) for start in starts])
+        each = [(start,) for start in starts]
+        outside = outside_jobs(method.compete, each, self.n_jobs) if len(each) > 1 else None
+        if outside is None:
+            yield from self.apply(compete, each)
+            return
+        for run in outside:
+            advance(f"objective {run.objective:.6g}")
+            yield run

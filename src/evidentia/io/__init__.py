@@ -5,6 +5,7 @@ from evidentia.io.dissimilarities import read_dissimilarities
 from evidentia.io.files import describe, load, save
 from evidentia.io.partitions import read_partition, write_partition
 from evidentia.io.r_partitions import read_r, write_r
+from evidentia.io.sparse_partitions import write_top_masses
 from evidentia.io.tables import read_table
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "read_dissimilarities",
     "read_partition",
     "write_partition",
+    "write_top_masses",
     "read_r",
     "write_r",
     "save",

@@ -114,7 +114,9 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 
     first = table.columns[0] if table.shape[1] else None
     if table.shape[1] == len(table) + 1 and table[first].is_unique:
-        table = table.set_index(first)  # the first column names the objects under a heading
+        # the first column names the objects, unless it may as well hold dissimilarities
+        named = table.attrs.get("header") or table[first].dtype.kind not in "iuf"
+        table = table.set_index(first) if named else table
     if table.shape[0] != table.shape[1]:
         raise ValueError(
             f"{path.name} must hold a square matrix of dissimilarities, got {table.shape[0]:,} rows and "

@@ -266,7 +266,13 @@ def _read_excel(path: Path, header: bool | None) -> pd.DataFrame:
     table.columns = table.columns.map(lambda name: str(name).strip())
     table = table.reset_index(drop=True).infer_objects()
     table.attrs["header"] = header is not False
-    return _with_numbers(table, None, ".")
+    told: dict[str, str] = {}
+    for decimal in (".", ","):  # cells that are text may be written in either way
+        table = _with_numbers(table, None, decimal)
+        told |= table.attrs.pop("converted", {})
+    if told:
+        table.attrs["converted"] = told
+    return table
 
 
 def _read_columnar(path: Path, kind: str) -> pd.DataFrame:

@@ -273,7 +273,7 @@ def _varying(numbers: pd.DataFrame, note: Note) -> pd.DataFrame:
 
 def _moments(numbers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of the values that are there."""
-    values = np.ascontiguousarray(numbers.to_numpy())
+    values = np.asfortranarray(numbers.to_numpy())  # sums along columns lose fewer digits so
     with np.errstate(over="ignore", invalid="ignore"):
         center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     for name, spread in zip(numbers.columns, scale, strict=True):

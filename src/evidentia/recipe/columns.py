@@ -82,8 +82,10 @@ def choose_columns(
     if not asked:
         _leave_out_repeated(table, found)
     if not found.numbers and not found.categories:
-        reasons = ", ".join(name + why for name, why in found.left_out[:8])
-        raise ValueError(f"the table has no numeric column to cluster by; left out: {reasons}")
+        reasons = ", ".join(name + why for name, why in found.left_out[:8]) or quoted(exclude)
+        words = any("(text" in why for _, why in found.left_out)
+        advice = "; take words as categories with categories='all'" if words else ""
+        raise ValueError(f"the table has no numeric column to cluster by; left out: {reasons}{advice}")
     return found
 
 
@@ -185,4 +187,5 @@ def _are_dates(column: pd.Series) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         numeric = pd.to_numeric(cells, errors="coerce").notna().any()
-        return not numeric and bool(pd.to_datetime(cells, errors="coerce").notna().all())
+        ways = (pd.to_datetime(cells, errors="coerce", dayfirst=dayfirst) for dayfirst in (False, True))
+        return not numeric and any(found.notna().all() for found in ways)

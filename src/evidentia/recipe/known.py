@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia.constraints import Constraints
+from evidentia._types import ArrayLike, Seed
 from evidentia.io import read_table
 from evidentia.recipe.words import counted, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evidentia.constraints import Constraints
 
 __all__ = ["is_file_name", "label_codes", "labels_as_constraints", "read_labels"]
 
@@ -94,7 +96,7 @@ def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     return np.where(codes < 0, UNLABELLED, codes).astype(np.int64), list(names)
 
 
-def labels_as_constraints(y: np.ndarray, random_state: int = 0) -> Constraints:
+def labels_as_constraints(y: ArrayLike, random_state: Seed = 0) -> Constraints:
     """What labels of some objects say of pairs: of all, or of many drawn at random where they are too many.
 
     Examples
@@ -103,6 +105,8 @@ def labels_as_constraints(y: np.ndarray, random_state: int = 0) -> Constraints:
     >>> labels_as_constraints([0, 0, 1, -1])
     Constraints(1 must-link, 2 cannot-link, 4 objects)
     """
+    from evidentia.constraints import Constraints  # with scipy, which help and completion do without
+
     labelled = int(np.count_nonzero(np.asarray(y) != UNLABELLED))
     if labelled <= _ALL_PAIRS:
         return Constraints.from_partial_labels(y)

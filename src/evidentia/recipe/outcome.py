@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia.constraints import Constraints
 from evidentia.recipe.attributes import Attributes
 from evidentia.recipe.model import TableModel
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from evidentia.constraints import Constraints
     from evidentia.partition import CredalPartition
 
 __all__ = ["Outcome", "Prepared"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia._progress import Listener, heard_by
-from evidentia.constraints import Constraints, read_constraints
 from evidentia.io import read_dissimilarities, read_table
 from evidentia.recipe.attributes import choose_attributes
 from evidentia.recipe.known import label_codes, labels_as_constraints, read_labels
@@ -20,6 +19,8 @@ from evidentia.recipe.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evidentia.constraints import Constraints
 
 __all__ = ["prepare", "run"]
 
@@ -110,6 +111,8 @@ def _prepared_matrix(recipe: Recipe, notes: list[str]) -> Prepared:
 
 def _known(recipe: Recipe, table: pd.DataFrame, index: Any, tell: Note) -> tuple[np.ndarray | None, Constraints | None]:
     """Labels and constraints, of all rows."""
+    from evidentia.constraints import read_constraints  # with scipy, which help and completion do without
+
     y, constraints = None, None
     if recipe.labels is not None:
         y, names = label_codes(read_labels(recipe.labels, table))

@@ -50,9 +50,7 @@ class Report:
     @cached_property
     def _html(self) -> str:
         more = {"read from": self._files} if self._files else {}
-        return page(
-            self._facts, title=self.title, notes=self._notes, command=self._command, code=self._code, more=more
-        )
+        return page(self._facts, title=self.title, notes=self._notes, command=self._command, code=self._code, more=more)
 
     def to_html(self) -> str:
         """The page, complete in itself: it loads nothing from elsewhere, and the same report gives the same text."""

@@ -14,6 +14,7 @@ import numpy as np
 from evidentia._progress import heard_by
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
 from evidentia.cli.shared.output import Screen, headline, partition_document
+from evidentia.cli.shared.passes import passes_told, workers
 from evidentia.recipe.words import counted, quoted
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ def cluster_blocks(recipe: Recipe, output: Path, options: dict[str, Any], screen
     if recipe.missing == "drop":
         raise WrongUse("--missing drop is not for tables that are read in blocks")
     _check_output(output)
+    with user_errors(), workers(options["dask"]):
+        _cluster(recipe, output, options, screen)
+
+
+def _cluster(recipe: Recipe, output: Path, options: dict[str, Any], screen: Screen) -> None:
     with user_errors():
         table = _Table.of(Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note)
         if recipe.scale:
@@ -57,18 +63,21 @@ def cluster_blocks(recipe: Recipe, output: Path, options: dict[str, Any], screen
     estimator = recipe.estimator()
     with readable_warnings():
         started = time.perf_counter()
-        with screen.working(f"reading {recipe.files[0]}") as told, user_errors(), heard_by(told):
-            estimator.fit(table)
+        with (
+            screen.working(f"reading {recipe.files[0]}") as told,
+            user_errors(),
+            heard_by(told),
+            passes_told(screen.note if options["verbose"] else None) as notes,
+        ):
+            estimator.fit(table if options["dask"] is None else table.for_dask())
         seconds = time.perf_counter() - started
-        speed = f"{table.passes} passes over the table in the fit, {table.rows / seconds:,.0f} rows a second"
         partition = estimator.credal_partition_
         what = counted(len(table.columns), "attribute") + (" (standardised)" if recipe.scale else "")
         head = headline(estimator, what, seconds=seconds)
         with screen.working(f"writing {output}"):
             _write(partition, output)
-    if options["verbose"]:
-        screen.note(speed)
     screen.partition(head, partition)
+    screen.result(notes.summary(len(partition), seconds))
     screen.result(f"wrote {counted(len(list(output.iterdir())), 'file')} into {output}", style="green")
     screen.document(
         "cluster",
@@ -114,16 +123,12 @@ class _Table:
     columns : list of str
     center, scale : arrays
         What is subtracted, and by what is divided.
-    passes, rows : int
-        How often it was read so far, and how many rows in all.
     """
 
     dataset: Any
     columns: list[str]
     center: np.ndarray
     scale: np.ndarray
-    passes: int = 0
-    rows: int = 0
 
     @classmethod
     def of(cls, file: Path, columns: Sequence[str], exclude: Sequence[str], note: Callable[[str], None]) -> _Table:
@@ -160,17 +165,19 @@ class _Table:
         if not varies.all():
             note(f"left out as constant: {', '.join(np.array(self.columns)[~varies])}")
         columns = [name for name, does in zip(self.columns, varies, strict=True) if does]
-        return _Table(
-            self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.n), self.passes
-        )
+        return _Table(self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.weight))
+
+    def for_dask(self) -> Any:
+        """The same as a Dask DataFrame, whose parts are read by the workers."""
+        import dask.dataframe as dd
+
+        return (dd.read_parquet(self.dataset.files, columns=self.columns) - self.center) / self.scale
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
-        self.passes += 1
         batches: Iterable[Any] = self.dataset.to_batches(
             columns=self.columns, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
         )
         for batch in batches:
-            self.rows += batch.num_rows
             yield (batch.to_pandas() - self.center) / self.scale
 
 

@@ -76,9 +76,9 @@ class Program(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             near = difflib.get_close_matches(args[0], self.lazy, 1)
-            if near:
-                error.message = f"no such command '{args[0]}': did you mean {near[0]}?"
-            raise
+            if not near:
+                raise
+            raise click.UsageError(f"no such command '{args[0]}': did you mean {near[0]}?", ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -134,6 +134,7 @@ def _words_of_system_error(error: OSError) -> str:
 
 _OPTIONS = {"clusters": "-c", "n_clusters": "-c", "index_col": "--index", "random_state": "--seed", "files": "FILE"}
 _NAMES = "columns|exclude|categories|missing|method|clusters|index_col|delimiter|decimal|metric|kind|truth|labels|seed"
+_NAMES += "|constraints|n_clusters"
 _SETTING = re.compile(rf"\b({_NAMES})=(?:'([^']*)'|(\w+))")
 _FLAG = re.compile(r"\b(header|scale|symmetrize)=(True|False)\b")
 _SUBJECT = re.compile(r"^(\w+)(?= must (?:be|hold)\b|: |=\S+ is more than )")

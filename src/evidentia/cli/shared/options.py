@@ -99,7 +99,8 @@ class ColumnNames(click.ParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         given = ctx.params.get("files") or ctx.params.get("file") or ()
-        files = [given] if isinstance(given, str | Path) else list(given)
+        # where an option still waits for its value, click leaves the arguments before it unread
+        files = [given] if isinstance(given, str | Path) else [*given, *ctx.args]
         before, comma, last = incomplete.rpartition(",")
         try:
             names = _columns_of(Path(files[0])) if files else []
@@ -250,9 +251,10 @@ class RecipeCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options of the command, then those of the method."""
         method = ctx.meta.get("method", _FALLBACK[self.package])
-        own, of_method = [], []
+        own: list[tuple[str, str]] = []
+        of_method: list[tuple[str, str]] = []
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 (of_method if (parameter.name or "").startswith("set_") else own).append(record)
         with formatter.section("Options"):

@@ -49,7 +49,9 @@ class Screen:
         from rich.text import Text
 
         lines = "\n".join(map(printable, text.split("\n")))
-        Console(highlight=False, soft_wrap=True).print(Text(lines, style=style))
+        # people read lines that break between words, programs those that do not break
+        console = Console(highlight=False)
+        console.print(Text(lines, style=style), soft_wrap=not console.is_terminal)
 
     def table(self, frame: Any, **options: Any) -> None:
         """A table, aligned."""
@@ -62,7 +64,11 @@ class Screen:
             return
         line = f"note: {printable(text)}"
         if self._status is not None:
-            self._status.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._status.console.print(line, markup=False, highlight=False)
+        elif sys.stderr.isatty():
+            from rich.console import Console
+
+            Console(stderr=True).print(line, markup=False, highlight=False)
         else:
             click.echo(line, err=True)
 
@@ -141,18 +147,17 @@ def headline(estimator: Any, what: str, *, seconds: float, objects: str = "objec
 def partition_document(partition: Any) -> dict[str, Any]:
     """A partition in numbers, for machines."""
     summary = partition.summary()
+    frame = getattr(partition, "frame", range(len(summary.names)))  # clusters of objects in blocks have no names
     return {
         "n_objects": summary.n_objects,
         "n_clusters": len(summary.names),
         "clusters": [
             {"name": name, "certain": certain, "possible": possible, "typical": typical}
             for name, certain, possible, typical in zip(
-                partition.frame, summary.certain, summary.possible, summary.typical, strict=True
+                frame, summary.certain, summary.possible, summary.typical, strict=True
             )
         ],
-        "ambiguous": [
-            {"between": [partition.frame[k] for k in which], "objects": count} for which, count in summary.ambiguous
-        ],
+        "ambiguous": [{"between": [frame[k] for k in which], "objects": count} for which, count in summary.ambiguous],
         "n_outliers": summary.n_outliers or len(summary.outliers),
         "outliers": list(summary.outliers)[:_MOST_NAMED],
         "nonspecificity": summary.nonspecificity,

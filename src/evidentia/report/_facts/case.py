@@ -154,7 +154,7 @@ def _model_and_partition(subject: Any) -> tuple[Any, Any, CredalPartition]:
 
 
 def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
-    """Short names of the clusters: those given, one for each or some of them by a mapping, or those of the partition."""
+    """Short names of the clusters: those given, for all or, by a mapping, for some, else those of the partition."""
     frame = list(partition.frame)
     if names is None:
         return renamed_frame(frame)

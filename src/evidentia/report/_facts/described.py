@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -134,7 +135,7 @@ def described(case: Case, rng: np.random.Generator) -> Described | None:
     some = frame.iloc[:, columns]
     if len(rows) < len(partition):
         some, partition = some.iloc[rows].reset_index(drop=True), partition[rows]
-    clustered = None if case.clustered is None else [name for name in some.columns if name in set(case.clustered)]
+    clustered: Any = None if case.clustered is None else [name for name in some.columns if name in set(case.clustered)]
     if clustered is not None and len(clustered) in (0, len(some.columns)):
         clustered = bool(clustered)
     return Described(profile(partition, some, clustered=clustered), rows, frame.shape[1])

@@ -43,7 +43,7 @@ def as_frame(table: TableLike) -> pd.DataFrame:
         frame = pd.concat([pd.Series(table[name].to_numpy()) for name in table.columns], axis=1)
     else:
         frame = pd.DataFrame(np.asarray(table).reshape(len(table), -1))
-        if frame.shape[1] and all(dtype == object for dtype in frame.dtypes):
+        if frame.shape[1] and all(dtype.kind == "O" for dtype in frame.dtypes):
             frame = frame.infer_objects()
     if frame.shape[1] == 0:
         raise ValueError("table must have at least one column, got none")

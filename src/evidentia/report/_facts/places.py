@@ -1,8 +1,9 @@
-"""Where the objects are drawn: principal components, scaled dissimilarities or attributes, of a sample if they are many."""
+"""Where the objects are drawn: by principal components, scaled dissimilarities or attributes, a sample of many."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from evidentia.report._facts.frames import rows_of
 __all__ = ["Axis", "Places", "places_of"]
 
 _MOST_AXES = 30
+_TAIL = 0.025  # of the objects on each side, which may lie far away
 _FITTED = 5000  # objects that components are found from
 _LANDMARKS = 600  # objects whose dissimilarities are scaled; all others are placed by theirs to these
 
@@ -37,6 +39,20 @@ class Axis:
     kind: str
     values: np.ndarray
     categories: list[str] = field(default_factory=list)
+
+    @cached_property
+    def inner(self) -> tuple[float, float]:
+        """Where the picture opens: all values, but for those that lie farther from most than most lie apart."""
+        known = self.values[np.isfinite(self.values)]
+        if not len(known):
+            return 0.0, 1.0
+        low, high = float(known.min()), float(known.max())
+        if self.kind == "category":
+            return low, high
+        near, far = (float(q) for q in np.quantile(known, [_TAIL, 1 - _TAIL]))
+        if not far > near:
+            return low, high
+        return max(low, near - (far - near)), min(high, far + (far - near))
 
 
 @dataclass(frozen=True, eq=False)

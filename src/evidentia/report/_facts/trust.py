@@ -107,8 +107,9 @@ def _compared(case: Case) -> tuple[Any, str]:
     frame = as_frame(X)
     if hasattr(case.model, "categories_"):
         return frame.astype(str), "gower"  # numbers are names of categories
-    dates = {name: frame[name].astype("int64").where(frame[name].notna()) for name in frame if frame[name].dtype.kind in "mM"}
-    return frame.assign(**dates), "gower"
+    for name in frame.columns[[dtype.kind in "mM" for dtype in frame.dtypes]]:
+        frame[name] = frame[name].astype("int64").where(frame[name].notna())
+    return frame, "gower"
 
 
 def _are_numbers(X: Any) -> bool:
@@ -157,8 +158,8 @@ def _add_stability(
         return
     if found is None:
         trust.left_out.append(
-            f"Stability was left out: one fit to {size:,} objects took {each:.1f} s, several would take longer than the "
-            f"{seconds:g} s that were allowed."
+            f"Stability was left out: one fit to {size:,} objects takes {each:.1f} s of processor time, several take "
+            f"more than the {seconds:g} s that were allowed."
         )
         return
     trust.drawn = _matched(case, found, rows)
@@ -205,4 +206,3 @@ def _matched(case: Case, found: Stability, rows: np.ndarray) -> Drawn:
         if other >= 0 and shared[k, other] > sizes[k] / 2:
             jaccard[k] = found.clusters[other]
     return Drawn(found, len(rows), jaccard)
-

@@ -30,7 +30,11 @@ def clusters_section(facts: Facts) -> Html:
     more = None
     if len(cards) > _CARDS:
         rest = len(cards) - _CARDS
-        more = tag("details", tag("summary", f"{numbered(rest, 'more cluster')} in words"), tag("div", cards[_CARDS:], class_="cards"))
+        more = tag(
+            "details",
+            tag("summary", f"{numbered(rest, 'more cluster')} in words"),
+            tag("div", cards[_CARDS:], class_="cards"),
+        )
     return tag(
         "section",
         tag("h2", "The clusters"),
@@ -40,7 +44,7 @@ def clusters_section(facts: Facts) -> Html:
         _heat(facts),
         id="clusters",
         aria_label="The clusters",
-    )  # fmt: skip
+    )
 
 
 def object_link(facts: Facts, position: int, longest: int = 60) -> Html:
@@ -166,7 +170,14 @@ def _heat(facts: Facts) -> Html | None:
         "div",
         tag("h3", "What differs"),
         key,
-        tag("div", heat, class_="scroll tall" if len(rows) > _TALL else "scroll", tabindex=0, role="region", aria_label="Means by cluster"),
+        tag(
+            "div",
+            heat,
+            class_="scroll tall" if len(rows) > _TALL else "scroll",
+            tabindex=0,
+            role="region",
+            aria_label="Means by cluster",
+        ),
     )
 
 

@@ -41,7 +41,11 @@ def _pairs(facts: Facts) -> Html | None:
         both = tag("span", swatch(pair.clusters), tag("bdi", names[0]), " and ", tag("bdi", names[1]), class_="cluster")
         rule = [sentence(pair.rule), tag("small", separation_words(pair.separation))]
         rows.append([(both, pair.clusters[0]), (f"{pair.n_objects:,}", pair.n_objects), *([rule] if explained else [])])
-    return tag("div", tag("h3", "Clusters that are hard to tell apart"), table("pair-table", "Pairs of clusters", columns, rows))
+    return tag(
+        "div",
+        tag("h3", "Clusters that are hard to tell apart"),
+        table("pair-table", "Pairs of clusters", columns, rows),
+    )
 
 
 def _torn(facts: Facts) -> Html | None:

@@ -10,7 +10,9 @@ from typing import Any
 __all__ = ["Html", "tag", "joined", "sentence"]
 
 # words written from right to left, which would turn the signs around them
-_FROM_THE_RIGHT = re.compile("([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[ \u200c\u200d][\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*)")
+_FROM_THE_RIGHT = re.compile(
+    "([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[ \u200c\u200d][\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*)"
+)
 _VOID = {"input", "meta", "wbr"}
 
 

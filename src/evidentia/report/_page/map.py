@@ -20,6 +20,7 @@ __all__ = ["map_section", "data_block"]
 
 _LEVELS = 65_534  # of a coordinate; 65,535 says that it is not known
 _MOST_TEXT = 600_000  # characters of the names of the objects
+_HOW_TO_MOVE = " Drag to move; zoom by the buttons, by pinching, or by Ctrl and the wheel."
 _MANY = 20  # entries of the legend, beyond which it has a frame and scrolls
 _NAMED = 30  # clusters with their names on paper
 _ON_PAPER = 1500  # objects of the picture that needs no script
@@ -47,6 +48,7 @@ def map_section(facts: Facts) -> Html | None:
         ),
         class_="menus",
     )
+    far = any(axis.inner != _ends(axis) for axis in (places.axes[a] for a in places.first))
     left_out = None
     if places.n_left_out:
         left_out = f" The menus have the {len(places.axes) - 3} columns that differ most between the clusters."
@@ -68,12 +70,19 @@ def map_section(facts: Facts) -> Html | None:
                 "figcaption",
                 caption,
                 left_out,
-                tag("span", " Drag to move; zoom by the buttons, by pinching, or by Ctrl and the wheel.", class_="live", hidden=True),
+                tag("span", " Objects far from all others are drawn at the edge.", class_="still") if far else None,
+                tag("span", "", class_="live", id="outside", hidden=True),
+                tag("span", _HOW_TO_MOVE, class_="live", hidden=True),
             ),
         ),
         id="map-section",
         aria_label="Map",
-    )  # fmt: skip
+    )
+
+
+def _ends(axis: Axis) -> tuple[float, float]:
+    known = axis.values[np.isfinite(axis.values)]
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
 
 
 def _menu(name: str, label: str, axes: list[Axis], chosen: int) -> Html:
@@ -119,7 +128,7 @@ def _still(facts: Facts, caption: str) -> Html:
     assert places is not None
     m = len(places.rows)
     some = np.arange(m) if m <= _ON_PAPER else np.unique(np.linspace(0, m - 1, _ON_PAPER).astype(int))
-    xy = np.column_stack([places.axes[a].values[some] for a in places.first])
+    xy = np.column_stack([np.clip(places.axes[a].values[some], *places.axes[a].inner) for a in places.first])
     which = partition.best_set[places.rows[some]]
     names = [called(facts.case, k) for k in range(facts.counts.n_clusters)]
     return scatter(
@@ -138,7 +147,13 @@ def _still(facts: Facts, caption: str) -> Html:
 def data_block(facts: Facts) -> Html:
     """Numbers for the script, as JSON in which no character can end the element."""
     text = json.dumps(_data(facts), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character, code in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
+    for character, code in (
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("&", "\\u0026"),
+        ("\u2028", "\\u2028"),
+        ("\u2029", "\\u2029"),
+    ):
         text = text.replace(character, code)
     return Html(f'<script type="application/json" id="data">{text}</script>')
 
@@ -152,7 +167,7 @@ def _data(facts: Facts) -> dict[str, Any]:
     quantized = [_quantized(axis) for axis in places.axes]
     return {
         "axes": [
-            {"name": axis.name, "kind": axis.kind, "low": low, "high": high, "categories": axis.categories}
+            {"name": axis.name, "kind": axis.kind, "low": low, "high": high, "inner": axis.inner} | _categories(axis)
             for axis, (low, high, _) in zip(places.axes, quantized, strict=True)
         ],
         "values": _base64(np.concatenate([levels for _, _, levels in quantized]).astype("<u2")),
@@ -167,12 +182,13 @@ def _data(facts: Facts) -> dict[str, Any]:
     }
 
 
+def _categories(axis: Axis) -> dict[str, Any]:
+    return {"categories": axis.categories} if axis.kind == "category" else {}
+
+
 def _quantized(axis: Axis) -> tuple[float, float, np.ndarray]:
     """Smallest and largest value, and the values in steps between them."""
-    known = np.isfinite(axis.values)
-    if not known.any():
-        return 0.0, 1.0, np.full(len(axis.values), _LEVELS + 1)
-    low, high = float(axis.values[known].min()), float(axis.values[known].max())
+    known, (low, high) = np.isfinite(axis.values), _ends(axis)
     with np.errstate(invalid="ignore", over="ignore"):
         steps = np.round((axis.values / 2 - low / 2) / ((high / 2 - low / 2) or 1.0) * _LEVELS)
     return low, high, np.where(known, steps, _LEVELS + 1).astype(np.int64)

@@ -23,6 +23,7 @@ __all__ = ["page"]
 
 _SCRIPTS = ("page.js", "tables.js", "map.js")
 _SHADES = 10
+_COMPLETE = "This file is complete: it loads nothing from elsewhere."
 
 
 def page(
@@ -52,11 +53,11 @@ def page(
             "main",
             summary_section(facts, title, len(mind)),
             sections,
-            tag("footer", f"Made with evidentia {evidentia.__version__}. This file is complete: it loads nothing from elsewhere."),
+            tag("footer", f"Made with evidentia {evidentia.__version__}. {_COMPLETE}"),
         ),
         data_block(facts),
         Html(f"<script>{script}</script>"),
-    )  # fmt: skip
+    )
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evidentia._types import ArrayLike
 from evidentia.plot.palette import PALETTE
 from evidentia.report._page.html import Html, joined, tag
 
@@ -41,7 +42,13 @@ def answer_bar(certain: int, torn: int, outliers: int) -> Html:
         x += width
     words = f"{certain:,} certain, {torn:,} torn, {outliers:,} outliers"
     return tag(
-        "svg", parts, class_="answer-bar", viewBox="0 0 1000 14", preserveAspectRatio="none", role="img", aria_label=words
+        "svg",
+        parts,
+        class_="answer-bar",
+        viewBox="0 0 1000 14",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=words,
     )
 
 
@@ -53,14 +60,20 @@ def cluster_bar(cluster: int, certain: int, possible: int, most: int) -> Html:
     sure = tag("rect", x=0, y=0, width=_n(widths[0]), height=10, fill=color)
     words = f"{certain:,} certain, {possible - certain:,} more possible"
     return tag(
-        "svg", paler, sure, class_="cluster-bar", viewBox="0 0 100 10", preserveAspectRatio="none", role="img",
+        "svg",
+        paler,
+        sure,
+        class_="cluster-bar",
+        viewBox="0 0 100 10",
+        preserveAspectRatio="none",
+        role="img",
         aria_label=words,
-    )  # fmt: skip
+    )
 
 
 def line_chart(
-    x: Sequence[float],
-    y: Sequence[float],
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     across: str,
     upwards: str,
@@ -100,13 +113,20 @@ def line_chart(
         tag("polyline", points=points, class_="line"),
         dots,
         tag("text", across, x=_n((left + width - right) / 2), y=height - 6, text_anchor="middle", class_="axis"),
-        tag("text", upwards, x=0, y=0, transform=f"translate(12 {(height - bottom + top) // 2}) rotate(-90)",
-            text_anchor="middle", class_="axis"),
+        tag(
+            "text",
+            upwards,
+            x=0,
+            y=0,
+            transform=f"translate(12 {(height - bottom + top) // 2}) rotate(-90)",
+            text_anchor="middle",
+            class_="axis",
+        ),
         class_="chart",
         viewBox=f"0 0 {width} {height}",
         role="img",
         aria_label=words,
-    )  # fmt: skip
+    )
 
 
 def scatter(
@@ -118,7 +138,7 @@ def scatter(
     *,
     one_unit: bool,
 ) -> Html:
-    """The map for paper, and where no script runs: certain objects as dots, torn ones in sectors, outliers as crosses."""
+    """The map for paper, and where no script runs: dots for certain objects, sectors for torn ones, crosses."""
     width, height, edge = 900, 560, 14
     low, high = np.nanmin(xy, axis=0), np.nanmax(xy, axis=0)
     span = np.where(high > low, high - low, 1)
@@ -141,12 +161,21 @@ def scatter(
             d = f"M{x - 4:.0f} {y - 4:.0f}l8 8M{x - 4:.0f} {y + 4:.0f}l8 -8"
             crosses.append(tag("path", d=d, class_="cross"))
     return tag(
-        "svg", certain, torn, crosses, _cluster_names(px, py, sets, which, names), class_="static-map",
-        viewBox=f"0 0 {width} {height}", role="img", aria_label=words,
-    )  # fmt: skip
+        "svg",
+        certain,
+        torn,
+        crosses,
+        _cluster_names(px, py, sets, which, names),
+        class_="static-map",
+        viewBox=f"0 0 {width} {height}",
+        role="img",
+        aria_label=words,
+    )
 
 
-def _cluster_names(px: np.ndarray, py: np.ndarray, sets: Sequence[Sequence[int]], which: np.ndarray, names: Sequence[str]) -> Html:
+def _cluster_names(
+    px: np.ndarray, py: np.ndarray, sets: Sequence[Sequence[int]], which: np.ndarray, names: Sequence[str]
+) -> Html:
     """The name of each cluster in the middle of its certain objects."""
     out = []
     for k, name in enumerate(names):
@@ -165,7 +194,9 @@ def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> Html:
     angles = [2 * math.pi * k / len(colors) + math.pi / 2 for k in range(len(colors) + 1)]
     ends = [(x + r * math.cos(a), y - r * math.sin(a)) for a in angles]
     return joined(
-        tag("path", d=f"M{_n(x)} {_n(y)}L{_n(a[0])} {_n(a[1])}A{_n(r)} {_n(r)} 0 0 0 {_n(b[0])} {_n(b[1])}Z", fill=color)
+        tag(
+            "path", d=f"M{_n(x)} {_n(y)}L{_n(a[0])} {_n(a[1])}A{_n(r)} {_n(r)} 0 0 0 {_n(b[0])} {_n(b[1])}Z", fill=color
+        )
         for color, a, b in zip(colors, ends[:-1], ends[1:], strict=True)
     )
 

@@ -30,7 +30,7 @@ def repeat_section(facts: Facts, command: str | None, code: str | None, more: di
         _convergence(facts),
         id="repeat",
         aria_label="Do it again",
-    )  # fmt: skip
+    )
 
 
 def _code(heading: str, text: str | None, name: str) -> Html | None:
@@ -99,7 +99,9 @@ def _run(facts: Facts) -> dict[str, str]:
     if (objective := metadata.get("objective")) is not None:
         out["objective"] = f"{float(objective):.6g}"
     if (n_iter := metadata.get("n_iter")) is not None:
-        ended = "" if metadata.get("converged") is None else ", converged" if metadata["converged"] else ", not converged"
+        ended = (
+            "" if metadata.get("converged") is None else ", converged" if metadata["converged"] else ", not converged"
+        )
         out["iterations"] = f"{int(n_iter):,}{ended}"
     if "random_state" in metadata:
         out["seed"] = _shown(metadata["random_state"])
@@ -123,4 +125,6 @@ def _convergence(facts: Facts) -> Html | None:
     some = np.unique(np.linspace(0, len(history) - 1, 200).astype(int))
     words = f"Objective after each of {len(history):,} iterations, {history[0]:.4g} to {history[-1]:.4g}"
     chart = line_chart(some + 1, history[some], across="iteration", upwards="objective", words=words)
-    return tag("details", tag("summary", "How the method converged"), tag("figure", chart, tag("figcaption", f"{words}.")))
+    return tag(
+        "details", tag("summary", "How the method converged"), tag("figure", chart, tag("figcaption", f"{words}."))
+    )

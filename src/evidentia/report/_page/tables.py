@@ -52,16 +52,24 @@ def table(
         class_="sortable stacks" if any(column.is_wide for column in columns) else "sortable",
         id=name,
     )
-    tools = tag(
-        "div",
-        tag("label", "Search ", tag("input", type="search", data_table=name, autocomplete="off")) if len(body) >= _SEARCHED_FROM else None,
-        tag("button", f"Show all {len(body):,}", type="button", class_="plain", data_more=name, data_number=len(body)) if len(body) > shown else None,
-        tag("span", "", class_="found", id=f"{name}-found", role="status"),
-        class_="tools",
-        hidden=True,
-    ) if len(body) >= _SEARCHED_FROM else None  # fmt: skip
-    note = tag("p", f"On paper: the first {shown:,} of {len(body):,} rows.", class_="on-paper") if len(body) > shown else None
-    return tag("div", tools, tag("div", found, class_="scroll", tabindex=0, role="region", aria_label=caption), note, class_="table")
+    region = tag("div", found, class_="scroll", tabindex=0, role="region", aria_label=caption)
+    return tag("div", _tools(name, len(body), shown), region, _on_paper(len(body), shown), class_="table")
+
+
+def _tools(name: str, n_rows: int, shown: int) -> Html | None:
+    """A field to search, and a button to see all rows."""
+    if n_rows < _SEARCHED_FROM:
+        return None
+    search = tag("label", "Search ", tag("input", type="search", data_table=name, autocomplete="off"))
+    more = tag("button", f"Show all {n_rows:,}", type="button", class_="plain", data_more=name, data_number=n_rows)
+    found = tag("span", "", class_="found", id=f"{name}-found", role="status")
+    return tag("div", search, more if n_rows > shown else None, found, class_="tools", hidden=True)
+
+
+def _on_paper(n_rows: int, shown: int) -> Html | None:
+    if n_rows <= shown:
+        return None
+    return tag("p", f"On paper: the first {shown:,} of {n_rows:,} rows.", class_="on-paper")
 
 
 def _head(column: Column) -> Html:

@@ -91,19 +91,25 @@ def _of_stability(facts: Facts) -> tuple[str, str] | None:
         verdict = "Not all clusters come back"
     else:
         verdict = "The clusters come back" if (jaccard[known] >= _STABLE).all() else "Most clusters come back"
-    of = "of the objects" if drawn.n_objects == facts.counts.n_objects else f"of a sample of {drawn.n_objects:,} objects"
+    of = (
+        "of the objects" if drawn.n_objects == facts.counts.n_objects else f"of a sample of {drawn.n_objects:,} objects"
+    )
     words = (
-        f"The method was run again {drawn.found.n_resamples} times, each time on 80% {of}. Objects stayed in their cluster in "
-        f"{drawn.found.mean:.0%} of the runs."
+        f"The method was run again {drawn.found.n_resamples} times, each time on 80% {of}. Objects stayed in their "
+        f"cluster in {drawn.found.mean:.0%} of the runs."
     )
     if weak:
         some = listed(weak[:6]) + (f" and {len(weak) - 6} more" if len(weak) > 6 else "")
         words += f" Do not build on {some}: hardly found again (Jaccard index below {_DOUBTFUL})."
     elif len(known):
-        words += f" The least stable cluster has a Jaccard index of {np.nanmin(jaccard):.2f} (from {_STABLE} it is stable)."
+        words += (
+            f" The least stable cluster has a Jaccard index of {np.nanmin(jaccard):.2f} (from {_STABLE} it is stable)."
+        )
     if lost:
-        words += f" {numbered(lost, 'cluster')} of this report did not show in the sample." if lost > 1 else (
-            " One cluster of this report did not show in the sample."
+        words += (
+            f" {numbered(lost, 'cluster')} of this report did not show in the sample."
+            if lost > 1
+            else (" One cluster of this report did not show in the sample.")
         )
     return verdict, words
 
@@ -120,12 +126,10 @@ def _of_silhouettes(facts: Facts) -> tuple[str, str] | None:
         facts.trust.metric, f"{facts.trust.metric.replace('euclidean', 'Euclidean')} distances"
     )
     sample = f" (of a sample of {len(silhouette):,} objects)" if silhouette.is_sampled else ""
-    certain = (
-        f", {silhouette.certain_mean:.2f} for the certain ones" if np.isfinite(silhouette.certain_mean) else ""
-    )
+    certain = f", {silhouette.certain_mean:.2f} for the certain ones" if np.isfinite(silhouette.certain_mean) else ""
     words = (
-        f"Silhouettes compare how near objects are to their own clusters and to the next, by {by}: 1 is perfect, 0 is a "
-        f"tie. Their mean is {mean:.2f}{certain}{sample}."
+        f"Silhouettes compare how near objects are to their own clusters and to the next, by {by}: 1 is perfect, 0 is "
+        f"a tie. Their mean is {mean:.2f}{certain}{sample}."
     )
     return verdict, words
 
@@ -139,8 +143,8 @@ def _of_doubt(facts: Facts) -> tuple[str, str] | None:
     if whole > 0.995:
         verdict = "Clusters and known classes agree"
     words = (
-        f"Clusters agree with the known classes by an adjusted Rand index of {whole:.2f} for all objects (1 is perfect, 0 "
-        f"is chance), and of {best:.2f} for the {_KEPT:.0%} of them that the partition is surest of."
+        f"Clusters agree with the known classes by an adjusted Rand index of {whole:.2f} for all objects (1 is "
+        f"perfect, 0 is chance), and of {best:.2f} for the {_KEPT:.0%} of them that the partition is surest of."
     )
     return verdict, words
 
@@ -154,8 +158,8 @@ def _of_number(facts: Facts) -> tuple[str, str] | None:
     ratio = float(number.support[order[1]] / max(number.support[order[0]], np.finfo(float).tiny))
     verdict = f"{best} clusters, or perhaps {second}" if ratio >= _CLOSE else f"{best} clusters fit best"
     words = (
-        f"The number was found by four witnesses (silhouettes, two likelihoods, density peaks). The runner-up, {second}, "
-        f"has {ratio:.0%} of the support of {best}. If you know the number, say it."
+        f"The number was found by four witnesses (silhouettes, two likelihoods, density peaks). The runner-up, "
+        f"{second}, has {ratio:.0%} of the support of {best}. If you know the number, say it."
     )
     return verdict, words
 
@@ -168,7 +172,9 @@ def caveats(facts: Facts, notes: Sequence[str]) -> list[str]:
         some = listed([f"“{name}”" for name in case.naming[:5]])
         out.append(f"Columns that name or number the rows are not described: {some}.")
     if case.steps:
-        out.append(f"Before clustering the table went through {listed(case.steps)}; values shown here are those of the table.")
+        out.append(
+            f"Before clustering the table went through {listed(case.steps)}; values shown here are those of the table."
+        )
     if case.frame is not None and (missing := int(case.frame.isna().to_numpy().sum())):
         rows = int(case.frame.isna().any(axis=1).sum())
         out.append(f"{missing:,} cells are missing, in {numbered(rows, 'row')}; the averages shown leave them out.")
@@ -194,11 +200,13 @@ def _of_sampling(facts: Facts) -> list[str]:
     out = []
     n, found = facts.counts.n_objects, facts.described
     if found is not None and found.n_rows < n:
-        out.append(f"Profiles were made of a sample of {found.n_rows:,} of the {n:,} objects; all counts are of all objects.")
+        out.append(
+            f"Profiles were made of a sample of {found.n_rows:,} of the {n:,} objects; all counts are of all objects."
+        )
     if found is not None and len(found.profile.attributes) < found.n_columns:
         out.append(
-            f"Of {found.n_columns:,} columns the {len(found.profile.attributes):,} that differ most between the clusters "
-            "are described."
+            f"Of {found.n_columns:,} columns the {len(found.profile.attributes):,} that differ most between the "
+            "clusters are described."
         )
     if facts.places is not None and len(facts.places.rows) < n:
         out.append(f"The map shows a sample of {len(facts.places.rows):,} of the {n:,} objects.")

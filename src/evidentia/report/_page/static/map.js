@@ -11,7 +11,7 @@
   const n = which.length;
   const UNKNOWN = 65535, LEVELS = 65534, MOST_SECTORS = 6;
   const place = new Map(Array.from(rows, (row, i) => [row, i]));
-  const tip = document.getElementById("tip");
+  const tip = document.getElementById("tip"), outside = document.getElementById("outside");
   const menus = [document.getElementById("axis-x"), document.getElementById("axis-y")];
   const boxes = [...document.querySelectorAll("[data-show]")];
   const context = canvas.getContext("2d");
@@ -45,7 +45,7 @@
   const stretch = () => {
     const [a, b] = [axis(0), axis(1)], area = plot();
     if (a.kind !== "component" || b.kind !== "component") return [area.width, area.height];
-    const [across, up] = [a.high - a.low || 1, b.high - b.low || 1];
+    const [across, up] = [a.inner[1] - a.inner[0] || 1, b.inner[1] - b.inner[0] || 1];
     const unit = Math.min(area.width / across, area.height / up);
     return [across * unit, up * unit];
   };
@@ -68,16 +68,15 @@
     const x = Math.sin(12.9898 * (i + 1) + 78.233 * (d + 1)) * 43758.5453;
     return x - Math.floor(x) - 0.5;
   };
-  const coordinate = (i, d) => {
-    const one = axis(d), level = values[Number(menus[d].value) * n + i];
-    if (level === UNKNOWN) return NaN;
-    const low = one.low, high = one.high;
-    const u = high > low ? level / LEVELS : 0.5;
-    return one.kind === "category" ? u + (0.6 * jitter(i, d)) / Math.max(high - low + 1, 1) : u;
-  };
   const valueOf = (i, d) => {
     const one = axis(d), level = values[Number(menus[d].value) * n + i];
     return level === UNKNOWN ? NaN : one.low + (level / LEVELS) * (one.high - one.low);
+  };
+  // 0 to 1 within what the picture opens with; objects far from all others lie beyond
+  const coordinate = (i, d) => {
+    const [low, high] = axis(d).inner, value = valueOf(i, d);
+    const u = high > low ? (value - low) / (high - low) : Number.isNaN(value) ? NaN : 0.5;
+    return axis(d).kind === "category" ? u + (0.6 * jitter(i, d)) / Math.max(high - low + 1, 1) : u;
   };
   const written = (one, value) => {
     if (Number.isNaN(value)) return "unknown";
@@ -92,6 +91,15 @@
       points[2 * i] = x;
       points[2 * i + 1] = y;
     }
+  };
+  const tellOutside = () => {
+    let number = 0;
+    for (let i = 0; i < n; i++) {
+      const x = points[2 * i], y = points[2 * i + 1];
+      const isInside = x >= margin.left && x <= size.width - margin.right && y >= margin.top && y <= size.height - margin.bottom;
+      if (isVisible(i) && !isInside) number++;
+    }
+    outside.textContent = number ? ` ${number.toLocaleString("en")} ${number === 1 ? "object is" : "objects are"} out of view.` : "";
   };
 
   // ---- drawing ------------------------------------------------------------------------------------------------
@@ -117,16 +125,16 @@
     const ends = isAcross
       ? [fromScreen(margin.left, 0)[0], fromScreen(size.width - margin.right, 0)[0]]
       : [fromScreen(0, size.height - margin.bottom)[1], fromScreen(0, margin.top)[1]];
-    const span = one.high - one.low;
+    const span = one.inner[1] - one.inner[0];
     context.fillStyle = colors.quiet;
     context.strokeStyle = colors.line;
     context.lineWidth = 1;
     let marks = [];
     if (one.kind === "category") marks = one.categories.map((_, k) => k).filter((k) => k >= one.low && k <= one.high);
-    else if (one.kind !== "component" && span > 0) marks = ticks(one.low + ends[0] * span, one.low + ends[1] * span, isAcross ? Math.max(area.width / 110, 2) : 5);
+    else if (one.kind !== "component" && span > 0) marks = ticks(one.inner[0] + ends[0] * span, one.inner[0] + ends[1] * span, isAcross ? Math.max(area.width / 110, 2) : 5);
     const room = isAcross ? area.width / Math.max(marks.length, 1) - 6 : margin.left - 14;
     for (const value of marks) {
-      const u = span > 0 ? (value - one.low) / span : 0.5;
+      const u = span > 0 ? (value - one.inner[0]) / span : 0.5;
       const [x, y] = toScreen(isAcross ? u : 0, isAcross ? 0 : u);
       const at = Math.round(isAcross ? x : y) + 0.5;
       if (isAcross ? at < margin.left || at > size.width - margin.right : at < margin.top || at > size.height - margin.bottom) continue;
@@ -249,6 +257,7 @@
     ring(selected, 3);
     ring(hovered, 2);
     context.restore();
+    tellOutside();
   };
   const redraw = () => { if (!waiting) { waiting = true; requestAnimationFrame(draw); } };
 
@@ -275,7 +284,7 @@
     tip.style.top = `${y + 14 + tip.offsetHeight > size.height ? Math.max(4, y - tip.offsetHeight - 14) : y + 14}px`;
   };
   const zoomAt = (factor, x, y) => {
-    const zoom = Math.min(Math.max(view.zoom * factor, 0.5), 400), f = zoom / view.zoom, area = plot();
+    const zoom = Math.min(Math.max(view.zoom * factor, 0.01), 400), f = zoom / view.zoom, area = plot();
     const [cx, cy] = [x - margin.left - area.width / 2, y - margin.top - area.height / 2];
     view.x = cx - (cx - view.x) * f;
     view.y = cy - (cy - view.y) * f;
@@ -361,6 +370,8 @@
     for (const box of boxes) box.checked = true;
     readBoxes();
     reset();
+    const [u, v] = [coordinate(i, 0), coordinate(i, 1)], reach = Math.max(Math.abs(u - 0.5), Math.abs(v - 0.5));
+    if (reach > 0.5) view.zoom = 0.48 / reach;  // far from all others: the map is seen from farther away
     canvas.scrollIntoView({ block: "center" });
     canvas.focus({ preventScroll: true });
     draw();
