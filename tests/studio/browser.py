@@ -1,37 +1,20 @@
 """A browser for the tests of the page: Chromium or Chrome as the system has it."""
 
-import shutil
 import time
 from contextlib import contextmanager
 
-import pytest
-
+from tests.report.browser import find_browser
 from tests.studio.live import PATIENCE
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # WebGL without a graphics processor, as most machines that run tests have none
 _WITH_WEBGL = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 WITHOUT_WEBGL = ("--no-sandbox", "--disable-3d-apis", "--disable-gpu")
 
 
-def needs_browser():
-    """What drives a browser; the test is skipped where it, or the browser, is missing."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
-    )
-    if _browser() is None:
-        pytest.skip(f"no browser was found: none of {', '.join(_NAMES)} is installed")
-    return playwright
-
-
-def _browser():
-    return next((found for name in _NAMES if (found := shutil.which(name))), None)
-
-
 def launched(playwright, *flags):
     """A browser without a window."""
     kind = getattr(playwright, "chromium", playwright)
-    return kind.launch(executable_path=_browser(), args=list(flags or _WITH_WEBGL))
+    return kind.launch(executable_path=find_browser(), args=list(flags or _WITH_WEBGL))
 
 
 @contextmanager

@@ -4,7 +4,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio needs starlette and uvicorn: pip install 'evidentia[studio]'")
 
-from tests.studio.browser import WITHOUT_WEBGL, enter, launched, needs_browser, watched
+from tests.report.browser import needs_browser
+from tests.studio.browser import WITHOUT_WEBGL, enter, launched, watched
 from tests.studio.live import Client, running_studio
 
 
