@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from evidentia.explain import ObjectExplanation, explain_object
+from evidentia.recipe.units import explanation_in_units
 from evidentia.studio.packing import plain
 from evidentia.studio.runs import Run
 
@@ -25,6 +25,7 @@ def why(run: Run, position: int) -> dict[str, Any]:
     some = _compared(len(run), position)
     with run.lock:
         found = explain_object(run.estimator, run.values.iloc[some], _meant(run, some, position))
+    found = explanation_in_units(found, run.preparation)
     partition = run.partition
     masses = partition.masses[position]
     order = [int(j) for j in np.argsort(-masses, kind="stable")[:_MOST_SETS] if masses[j] >= 0.005]
@@ -37,7 +38,7 @@ def why(run: Run, position: int) -> dict[str, Any]:
         }
         for e in found.exemplars
     ]
-    sentences = _in_units(run, found, position).to_text().splitlines()
+    sentences = found.to_text().splitlines()
     if len(some) < len(run):
         sentences.append(f"It was compared with a sample of {len(some):,} of the {len(run):,} objects.")
     return plain(
@@ -81,62 +82,17 @@ def cells(run: Run, position: int) -> list[Any]:
     return plain(list(run.attributes.iloc[position]))
 
 
-def _in_units(run: Run, found: ObjectExplanation, position: int) -> ObjectExplanation:
-    """The same explanation with values, usual values and changes as the file has them, not as they were clustered."""
-    if not run.preparation.is_scaled:
-        return found
-    scale = _Units(run)
-    changes = [
-        replace(
-            change,
-            before=tuple(scale(name, value) for name, value in zip(change.attributes, change.before, strict=True)),
-            after=tuple(scale(name, value) for name, value in zip(change.attributes, change.after, strict=True)),
-        )
-        for change in found.changes
-    ]
-    values = found.values
-    if values is not None and found.by == "attributes":
-        values = tuple(scale(name, value) for name, value in zip(found.attributes, values, strict=True))
-    return replace(found, values=values, changes=tuple(changes))
-
-
-class _Units:
-    """From what was clustered to the units of the file, with the digits that are worth telling."""
-
-    def __init__(self, run: Run):
-        self._where = {str(name): k for k, name in enumerate(run.preparation.numbers)}
-        self._center, self._scale = run.preparation.center, run.preparation.scale
-
-    def __call__(self, name: str, value: Any) -> Any:
-        k = self._where.get(name)
-        if k is None or not isinstance(value, int | float):
-            return value
-        return float(f"{value * self._scale[k] + self._center[k]:.4g}")
-
-
 def _attributes(run: Run, found: ObjectExplanation, position: int) -> list[dict[str, Any]]:
     """What pulls, the strongest first, with the value of the object in the units of the file."""
     pull = found.contributions
     order = np.argsort(-np.ptp(pull, axis=1) if pull.shape[1] > 1 else -np.abs(pull[:, 0]), kind="stable")
     own = dict(zip(map(str, run.attributes.columns), cells(run, position), strict=True))
-    typical = _typical(run, found)
     return [
         {
             "name": found.attributes[a],
             "value": own.get(found.attributes[a]),
-            "usual": [column[a] for column in typical] if typical else None,
+            "usual": [column[a] for column in found.typical] if found.typical else None,
             "pull": pull[a].tolist(),
         }
         for a in order[:_MOST_ATTRIBUTES]
     ]
-
-
-def _typical(run: Run, found: ObjectExplanation) -> list[list[Any]] | None:
-    """What is usual in each candidate, in the units of the file."""
-    if found.typical is None or found.by != "attributes":
-        return None
-    scale = _Units(run)
-    usual = []
-    for column in found.typical:
-        usual.append([scale(name, value) for name, value in zip(found.attributes, column, strict=True)])
-    return usual

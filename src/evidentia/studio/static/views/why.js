@@ -4,7 +4,7 @@ import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
 import { explain, failed, setHover } from "../core/actions.js";
-import { cell } from "../core/format.js";
+import { cell, number } from "../core/format.js";
 import { clusterColor, setBackground } from "../core/colors.js";
 import { chip, empty, heading } from "./parts.js";
 
@@ -54,7 +54,7 @@ function pulls(found) {
   const rows = found.attributes.slice(0, 15).map((attribute, k) => {
     const size = (50 * Math.abs(values[k])) / most;
     const towardsB = values[k] > 0;
-    const usual = attribute.usual ? `usual: ${attribute.usual.slice(0, 2).map(cell).map((text) => text.slice(0, 9)).join(" | ")}` : "";
+    const usual = attribute.usual ? `usual: ${attribute.usual.slice(0, 2).map((value) => (typeof value === "number" ? number(value, 4) : cell(value).slice(0, 12))).join(" | ")}` : "";
     return el("div", { class: "pull" },
       el("div", { class: "what" }, attribute.name, attribute.value !== null && attribute.value !== undefined ? ` ${cell(attribute.value)}` : "", usual ? el("small", {}, usual) : null),
       el("div", { class: "axis", role: "img", "aria-label": `pulls towards cluster ${found.clusters[towardsB ? 1 : 0]}` },
