@@ -143,7 +143,7 @@ def test_teaching_changes_what_is_asked_and_what_is_found(tab):
     assert {one["row"] for one in again["objects"]} != {first, second}
     saved = tab.get("/answers/file").content
     taught = tab.cluster(source, clusters=4, learn=True)
-    assert "1 answers" in taught["origin"] or "1 answer" in taught["origin"]
+    assert taught["origin"] == "all objects, 1 answer"
     compared = tab.get(f"/compare?before={run['id']}&after={taught['id']}").json()
     assert np.sum(compared["table"]) == 400
     assert 0.5 < compared["index"] <= 1

@@ -9,6 +9,7 @@ import numpy as np
 
 from evidentia.recipe import Recipe, method_names, method_parameters, method_summary
 from evidentia.recipe.methods import REQUIRED, load_method, method_takes
+from evidentia.recipe.words import counted
 from evidentia.studio.asked import recipe_of, selected_source
 from evidentia.studio.packing import packed, plain
 from evidentia.studio.routes.asking import Given, route, run_of
@@ -79,7 +80,7 @@ def _start(session: Session, given: Given) -> dict[str, Any]:
         given, origin = _from_peaks(session, given)
     recipe = recipe_of(session, given, source)
     if recipe.constraints is not None:
-        origin += f", {len(session.lessons)} answers"
+        origin += f", {counted(len(session.lessons), 'answer')}"
     session.settings = {name: value for name, value in given.items() if name not in ("session", "only", "start")}
     number = session.next_run()
 

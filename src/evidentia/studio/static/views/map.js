@@ -185,7 +185,7 @@ export function mapView(host) {
     const badge = plane && plane.distortion
       ? el("button", { type: "button", class: "badge", "data-grade": plane.distortion.grade, title: plane.distortion.words, "aria-label": plane.distortion.words,
         onclick: () => showWords(plane.distortion.words) },
-      `${{ faithful: "faithful", bent: "somewhat bent", distorted: "distorted" }[plane.distortion.grade]}: ${Math.round(10 * plane.distortion.kept)} of 10 neighbors kept`)
+      `${plane.distortion.grade} · ${Math.round(10 * plane.distortion.kept)}/10 neighbors`)
       : null;
     replace(bar,
       el("div", { class: "group" }, planeSelect(run)),
