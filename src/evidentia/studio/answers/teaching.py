@@ -141,9 +141,10 @@ def describe_question(run: Run, lessons: Lessons) -> dict[str, Any]:
         return {"question": None, "words": "Every pair worth asking has been answered.", "enough": True}
     enough = asked.gain < _LITTLE
     share = asked.gain / total if total > 0 else 0.0
+    told = f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
     words = (
         f"This answer is expected to settle {asked.gain:.2f} of the {asked.doubt:.2f} bits of doubt about "
-        f"{run.names[asked.first]}, {share:.1%} of all the doubt that is left."
+        f"{run.names[asked.first]}, {told} of all the doubt that is left."
     )
     if enough:
         words += " Little is left to learn: you can stop here."

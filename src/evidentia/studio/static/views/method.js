@@ -115,7 +115,7 @@ export function methodCard(host) {
     const rest = method.parameters.filter((parameter) => !parameter.first);
     const open = body.querySelector("details")?.open;
     const active = body.contains(document.activeElement) ? document.activeElement.id : "";
-    replace(body, methodSelect(), el("p", { class: "note" }, method.summary), clustersField(method), first.map(parameterField), learnField(method),
+    replace(body, methodSelect(), el("p", { class: "note" }, method.summary.replaceAll("*", "")), clustersField(method), first.map(parameterField), learnField(method),
       el("details", {}, el("summary", {}, `All parameters (${rest.length + 1})`), el("div", { class: "fields" }, rest.map(parameterField), seedField())));
     if (open) body.querySelector("details").open = true;
     if (active) document.getElementById(active)?.focus();
