@@ -66,14 +66,19 @@ def serve(
     if not is_loopback(host):
         print(f"Anyone who can reach {host} and knows the token can use the studio; nothing is encrypted.", flush=True)
     _announce(guard, open_browser)
-    # what follows takes seconds; a browser that is quicker waits, as the port is open
-    from evidentia.studio.app import make_app
-
-    app = make_app(guard, path)
-    config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="on")
-    server = uvicorn.Server(config)
     try:
-        server.run(sockets=[listener])
+        # what follows takes seconds; a browser that is quicker waits, as the port is open
+        from evidentia.studio.app import make_app
+
+        config = uvicorn.Config(
+            make_app(guard, path),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            timeout_graceful_shutdown=3,
+        )
+        uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:
         pass  # the way to end it
     finally:
