@@ -65,13 +65,13 @@ def serve(
     guard = Guard(host, listener.getsockname()[1])
     if not is_loopback(host):
         print(f"Anyone who can reach {host} and knows the token can use the studio; nothing is encrypted.", flush=True)
-    _announce(guard, open_browser)
     try:
-        # what follows takes seconds; a browser that is quicker waits, as the port is open
-        from evidentia.studio.app import make_app
+        from evidentia.studio.app import make_app  # takes seconds: the address is told when it answers
 
+        app = make_app(guard, path)
+        _announce(guard, open_browser)
         config = uvicorn.Config(
-            make_app(guard, path),
+            app,
             log_level="warning",
             access_log=False,
             server_header=False,
