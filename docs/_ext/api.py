@@ -45,7 +45,8 @@ def members_of(cls: type) -> list[str]:
         if base.__module__.startswith("evidentia"):
             for name, value in vars(base).items():
                 described = inspect.getdoc(value) if callable(value) or hasattr(value, "__get__") else None
-                if not name.startswith("_") and described and not _is_field(base, name, value):
+                inherited = name.startswith("_") or re.fullmatch("set_[a-z_]+_request", name)  # private, or of scikit-learn
+                if not inherited and described and not _is_field(base, name, value):
                     own[name] = None
     return [name for name in own if getattr(cls, name, None) is not None]
 

@@ -28,9 +28,9 @@ def draw_all(app: Sphinx) -> None:
 
     def work(script: Path) -> None:
         if not running.is_done(folder(script)):
-            result = running.run([str(script)], folder(script))
-            if result["failed"]:
-                logger.warning(f"figures/{script.name} fails: {result['error']}")
+            error = running.run_script(script, folder(script))
+            if error:
+                logger.warning(f"figures/{script.name} fails: {error}")
         for picture in folder(script).glob("*.png"):
             (FOLDER / picture.name).write_bytes(picture.read_bytes())
 

@@ -7,7 +7,6 @@ form would have changed them.
 from __future__ import annotations
 
 import ast
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -45,9 +44,9 @@ def run_and_write(app: Sphinx, config: Any) -> None:
 
     def work(script: Path) -> None:
         if not running.is_done(folder_of(script)):
-            result = running.run([str(script)], folder_of(script))
-            if result["failed"]:
-                logger.warning(f"examples/{script.name} fails: {result['error']}")
+            error = running.run_script(script, folder_of(script))
+            if error:
+                logger.warning(f"examples/{script.name} fails: {error}")
 
     if not int(config.quick):
         running.all_of(scripts, work, "running the examples")
@@ -78,7 +77,7 @@ def page(script: Path) -> str:
     parts = [f"# {title_of(script)}", lead, f"```{{code-block}} python\n:caption: examples/{script.name}\n\n{code}\n```"]
     folder = folder_of(script)
     if running.is_done(folder):
-        printed = json.loads((folder / "done.json").read_text(encoding="utf-8"))["printed"].rstrip()
+        printed = running.results_in(folder).rstrip()
         parts += ["It prints", f":::{{container}} printed\n````text\n{printed}\n````\n:::"]
     for picture in pictures_of(script):
         parts += [f"```{{image}} {picture}\n:alt: Picture {Path(picture).stem} of this example. {' '.join(lead.split())}\n```"]

@@ -14,46 +14,43 @@ from sphinx.util import logging
 logger = logging.getLogger(__name__)
 
 
-def code_of(path: Path) -> str:
-    return json.dumps([block[:3] for block in blocks_of(path.read_text(encoding="utf-8"))])
-
-
-def results_of(app: Sphinx, name: str) -> tuple[Path, list[dict[str, Any]]]:
-    path = Path(app.srcdir, f"{name}.md")
-    folder = running.folder_of(name.replace("/", "-"), code_of(path))
-    return folder, json.loads((folder / "results.json").read_text(encoding="utf-8"))
+def folder_of(page: Path) -> Path:
+    """Where the results of a page are kept."""
+    name = "-".join(page.relative_to(running.DOCS).with_suffix("").parts)
+    code = json.dumps([block[:3] for block in blocks_of(page.read_text(encoding="utf-8"))])
+    return running.folder_of(f"page-{name}", code)
 
 
 def run_all(app: Sphinx) -> None:
-    """Run the pages whose code or whose library has changed."""
+    """Run the pages whose code or whose library has changed, in a few processes: most of the time goes into imports."""
     app.env.find_files(app.config, app.builder)
-    pages = [name for name in sorted(app.env.found_docs) if Path(app.srcdir, f"{name}.md").exists()]
+    pages = [Path(app.srcdir, f"{name}.md") for name in sorted(app.env.found_docs)]
+    waiting = [
+        page
+        for page in pages
+        if page.exists() and blocks_of(page.read_text(encoding="utf-8")) and not running.is_done(folder_of(page))
+    ]
 
-    def folder(name: str) -> Path:
-        return running.folder_of(name.replace("/", "-"), code_of(Path(app.srcdir, f"{name}.md")))
+    def work(some: list[Path]) -> None:
+        done = running.python(
+            str(running.HERE / "blocks.py"), *(str(path) for page in some for path in (page, folder_of(page)))
+        )
+        if done.returncode:
+            logger.warning(f"the code of a page fails: {done.stderr[-4000:]}")
 
-    def work(name: str) -> None:
-        result = running.run([str(running.HERE / "blocks.py"), str(Path(app.srcdir, f"{name}.md"))], folder(name))
-        if result["failed"]:
-            logger.warning(f"code of the page fails: {result['error']}", location=name)
-
-    waiting = [name for name in pages if code_of(Path(app.srcdir, f"{name}.md")) != "[]" and not running.is_done(folder(name))]
-    running.all_of(waiting, work, "running the code of the pages")
+    shares = [waiting[start :: running.AT_ONCE] for start in range(running.AT_ONCE)]
+    running.all_of([share for share in shares if share], work, f"running the code of {len(waiting)} pages")
 
 
 def with_results(app: Sphinx, name: str, source: list[str]) -> None:
     """Put results below their blocks."""
-    path = Path(app.srcdir, f"{name}.md")
-    blocks = blocks_of(source[0]) if path.exists() else []
-    if not blocks:
-        return
-    folder = running.folder_of(name.replace("/", "-"), code_of(path))
-    if not running.is_done(folder):
-        return  # it failed, and that was said
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    page = Path(app.srcdir, f"{name}.md")
+    blocks = blocks_of(source[0]) if page.exists() else []
+    if not blocks or not running.is_done(folder_of(page)):
+        return  # nothing to run, or it failed, and that was said
     text, at = "", 0
-    for block, result in zip(blocks, results, strict=True):
-        text += source[0][at : block.end] + shown(block, result, folder, name)
+    for block, result in zip(blocks, running.results_in(folder_of(page)), strict=True):
+        text += source[0][at : block.end] + shown(block, result, folder_of(page), name)
         at = block.end
     source[0] = text + source[0][at:]
 

@@ -1,10 +1,11 @@
-"""Code that is run for the site: each piece in a process of its own, its result kept until something changes."""
+"""Code that is run for the site: in processes of its own, its results kept until something changes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,18 +13,17 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent
 ROOT = DOCS.parent
 KEPT = DOCS / "_build" / "kept"
+AT_ONCE = 2
 
 Piece = TypeVar("Piece")
-logger = logging.getLogger(__name__)
 
 
 @cache
@@ -36,49 +36,54 @@ def state_of_the_package() -> str:
 
 
 def folder_of(name: str, text: str) -> Path:
-    """Where the result of a piece of code is kept; another one after every change."""
-    return KEPT / f"{name}-{hashlib.sha256((state_of_the_package() + text).encode()).hexdigest()[:16]}"
+    """Where the results of a piece of code are kept: another folder after every change. Those before are removed."""
+    folder = KEPT / name / hashlib.sha256((state_of_the_package() + text).encode()).hexdigest()[:16]
+    for old in (KEPT / name).glob("*"):
+        if old != folder:
+            shutil.rmtree(old)
+    return folder
+
+
+def environment() -> dict[str, str]:
+    return {
+        **os.environ,
+        "MPLBACKEND": "Agg",
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+        **{name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")},
+    }
+
+
+def python(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment(), capture_output=True, text=True, encoding="utf-8"
+    )
 
 
 def is_done(folder: Path) -> bool:
-    return (folder / "done.json").exists()
+    return (folder / "results.json").exists()
 
 
-def run(arguments: list[str], folder: Path) -> dict[str, object]:
-    """Run Python in an empty folder, which becomes ``folder`` with everything written there.
+def results_in(folder: Path) -> Any:
+    return json.loads((folder / "results.json").read_text(encoding="utf-8"))
 
-    ``done.json`` is written last: what it holds is what was printed, or why it failed.
-    """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for old in folder.parent.glob(folder.name.rsplit("-", 1)[0] + "-*"):  # results of earlier versions of this piece
-        if old != folder and len(old.name) == len(folder.name):
-            for file in old.iterdir():
-                file.unlink()
-            old.rmdir()
-    environment = {
-        **os.environ,
-        "MPLBACKEND": "Agg",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(HERE), os.environ.get("PYTHONPATH", "")]),
-        **{name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")},
-    }
-    with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=work, env=environment, capture_output=True, text=True, encoding="utf-8"
-        )
-        result = {"failed": done.returncode != 0, "printed": done.stdout, "error": done.stderr[-2000:]}
-        folder.mkdir(exist_ok=True)
-        for file in Path(work).rglob("*.*"):
-            if file.suffix in (".png", ".json"):
-                (folder / file.name).write_bytes(file.read_bytes())
-    if not result["failed"]:
-        (folder / "done.json").write_text(json.dumps(result), encoding="utf-8")
-    return result
+
+def run_script(script: Path, folder: Path) -> str | None:
+    """Run a script in an empty folder and keep what it prints and the pictures it writes; the error if it fails."""
+    with tempfile.TemporaryDirectory() as work:
+        done = python(str(script), folder=Path(work))
+        if done.returncode:
+            return done.stderr[-2000:]
+        folder.mkdir(parents=True, exist_ok=True)
+        for picture in Path(work).glob("*.png"):
+            shutil.copy(picture, folder)
+    (folder / "results.json").write_text(json.dumps(done.stdout), encoding="utf-8")
+    return None
 
 
 def all_of(pieces: Iterable[Piece], work: Callable[[Piece], object], title: str) -> None:
-    """Do the work on all pieces, two at a time, showing how far it is."""
+    """Do the work on all pieces, some at a time, showing how far it is."""
     pieces = list(pieces)
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         doing = pool.map(work, pieces)
         for _ in status_iterator(doing, f"{title}... ", "darkgreen", len(pieces), stringify_func=lambda _: ""):
             pass
