@@ -8,7 +8,9 @@ The theme is pydata's: its width holds our tables, its bar of sections is what u
 it comes with light, dark and narrow forms. MathJax is taken from a wheel, so that nothing is fetched.
 """
 
+import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -28,7 +30,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx-mathjax-offline",
+    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "pages",
     "figures",
@@ -39,19 +41,19 @@ extensions = [
 exclude_patterns = ["_build", "README.md", "releasing.md", "methods/template.md"]
 root_doc = "index"
 default_role = "py:obj"
-# Pages that other parts of the house bring with them are listed by pattern, and may be absent.
-suppress_warnings = ["toc.empty_glob"]
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence", "attrs_block"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
+
+mathjax_path = "mathjax/tex-chtml.js"
 
 autodoc_typehints = "none"
 autosummary_generate = False  # `api` writes the pages
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
-numpydoc_validation_checks = {"GL06", "GL07", "GL08", "GL09", "PR01", "PR02", "PR03", "SS01", "SS05"}
+
 
 html_theme = "pydata_sphinx_theme"
 html_title = "evidentia"
@@ -76,3 +78,17 @@ html_sidebars = {"index": [], "start": [], "glossary": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_selector = "div:not(.printed) > div.highlight > pre"
+
+
+def copy_mathjax(app, error):
+    """The parts of MathJax that the pages need, from the wheel that brings it."""
+    source = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+    target = Path(app.outdir) / "_static" / "mathjax"
+    if error is None and app.builder.format == "html" and not target.exists():
+        for folder in ("output/chtml/fonts", "input/tex/extensions", "a11y", "ui"):
+            shutil.copytree(source / folder, target / folder)
+        shutil.copy(source / "tex-chtml.js", target)
+
+
+def setup(app):
+    app.connect("build-finished", copy_mathjax)

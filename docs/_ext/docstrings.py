@@ -12,6 +12,7 @@ import running
 from sphinx.application import Sphinx
 
 CODE = re.compile(r"(``.*?``|`[^`]*`)")
+SIGNS = re.compile(r"\||(?<=\w)_(?!\w)")
 PAGE = re.compile(r"``docs/(\w+)\.md``")
 
 
@@ -30,14 +31,22 @@ def in_markup(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: 
             formula = True
         elif formula and line.strip() and not line.startswith("    "):
             formula = False
-        result.append(line if formula or section == "Examples" or line.startswith(">>>") else words(line))
+        as_is = formula or section == "Examples" or line.startswith(">>>")
+        heads_entry = not free and bool(line) and not line.startswith(" ")
+        result.append(line if as_is else entry(line) if heads_entry else words(line))
     lines[:] = result
 
 
 def words(line: str) -> str:
-    """A line of prose: bars are no substitutions, pages are links."""
+    """A line of prose: bars are no substitutions, names that end in _ are no references, pages are links."""
     line = PAGE.sub(lambda m: f":doc:`/{m[1]}`" if (running.DOCS / f"{m[1]}.md").exists() else m[0], line)
-    return "".join(part if part.startswith("`") else part.replace("|", r"\|") for part in CODE.split(line))
+    return "".join(part if part.startswith("`") else SIGNS.sub(r"\\\g<0>", part) for part in CODE.split(line))
+
+
+def entry(line: str) -> str:
+    """The head of an entry: numpydoc takes care of the name, what follows is prose."""
+    name, colon, kind = line.partition(" : ")
+    return name + colon + words(kind)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,15 @@ def with_results(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = text + source[0][at:]
 
 
+def listed(app: Sphinx, name: str, source: list[str]) -> None:
+    """``program?`` in a list of pages: only if there is such a page."""
+
+    def page(m: re.Match[str]) -> str:
+        return m[1] if Path(app.srcdir, name).with_name(f"{m[1]}.md").exists() else ""
+
+    source[0] = re.sub(r"^(\w+)\?$", page, source[0], flags=re.MULTILINE)
+
+
 def shown(block: Block, result: dict[str, Any], folder: Path, name: str) -> str:
     """What a block printed and drew, in Markdown."""
     text = ""
@@ -70,5 +80,6 @@ def shown(block: Block, result: dict[str, Any], folder: Path, name: str) -> str:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("quick", False, "env", types=(bool, int, str))
     app.connect("builder-inited", run_all)
+    app.connect("source-read", listed)
     app.connect("source-read", with_results)
     return {"parallel_read_safe": True}

@@ -10,7 +10,7 @@ QUESTIONS = {
         "elongated, or more than 15 attributes": "EGMM",
         "statements that must hold, '90 % sure'": "BootClus",
         "new objects all the time": "NNEVCLUS",
-        "rings, spirals": "HDBSCAN, then from_soft",
+        "rings, spirals": "HDBSCAN; EVCLUS on paths",
     },
     "dissimilarities": {
         "any": 'EVCLUS(metric="precomputed")',
