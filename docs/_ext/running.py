@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -28,9 +29,16 @@ Piece = TypeVar("Piece")
 
 @cache
 def state_of_the_package() -> str:
-    """Changes whenever a source of the package or of this folder does."""
+    """Changes whenever the code of the package does; comments and docstrings are no code."""
     digest = hashlib.sha256()
-    for file in sorted([*ROOT.glob("src/evidentia/**/*.py"), *ROOT.glob("src/evidentia/**/*.[ch]"), *HERE.glob("*.py")]):
+    for file in sorted([*ROOT.glob("src/evidentia/**/*.py"), HERE / "blocks.py"]):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+                body[0] = ast.Pass()  # a docstring
+        digest.update(ast.dump(tree).encode())
+    for file in sorted(ROOT.glob("src/evidentia/**/*.[ch]")):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
