@@ -67,13 +67,18 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "show_prev_next": True,
-    "secondary_sidebar_items": ["page-toc"],
+    # Pages with wide tables have the room to themselves.
+    "secondary_sidebar_items": {
+        **dict.fromkeys(["which_method", "benchmarks", "benchmarks_*", "reproduction", "coming_from_*", "index"], []),
+        "**": ["page-toc"],
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
     "back_to_top_button": False,
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "start": [], "glossary": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -45,7 +45,9 @@ def members_of(cls: type) -> list[str]:
         if base.__module__.startswith("evidentia"):
             for name, value in vars(base).items():
                 described = inspect.getdoc(value) if callable(value) or hasattr(value, "__get__") else None
-                inherited = name.startswith("_") or re.fullmatch("set_[a-z_]+_request", name)  # private, or of scikit-learn
+                inherited = name.startswith("_") or re.fullmatch(
+                    "set_[a-z_]+_request", name
+                )  # private, or of scikit-learn
                 if not inherited and described and not _is_field(base, name, value):
                     own[name] = None
     return [name for name in own if getattr(cls, name, None) is not None]
@@ -53,7 +55,11 @@ def members_of(cls: type) -> list[str]:
 
 def _is_field(cls: type, name: str, value: Any) -> bool:
     """A field of a named tuple or a dataclass, which the docstring of the class describes."""
-    return name in getattr(cls, "_fields", ()) or name in getattr(cls, "__dataclass_fields__", {}) or inspect.isclass(value)
+    return (
+        name in getattr(cls, "_fields", ())
+        or name in getattr(cls, "__dataclass_fields__", {})
+        or inspect.isclass(value)
+    )
 
 
 def page(name: str, package: str, uses: dict[str, str]) -> str:
@@ -71,10 +77,15 @@ def page(name: str, package: str, uses: dict[str, str]) -> str:
             lines += [f"   :members: {', '.join(members)}", "   :member-order: bysource"]
         lines += [""]
         if hasattr(value, "get_params"):
-            lines += ["It also has what every estimator of scikit-learn has: ``get_params``, ``set_params`` and metadata routing.", ""]
+            lines += [
+                "It also has what every estimator of scikit-learn has: ``get_params``, ``set_params`` and metadata routing.",
+                "",
+            ]
     else:
         lines += [f".. autofunction:: {name}", ""]
-    named = [f":doc:`{title} </gallery/{stem}>`" for stem, (title, text) in uses.items() if re.search(rf"\b{name}\b", text)]
+    named = [
+        f":doc:`{title} </gallery/{stem}>`" for stem, (title, text) in uses.items() if re.search(rf"\b{name}\b", text)
+    ]
     if named:
         lines += [".. rubric:: Examples that use it", "", ", ".join(named), ""]
     return "\n".join(lines)

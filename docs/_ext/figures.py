@@ -9,12 +9,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import imagesize
 import running
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
 FOLDER = running.DOCS / "figures"
 LINK = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<path>[./]*figures/(?P<name>[\w-]+)\.png)\)")
+WIDE = 900
 logger = logging.getLogger(__name__)
 
 
@@ -45,9 +47,19 @@ def checked(app: Sphinx, name: str, source: list[str]) -> None:
             logger.warning(f"no script in docs/figures draws {m['name']}.png", location=name)
         if not m["alt"].strip():
             logger.warning(f"{m['name']}.png has no words", location=name)
-        return f"*(picture: {m['alt']})*" if int(app.config.quick) else m[0]
+        return (
+            f"*(picture: {m['alt']})*"
+            if int(app.config.quick)
+            else image(m["path"], m["alt"], FOLDER / f"{m['name']}.png")
+        )
 
     source[0] = LINK.sub(picture, source[0])
+
+
+def image(path: str, alt: str, file: Path) -> str:
+    """A picture in Markdown. Wide ones may be scrolled on narrow screens, where they could not be read."""
+    wide = "\n:class: wide" if imagesize.get(file)[0] > WIDE else ""
+    return f"```{{image}} {path}\n:alt: {alt}{wide}\n```"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

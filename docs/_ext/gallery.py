@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import running
+from figures import image
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -69,18 +70,25 @@ def write(stem: str, text: str) -> None:
 def pictures_of(script: Path) -> list[str]:
     """Pictures of an example, as Sphinx finds them."""
     folder = folder_of(script)
-    return [f"/{p.relative_to(running.DOCS).as_posix()}" for p in sorted(folder.glob("*.png"))] if folder.exists() else []
+    return (
+        [f"/{p.relative_to(running.DOCS).as_posix()}" for p in sorted(folder.glob("*.png"))] if folder.exists() else []
+    )
 
 
 def page(script: Path) -> str:
     lead, code = lead_and_code(script)
-    parts = [f"# {title_of(script)}", lead, f"```{{code-block}} python\n:caption: examples/{script.name}\n\n{code}\n```"]
+    parts = [
+        f"# {title_of(script)}",
+        lead,
+        f"```{{code-block}} python\n:caption: examples/{script.name}\n\n{code}\n```",
+    ]
     folder = folder_of(script)
     if running.is_done(folder):
         printed = running.results_in(folder).rstrip()
         parts += ["It prints", f":::{{container}} printed\n````text\n{printed}\n````\n:::"]
     for picture in pictures_of(script):
-        parts += [f"```{{image}} {picture}\n:alt: Picture {Path(picture).stem} of this example. {' '.join(lead.split())}\n```"]
+        words = f"Picture {Path(picture).stem} of this example. {' '.join(lead.split())}"
+        parts.append(image(picture, words, running.DOCS / picture[1:]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -90,7 +98,7 @@ def index(scripts: list[Path]) -> str:
     for script in scripts:
         lead = " ".join(lead_and_code(script)[0].split("\n\n")[0].split())
         picture = next(iter(pictures_of(script)), None)
-        shown = f"```{{image}} {picture}\n:alt: \"\"\n:target: {script.stem}.html\n```\n\n" if picture else ""
+        shown = f'```{{image}} {picture}\n:alt: ""\n:target: {script.stem}.html\n```\n\n' if picture else ""
         cards.append(f"::::{{container}} card\n{shown}[{title_of(script)}]({script.stem}.md)\n\n{lead}\n::::")
     entries = "\n".join(script.stem for script in scripts)
     return (

@@ -9,6 +9,7 @@ from typing import Any
 
 import running
 from blocks import Block, blocks_of
+from figures import image
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -73,7 +74,8 @@ def shown(block: Block, result: dict[str, Any], folder: Path, name: str) -> str:
     if result["pictures"] and not block.alt:
         logger.warning(f"line {block.line}: a picture without <!-- picture: what it shows -->", location=name)
     for picture in result["pictures"]:
-        text += f"\n\n```{{image}} /{(folder / picture).relative_to(running.DOCS).as_posix()}\n:alt: {block.alt}\n```\n"
+        path = f"/{(folder / picture).relative_to(running.DOCS).as_posix()}"
+        text += f"\n\n{image(path, block.alt or '', folder / picture)}\n"
     return text
 
 

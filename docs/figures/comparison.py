@@ -63,7 +63,9 @@ for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
             torn, out = partition.ambiguous, partition.outliers
         inside = np.setdiff1d(np.arange(len(X)), out)
         found = np.unique(labels[inside])
-        place = np.argsort(np.argsort([X[labels == k].mean(axis=0) @ (1, 0.5) for k in found]))  # the same colors in a row
+        place = np.argsort(
+            np.argsort([X[labels == k].mean(axis=0) @ (1, 0.5) for k in found])
+        )  # the same colors in a row
         shade = COLORS[place[np.searchsorted(found, labels[inside])] % len(COLORS)]
         ax.scatter(*X[inside].T, s=4, c=shade, linewidths=0)
         ax.scatter(*X[torn].T, s=11, facecolors="none", edgecolors="black", linewidths=0.5)

@@ -29,7 +29,9 @@ for title, i in (("certain", certain), ("torn", len(X) - 2), ("outlier", len(X) 
     plane.plot(*X[i], "o", color="black", markersize=13, fillstyle="none", markeredgewidth=1.6)
     plane.set_aspect("equal")
     blank(plane)
-    shown = sorted((row for row in range(len(sets)) if len(sets[row]) < 3), key=lambda row: (len(sets[row]) or 9, names[row]))
+    shown = sorted(
+        (row for row in range(len(sets)) if len(sets[row]) < 3), key=lambda row: (len(sets[row]) or 9, names[row])
+    )
     shades = [colors[sets[row][0]] if len(sets[row]) == 1 else "0.25" if not len(sets[row]) else "0.6" for row in shown]
     bars.barh([names[row] for row in shown], partition.masses[i, shown], color=shades)
     bars.set(xlim=(0, 1), xticks=[0, 0.5, 1], xlabel="mass")
