@@ -1,7 +1,7 @@
 """``python -m benchmarks.questions``: which pairs to ask an expert about, ours beside random pairs and scikit-query.
 
-An expert who knows the classes answers "same" or "different". After every ten answers EVCLUS is fitted anew with what is
-known, and its labels are compared with the classes. What follows from answers by transitivity is known to every
+An expert who knows the classes answers "same" or "different". After every ten answers EVCLUS is fitted anew with what
+is known, and its labels are compared with the classes. What follows from answers by transitivity is known to every
 strategy. `suggest_pairs` and NPU look at the last partition; the others ask without looking. It writes
 ``benchmarks/QUESTIONS.md`` and takes some minutes. It needs scikit-query (``make questions`` installs it).
 """
@@ -113,9 +113,9 @@ def main() -> None:
     lines = [
         "# Which pair to ask about",
         "",
-        f"Written by `make questions`: adjusted Rand index of labels and classes after so many answers, EVCLUS with its",
-        f"defaults. Means over {SEEDS} draws of at most {MOST} objects of each set. Answers are right, and what follows from",
-        "them by transitivity is used. All strategies have the same number of questions.",
+        "Written by `make questions`: adjusted Rand index of labels and classes after so many answers, EVCLUS with its",
+        f"defaults. Means over {SEEDS} draws of at most {MOST} objects of each set. Answers are right, and what follows",
+        "from them by transitivity is used. All strategies have the same number of questions.",
     ]
     tables: dict[str, dict[str, np.ndarray]] = {}
     for name, (X, y) in data_sets().items():

@@ -4,8 +4,8 @@ The extensions in `_ext` are ours: `pages` runs the code of the pages, `figures`
 examples, `api` writes a page for every public name, `docstrings` turns the plain text of docstrings into markup. With
 ``-D quick=1`` pictures and examples are left out; code and links are still checked.
 
-The theme is pydata's: its width holds our tables, its bar of sections is what users of NumPy, SciPy and pandas know, and
-it comes with light, dark and narrow forms. MathJax is taken from a wheel, so that nothing is fetched.
+The theme is pydata's: its width holds our tables, its bar of sections is what users of NumPy, SciPy and pandas know,
+and it comes with light, dark and narrow forms. MathJax is taken from a wheel, so that nothing is fetched.
 """
 
 import shutil
@@ -69,7 +69,10 @@ html_theme_options = {
     "show_prev_next": True,
     # Pages with wide tables have the room to themselves.
     "secondary_sidebar_items": {
-        **dict.fromkeys(["which_method", "benchmarks", "benchmarks_*", "reproduction", "coming_from_*", "index"], []),
+        **{
+            page: []
+            for page in ("which_method", "benchmarks", "benchmarks_*", "reproduction", "coming_from_*", "index")
+        },
         "**": ["page-toc"],
     },
     "footer_start": ["copyright"],

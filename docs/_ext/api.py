@@ -9,13 +9,10 @@ from __future__ import annotations
 import inspect
 import re
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import running
 from sphinx.application import Sphinx
-
-import evidentia
 
 FOLDER = running.DOCS / "api" / "generated"
 
@@ -45,31 +42,28 @@ def members_of(cls: type) -> list[str]:
         if base.__module__.startswith("evidentia"):
             for name, value in vars(base).items():
                 described = inspect.getdoc(value) if callable(value) or hasattr(value, "__get__") else None
-                inherited = name.startswith("_") or re.fullmatch(
-                    "set_[a-z_]+_request", name
-                )  # private, or of scikit-learn
-                if not inherited and described and not _is_field(base, name, value):
+                of_sklearn = re.fullmatch("set_[a-z_]+_request", name)
+                if not name.startswith("_") and not of_sklearn and described and not _is_field(base, name, value):
                     own[name] = None
     return [name for name in own if getattr(cls, name, None) is not None]
 
 
 def _is_field(cls: type, name: str, value: Any) -> bool:
     """A field of a named tuple or a dataclass, which the docstring of the class describes."""
-    return (
-        name in getattr(cls, "_fields", ())
-        or name in getattr(cls, "__dataclass_fields__", {})
-        or inspect.isclass(value)
-    )
+    fields = {*getattr(cls, "_fields", ()), *getattr(cls, "__dataclass_fields__", ())}
+    return name in fields or inspect.isclass(value)
 
 
-def page(name: str, package: str, uses: dict[str, str]) -> str:
+def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
     """The page of a name in reStructuredText."""
     value = getattr(import_module(package), name)
     title = f"{package}.{name}"
     lines = [title, "=" * len(title), "", f".. currentmodule:: {package}", ""]
-    method = next((n for n in (name.lower(),) if (running.DOCS / "methods" / f"{n}.md").exists()), None)
-    if method:
-        lines += [f"The idea, what the parameters do in pictures, and when it fails: :doc:`/methods/{method}`.", ""]
+    if (running.DOCS / "methods" / f"{name.lower()}.md").exists():
+        lines += [
+            f"The idea, what the parameters do in pictures, and when it fails: :doc:`/methods/{name.lower()}`.",
+            "",
+        ]
     if inspect.isclass(value):
         members = members_of(value)
         lines += [f".. autoclass:: {name}"]
@@ -78,7 +72,7 @@ def page(name: str, package: str, uses: dict[str, str]) -> str:
         lines += [""]
         if hasattr(value, "get_params"):
             lines += [
-                "It also has what every estimator of scikit-learn has: ``get_params``, ``set_params`` and metadata routing.",
+                "It also has what every estimator of scikit-learn has: ``get_params``, ``set_params``, metadata routing.",
                 "",
             ]
     else:

@@ -1,7 +1,7 @@
-"""The Python code of the pages: its blocks, and a program that runs those of a page one after the other in one namespace.
+"""The Python code of the pages: its blocks, and a program that runs those of a page one after the other.
 
-``python blocks.py page.md folder [page.md folder ...]`` writes ``results.json`` into each folder: for every block what it
-printed and the pictures that it left open. Pages that fail are named, with the block and its line.
+``python blocks.py page.md folder [page.md folder ...]`` writes ``results.json`` into each folder: for every block what
+it printed and the pictures that it left open. Pages that fail are named, with the block and its line.
 """
 
 from __future__ import annotations

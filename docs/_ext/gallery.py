@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import running
-from figures import image
 from sphinx.application import Sphinx
 from sphinx.util import logging
+
+from figures import image
 
 FOLDER = running.DOCS / "gallery"
 EXAMPLES = running.ROOT / "examples"

@@ -9,9 +9,10 @@ from typing import Any
 
 import running
 from blocks import Block, blocks_of
-from figures import image
 from sphinx.application import Sphinx
 from sphinx.util import logging
+
+from figures import image
 
 logger = logging.getLogger(__name__)
 

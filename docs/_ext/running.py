@@ -57,7 +57,7 @@ def environment() -> dict[str, str]:
         **os.environ,
         "MPLBACKEND": "Agg",
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
-        **{name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")},
+        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
     }
 
 
