@@ -114,7 +114,7 @@ def main() -> None:
         "# Which pair to ask about",
         "",
         "Written by `make questions`: adjusted Rand index of labels and classes after so many answers, EVCLUS with its",
-        f"defaults. Means over {SEEDS} draws of at most {MOST} objects of each set. Answers are right, and what follows",
+        f"defaults. Means over {SEEDS} draws of at most {MOST} objects a set. Answers are right, and what follows",
         "from them by transitivity is used. All strategies have the same number of questions.",
     ]
     tables: dict[str, dict[str, np.ndarray]] = {}

@@ -72,7 +72,7 @@ def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
         lines += [""]
         if hasattr(value, "get_params"):
             lines += [
-                "It also has what every estimator of scikit-learn has: ``get_params``, ``set_params``, metadata routing.",
+                "It also has what every estimator of scikit-learn has: ``get_params``, ``set_params`` and so on.",
                 "",
             ]
     else:
