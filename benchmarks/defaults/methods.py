@@ -32,7 +32,7 @@ __all__ = [
 K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME = "k-means", "Gaussian mixture", "silhouette", "HDBSCAN"
 SINGLE = "single clusters"  # ECM that may not doubt
 RIVALS = (K_MEANS, MIXTURE, SILHOUETTE, HDBSCAN_NAME)
-_NUMBERS = range(2, 26)
+_NUMBERS = range(2, 41)  # more than the largest number of classes
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _automatic(name: str, **settings: Any) -> Callable[[DataSet], Measures]:
 
 
 def _silhouette(data: DataSet) -> Measures:
-    """k-means with the number of largest silhouette."""
+    """k-means with the number of largest silhouette, of candidates that hold the right one on every set."""
     some = np.random.default_rng(0).choice(len(data.X), min(1500, len(data.X)), replace=False)
     best, labels = -2.0, np.zeros(len(data.X), dtype=int)
     for k in _NUMBERS:
@@ -178,6 +178,6 @@ FINDERS = {
     "BeliefPeaks": Method(_automatic("BeliefPeaks")),
     "BPEC()": Method(_automatic("BPEC")),
     "EKNNClus": Method(_automatic("EKNNClus")),
-    SILHOUETTE: Method(_silhouette, settings="k-means with the number of largest silhouette"),
+    SILHOUETTE: Method(_silhouette, settings="k-means with the number from 2 to 40 of largest silhouette"),
     HDBSCAN_NAME: Method(_hdbscan, settings="clusters of at least a hundredth of the objects"),
 }

@@ -85,7 +85,7 @@ def checked_masses(masses: np.ndarray) -> np.ndarray:
 
     X and every parameter are checked by themselves; what is left are combinations of them.
     """
-    total = masses.sum(axis=1, dtype=float)
+    total = masses @ np.ones(masses.shape[1], dtype=masses.dtype)
     wrong = ~(np.abs(total - 1) <= _SUM_TO_ONE)  # NaN is wrong too
     if wrong.any():
         raise ValueError(

@@ -88,7 +88,16 @@ def test_bad_input_is_refused(options, error, words):
 def test_a_few_objects_are_too_few():
     with pytest.raises(ValueError, match="minimum of 6"):
         number_of_clusters(np.arange(6.0).reshape(3, 2))
-    with pytest.raises(ValueError, match="candidates must hold a number of at most a third"):
+    with pytest.raises(ValueError, match="X must hold at least 6 different objects"):
         number_of_clusters(np.repeat([[0.0], [0.1], [5], [5.1]], 3, axis=0), random_state=0)
     six = np.array([[0.0], [0.1], [0.2], [5], [5.1], [5.2]])
     assert number_of_clusters(six, random_state=0).best == 2
+
+
+def test_many_peaks_speak_for_more_candidates():
+    rng = np.random.default_rng(0)
+    centers = 12.0 * np.array([[i, j] for i in range(6) for j in range(6)])
+    X = np.repeat(centers, 40, axis=0) + rng.normal(size=(1440, 2))
+    numbers = number_of_clusters(X, random_state=0)
+    assert numbers.best == numbers.n_peaks == 36
+    assert numbers.n_clusters.tolist() == [*range(2, 26), *range(29, 44)]

@@ -26,7 +26,7 @@ from evidentia.cluster._blockwise import BlockwiseClusterer, check_alone
 from evidentia.cluster._families import NAMES, Families, families_of
 from evidentia.cluster._incomplete import comparable, prepared
 from evidentia.cluster._search import MassModel, Method, Sample, Search, progress_bar
-from evidentia.cluster.number import CANDIDATES, NumberOfClusters, compared_numbers
+from evidentia.cluster.number import NumberOfClusters, compared_numbers
 from evidentia.constraints import Constraints
 from evidentia.constraints.checked import checked_constraints
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource
@@ -231,7 +231,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         compared = self._compared(sample.values)
         if self.missing == "partial":
             compared = comparable(compared)
-        self.number_ = compared_numbers(compared, sample.weights, CANDIDATES, self.random_state, apply)
+        self.number_ = compared_numbers(compared, sample.weights, None, self.random_state, apply)
         return self.number_.best
 
     def _compared(self, values: Any) -> DissimilaritySource:
@@ -309,8 +309,12 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
             return self._predicted_blocks(X)
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
-            masses = self._model.masses(values, apply)
+            masses = self._masses_of(values, apply)
         return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._names(X))
+
+    def _masses_of(self, values: Any, apply: Apply) -> np.ndarray:
+        """(n, f) masses of objects as the method reads them."""
+        return self._model.masses(values, apply)
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Cluster of largest plausibility of new objects."""

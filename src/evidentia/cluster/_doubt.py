@@ -8,7 +8,7 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 
-__all__ = ["doubtful_masses"]
+__all__ = ["doubtful_masses", "pair_columns"]
 
 
 def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray | None = None) -> np.ndarray:
@@ -32,7 +32,7 @@ def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray
     rows = np.arange(len(contour))
     best = contour.argmax(axis=1)
     top = contour[rows, best]
-    pair_of = _pair_columns(family)
+    pair_of = pair_columns(family)
     others = np.where(pair_of[best] >= 0, contour, 0)
     second = others.argmax(axis=1) if c > 1 else best
     column = pair_of[best, second]
@@ -51,7 +51,7 @@ def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray
 
 
 @lru_cache(maxsize=16)
-def _pair_columns(family: FocalSets) -> np.ndarray:
+def pair_columns(family: FocalSets) -> np.ndarray:
     """(c, c) column of each pair of clusters in the family, -1 where it has none."""
     c = family.n_clusters
     columns = np.full((c, c), -1)

@@ -3,8 +3,10 @@
 Four witnesses are heard on a sample of the objects, because each of them alone is easily misled:
 
 - the *silhouette* (Rousseeuw, 1987): are the objects nearer to their own cluster than to the next?
-- two *likelihoods*, of round Gaussians that share one size and of Gaussians with a size each, less four times the
-  penalty of the Bayesian information criterion: does another cluster explain more than it costs?
+- two *likelihoods*, of round clusters that share one size and of clusters with a size each, less three times the
+  penalty of the Bayesian information criterion: does another cluster explain more than it costs? The clusters are
+  multivariate t distributions (Peel and McLachlan, 2000): under Gaussians, objects far out in the tails of real data
+  would always speak for one cluster more;
 - *belief peaks* (Su and Denoeux, 2019): how many objects stand out as centers?
 
 Each is scaled so that its best candidate has 1 and its worst 0, and the candidate with the largest sum is taken. The
@@ -35,13 +37,16 @@ from evidentia.optimize.k_means import k_means
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NumberOfClusters", "CANDIDATES", "compared_numbers"]
+__all__ = ["NumberOfClusters", "compared_numbers"]
 
-CANDIDATES = range(2, 26)
+_CANDIDATES = range(2, 26)
+_AROUND_PEAKS = 0.2  # candidates this near to the number of peaks are heard, too
 _SAMPLE_SIZE = 1500
 _STARTS = 5  # of k-means
-_PENALTY = 4.0  # times that of BIC
-_FLOOR = 0.02
+_PENALTY = 3.0  # times that of BIC
+_FREEDOM = 3.0  # of the t distributions: the smaller, the heavier their tails
+_CENTERING, _SCALING = 10, 20  # iterations for centers and sizes
+_FLOOR = 0.02  # of the mean size, added to each
 _NEAR, _FENCE, _LEAST_RANGE = 5, 4.0, 0.1  # neighbors, and interquartile ranges beyond which one is far from all
 _BELIEF = 0.9  # of the neighbors that bear witness for a peak
 
@@ -141,17 +146,21 @@ def _scaled(values: np.ndarray) -> np.ndarray:
 def compared_numbers(
     source: DissimilaritySource,
     weights: np.ndarray | None,
-    candidates: Iterable[int],
+    candidates: Iterable[int] | None,
     random_state: Seed,
     apply: Apply,
 ) -> NumberOfClusters:
     """Compare numbers of clusters of these objects, on a sample if they are many.
 
-    Candidates above a third of the number of different objects are left out: of so few a cluster nothing can be said.
+    Without ``candidates``, 2 to 25 and the numbers near that of the belief peaks. Candidates above a third of the
+    number of different objects are left out: of so few a cluster nothing can be said.
     """
     rng = as_random_state(random_state)
     some, w, D = _without_outliers(*_sample(source, weights, rng))
     n, squares = len(some), np.square(D)
+    settings = PeakSettings(n_clusters=None, n_neighbors=None, q=_BELIEF, min_belief=None, min_delta=None)
+    n_peaks = len(find_peaks(settings, some, finder(some, "auto", rng, 1), apply).indices) if n > 2 else 1
+    candidates = _candidates(n_peaks) if candidates is None else candidates
     different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
     numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= max(different // 3, 1)}) or [1])
     euclidean = some.is_euclidean and isinstance(some.objects, np.ndarray)
@@ -159,16 +168,20 @@ def compared_numbers(
     partitions = _partitions(some.objects if euclidean else None, squares, w, numbers, rng)
     silhouettes, one, own = np.array([_measured(D, squares, labels, w, dimension) for labels in partitions]).T
     cost = _PENALTY * numbers * np.log(n) / (2 * n)
-    settings = PeakSettings(n_clusters=None, n_neighbors=None, q=_BELIEF, min_belief=None, min_delta=None)
-    peaks = find_peaks(settings, some, finder(some, "auto", rng, 1), apply) if n > 2 else None
     return NumberOfClusters(
         numbers,
         silhouettes,
         one - (dimension + 1) * cost,
         own - (dimension + 2) * cost,
-        1 if peaks is None else len(peaks.indices),
+        n_peaks,
         n,
     )
+
+
+def _candidates(n_peaks: int) -> set[int]:
+    """What is compared if nobody says otherwise. Many peaks speak for more clusters than the usual candidates have."""
+    low, high = (1 - _AROUND_PEAKS) * n_peaks, (1 + _AROUND_PEAKS) * n_peaks
+    return set(_CANDIDATES) | set(range(max(int(np.ceil(low)), 2), int(high) + 1))
 
 
 def _sample(
@@ -232,18 +245,61 @@ def _partitions(
 def _measured(
     D: np.ndarray, squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float
 ) -> tuple[float, float, float]:
-    """Mean silhouette, and log-likelihoods per object of round Gaussians of one size and of a size each."""
+    """Mean silhouette, and log-likelihoods per object of round clusters of one size and of a size each."""
     clusters = np.unique(labels)
     share = np.where(labels == clusters[:, None], weights, 0.0)
     total = share.sum(axis=1)
-    within = np.einsum("ki,ki->k", share @ squares, share) / (2 * total**2)
     part = total / total.sum()
-    mean = float(part @ within)
-    tiny = np.finfo(float).tiny
-    entropy = float(part @ np.log(part))
-    one = entropy - dimension / 2 * np.log(mean + tiny)
-    own = entropy - dimension / 2 * float(part @ np.log(within + _FLOOR * mean + tiny))
-    return _silhouette(D, share, total, np.searchsorted(clusters, labels), weights), one, own
+    numbered = np.searchsorted(clusters, labels)
+    away = _squares_from_centers(squares, numbered, weights, dimension)
+    own = _sizes(away, numbered, weights, dimension)
+    one = _sizes(away, np.zeros_like(numbered), weights, dimension)
+
+    def likelihood(size: np.ndarray) -> float:
+        tails = (_FREEDOM + dimension) / 2 * np.log1p(away / (_FREEDOM * size))
+        return float(np.average(np.log(part[numbered]) - dimension / 2 * np.log(size) - tails, weights=weights))
+
+    floored = own[numbered] + _FLOOR * (part @ own) + np.finfo(float).tiny
+    return (
+        _silhouette(D, share, total, numbered, weights),
+        likelihood(np.full(len(D), one[0] + np.finfo(float).tiny)),
+        likelihood(floored),
+    )
+
+
+def _squares_from_centers(squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
+    """Squared distances to the centers of t distributions, one for each cluster, by expectation and maximisation.
+
+    A center is a weighted mean of its objects, so squared distances between them are enough: with weights a that sum to
+    one, object i is at sum_j a_j d_ij^2 - sum_jk a_j a_k d_jk^2 / 2 from it.
+    """
+    away = np.zeros(len(labels))
+    for cluster in range(labels.max() + 1):
+        members = np.flatnonzero(labels == cluster)
+        between, w = squares[np.ix_(members, members)], weights[members]
+        trust = np.ones(len(members))
+        for _ in range(_CENTERING):
+            share = w * trust / (w @ trust)
+            means = between @ share
+            distant = np.maximum(means - share @ means / 2, 0)
+            size = (w * trust) @ distant / (dimension * w.sum())
+            if size <= 0:
+                break
+            trust = (_FREEDOM + dimension) / (_FREEDOM + distant / size)
+        away[members] = distant
+    return away
+
+
+def _sizes(away: np.ndarray, groups: np.ndarray, weights: np.ndarray, dimension: float) -> np.ndarray:
+    """Squared sizes of t distributions around given centers, one for each group of objects."""
+    total = np.bincount(groups, weights)
+    sizes = np.bincount(groups, weights * away) / (dimension * total)
+    for _ in range(_SCALING):
+        mine = sizes[groups]
+        relative = np.divide(away, mine, out=np.zeros_like(away), where=mine > 0)
+        trust = (_FREEDOM + dimension) / (_FREEDOM + relative)
+        sizes = np.bincount(groups, weights * trust * away) / (dimension * total)
+    return sizes
 
 
 def _silhouette(D: np.ndarray, share: np.ndarray, total: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from evidentia import _parameters as rule
 from evidentia._tables import object_index, object_weights, ordered_like
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
-from evidentia.cluster.number import CANDIDATES, NumberOfClusters, compared_numbers
+from evidentia.cluster.number import NumberOfClusters, compared_numbers
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from evidentia.dissimilarity.sources import SparseSource
 from evidentia.model_selection._candidates import checked_candidates
@@ -26,7 +26,7 @@ def number_of_clusters(
     X: TableLike,
     *,
     metric: Metric = "euclidean",
-    candidates: Iterable[int] = CANDIDATES,
+    candidates: Iterable[int] | None = None,
     sample_weight: ArrayLike = None,
     random_state: Seed = None,
     n_jobs: int | None = -1,
@@ -34,8 +34,8 @@ def number_of_clusters(
     """How many clusters these objects have, and what speaks for each candidate.
 
     Four witnesses are heard on a sample of at most 1,500 objects (their definitions are in `evidentia.cluster.number`):
-    the silhouette, the penalised likelihoods of round Gaussians of one size and of a size each, and the number of
-    belief peaks. Each is scaled to [0, 1] over the candidates, and the candidate with the largest mean is the best.
+    the silhouette, the penalised likelihoods of round clusters of one size and of a size each, and the number of belief
+    peaks. Each is scaled to [0, 1] over the candidates, and the candidate with the largest mean is the best.
     Clusterers with ``n_clusters="auto"`` ask the same question, and keep the answer in ``number_``.
 
     When to believe it:
@@ -55,8 +55,9 @@ def number_of_clusters(
     metric : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
         "precomputed" if X holds dissimilarities.
-    candidates : iterable of int, default=range(2, 26)
-        Different numbers of at least 2. Those above a third of the number of different objects are left out.
+    candidates : iterable of int or None, default=None
+        Different numbers of at least 2; None stands for 2 to 25 and the numbers within a fifth of that of the belief
+        peaks, which may be more. Those above a third of the number of different objects are left out.
     sample_weight : array-like of shape (n,), optional
     random_state : int, RandomState, Generator or None
     n_jobs : int or None, default=-1
@@ -79,6 +80,8 @@ def number_of_clusters(
 
     G. Schwarz (1978). Estimating the dimension of a model. Annals of Statistics 6.
 
+    D. Peel and G. J. McLachlan (2000). Robust mixture modelling using the t distribution. Statistics and Computing 10.
+
     Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems 27.
 
     Examples
@@ -91,17 +94,22 @@ def number_of_clusters(
     >>> numbers.best
     4
     >>> numbers.to_frame()["support"].round(2).tolist()
-    [0.05, 0.4, 1.0, 0.73, 0.47, 0.2, 0.11]
+    [0.05, 0.44, 1.0, 0.78, 0.55, 0.33, 0.29]
     """
     reader = _Reader(metric, random_state, n_jobs)
     rule.check_parameters(reader, _RULES)
-    wanted = checked_candidates(candidates, "candidates")
+    wanted = None if candidates is None else checked_candidates(candidates, "candidates")
     source = DissimilarityInput(metric, centered=True, fewest=_FEWEST).training(reader, X)
     assert not isinstance(source, SparseSource)  # which this reading refuses
     weights = object_weights(ordered_like(sample_weight, object_index(X)), len(source))
     with block_map(n_jobs) as apply:
         numbers = compared_numbers(source, weights, wanted, random_state, apply)
-    if not np.isin(numbers.n_clusters, wanted).all():
+    if wanted is None and numbers.best < 2:
+        raise ValueError(
+            f"X must hold at least {_FEWEST} different objects that are not far from all others, for three in each of "
+            f"two clusters; {numbers.n_objects} were looked at"
+        )
+    if wanted is not None and not np.isin(numbers.n_clusters, wanted).all():
         raise ValueError(
             f"candidates must hold a number of at most a third of the different objects that are looked at "
             f"(of {numbers.n_objects}), got {wanted}"
