@@ -99,7 +99,11 @@ def index(scripts: list[Path]) -> str:
     for script in scripts:
         lead = " ".join(lead_and_code(script)[0].split("\n\n")[0].split())
         picture = next(iter(pictures_of(script)), None)
-        shown = f'```{{image}} {picture}\n:alt: ""\n:target: {script.stem}.html\n```\n\n' if picture else ""
+        shown = (
+            f"```{{image}} {picture}\n:alt: Picture of the example {title_of(script)}\n:target: {script.stem}.html\n```\n\n"
+            if picture
+            else ""
+        )
         cards.append(f"::::{{container}} card\n{shown}[{title_of(script)}]({script.stem}.md)\n\n{lead}\n::::")
     entries = "\n".join(script.stem for script in scripts)
     return (
