@@ -99,11 +99,10 @@ def index(scripts: list[Path]) -> str:
     for script in scripts:
         lead = " ".join(lead_and_code(script)[0].split("\n\n")[0].split())
         picture = next(iter(pictures_of(script)), None)
-        shown = (
-            f"```{{image}} {picture}\n:alt: Picture of the example {title_of(script)}\n:target: {script.stem}.html\n```\n\n"
-            if picture
-            else ""
-        )
+        shown = ""
+        if picture:
+            words = f"Picture of the example {title_of(script)}"
+            shown = f"```{{image}} {picture}\n:alt: {words}\n:target: {script.stem}.html\n```\n\n"
         cards.append(f"::::{{container}} card\n{shown}[{title_of(script)}]({script.stem}.md)\n\n{lead}\n::::")
     entries = "\n".join(script.stem for script in scripts)
     return (
