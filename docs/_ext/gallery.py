@@ -103,13 +103,13 @@ def index(scripts: list[Path]) -> str:
         if picture:
             words = f"Picture of the example {title_of(script)}"
             shown = f"```{{image}} {picture}\n:alt: {words}\n:target: {script.stem}.html\n```\n\n"
-        cards.append(f"::::{{container}} card\n{shown}[{title_of(script)}]({script.stem}.md)\n\n{lead}\n::::")
+        cards.append(f"::::{{container}} tile\n{shown}[{title_of(script)}]({script.stem}.md)\n\n{lead}\n::::")
     entries = "\n".join(script.stem for script in scripts)
     return (
         "# Gallery\n\nEvery script is in the folder `examples/`, runs in seconds, and was run for this page.\n"
         "The figures of the papers, computed anew, are [on a page of their own](papers.md).\n\n"
         "```{toctree}\n:hidden:\n\npapers\n" + entries + "\n```\n\n"
-        ":::::{container} cards\n" + "\n\n".join(cards) + "\n:::::\n"
+        ":::::{container} tiles\n" + "\n\n".join(cards) + "\n:::::\n"
     )
 
 
