@@ -93,6 +93,12 @@ def test_every_clusterer_and_classifier_has_a_page():
 # (page, what it says, report, what must stand there): a report that is written anew says which pages to mend.
 QUOTED = [
     (
+        "experts.md",
+        "0.69 | 0.82 | 0.85 | 0.92 | 0.94 |",
+        "QUESTIONS",
+        r"suggest_pairs \| 0\.63 \| 0\.69 \| 0\.82 \| 0\.85 ",
+    ),
+    (
         "how_many.md",
         '| `EVCLUS("auto")`, `ECM("auto")` | 14 of 32 | 20 |',
         "DEFAULTS",
