@@ -30,7 +30,15 @@ said = group.copy()
 liars = np.random.default_rng(1).choice(len(X), 12, replace=False)
 said[liars] = 1 - said[liars]
 doubtful = Constraints.from_labels(said, 60, random_state=0)
-parameter_row("cecm-xi", "xi", [0.05, 0.3, 0.99], lambda xi: fit(doubtful, xi=xi), X, panel=wrong_panel)
+parameter_row(
+    "cecm-xi",
+    "xi",
+    [0.05, 0.3, 0.99],
+    lambda xi: fit(doubtful, xi=xi),
+    X,
+    words=("too small", "about right", "obeys false answers"),
+    panel=wrong_panel,
+)
 parameter_row(
     "cecm-number",
     "pairs",
