@@ -30,14 +30,14 @@ def probabilities(model, title):
             masses[:, np.flatnonzero(sizes == 1)] = model.predict_proba(Z)
             return type(found)(masses, found.focal_sets)
 
-    return map_of(Sure(), X, y, title, margin=0.8)
+    return map_of(Sure(), X, y, title, margin=0.1)
 
 
 usual = logistic(1.0)
 row(
     "evidencefromclassifier-masses",
     probabilities(usual, "probabilities"),
-    map_of(usual, X, y, "masses: white is doubt", margin=0.8),
+    map_of(usual, X, y, "masses: white is doubt", margin=0.1),
     width=4.2,
 )
 words = ("too small", "about right", "too large")

@@ -16,13 +16,12 @@ def fit(**parameters):
 
 def panel(ax, model, data, title):
     mass_map(ax, model, data, y, f"{title}\nerror on its own data {1 - model.score(data, y):.2f}", margin=0.6)
-    ax.scatter(*model.prototypes_.T, s=60 * model.reliabilities_ + 5, marker="D", c="black", edgecolors="white")
+    ax.scatter(*model.prototypes_.T, s=40 * model.reliabilities_ + 3, marker="D", c="black", edgecolors="white")
 
 
 name = "evidentialneuralnetworkclassifier"
 parameter_row(f"{name}-prototypes", "n_prototypes", [2, 12, 100], fit, X, panel=panel)
 parameter_row(f"{name}-regularization", "regularization", [0.0, 0.002, 0.05], fit, X, panel=panel, words=("none", "some", "too large"))
-parameter_row(f"{name}-mixing", "mixing", [0.0, 0.5, 1.0], fit, X, panel=panel, words=("beliefs", "between", "plausibilities (default)"))
 
 units = X * (1.0, 40.0)
 row(
