@@ -47,4 +47,3 @@ def curves(name, title, values, **settings):
 
 curves("alpha", "too small: everybody torn; too large: nobody", [-1.0, -0.75, -0.5, -0.25, -0.1, 0.25, 0.5])
 curves("delta", "too small: everybody an outlier; too large: nobody", [1.0, 1.5, 2.0, 2.5, 3.0, 3.5])
-curves("beta", "near 1 masses are labels, large values smear them", [1.05, 1.1, 1.2, 1.4, 1.7, 2.0])
