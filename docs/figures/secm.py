@@ -38,9 +38,11 @@ def segments(word, name, value, **more):
 
 
 row("secm-scan", panel(truth, "truth"), panel(scan, "what is seen"), width=3.4, height=2.9)
-for name, values, more in (("smoothing", (0.0, 0.5, 0.95), {"radius": 2}), ("radius", (1, 2, 6), {"smoothing": 0.8})):
-    panels = [segments(word, name, value, **more) for word, value in zip(TOO_SMALL_TO_LARGE, values, strict=True)]
-    row(f"secm-{name}", *panels, height=3.2)
+panels = [segments(*one, radius=2) for one in zip(TOO_SMALL_TO_LARGE, ["smoothing"] * 3, (0.0, 0.5, 0.95), strict=True)]
+row("secm-smoothing", *panels, height=3.2)
+words = ("default", "wider", "too large")
+panels = [segments(*one, smoothing=0.8) for one in zip(words, ["radius"] * 3, (1, 2, 6), strict=True)]
+row("secm-radius", *panels, height=3.2)
 panels = [
     segments(word, "focal_sets", value)
     for word, value in zip(("few", "default", "all"), ("simple", "auto", "full"), strict=True)
