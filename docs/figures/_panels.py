@@ -1,4 +1,4 @@
-"""What the pictures of the methods share beyond `_drawing`: data with a failing in mind, panels for models and matrices."""
+"""What the pictures of the methods share beyond `_drawing`: clouds, rows of panels, and maps of masses."""
 
 from collections.abc import Callable
 from typing import Any

@@ -49,7 +49,9 @@ def plane(min_delta, word):
     return draw
 
 
-row("beliefpeaks-plane", *(plane(value, word) for value, word in zip((0.42, 2.0, 4.2), TOO_SMALL_TO_LARGE, strict=True)))
+row(
+    "beliefpeaks-plane", *(plane(value, word) for value, word in zip((0.42, 2.0, 4.2), TOO_SMALL_TO_LARGE, strict=True))
+)
 
 moons, _ = make_moons(300, noise=0.06, random_state=0)
 line = clouds(((0, 0), (4, 0.4), 200), ((0, 3), (4, 0.4), 200))

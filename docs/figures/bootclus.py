@@ -66,7 +66,9 @@ row(
     "bootclus-fails",
     partition_of(BootClus(2, n_bootstraps=60, random_state=0).fit(moons), moons, "two moons"),
     partition_of(
-        BootClus(3, mixture="EII", n_bootstraps=60, random_state=0).fit(X[::10]), X[::10], "twenty objects, three clusters"
+        BootClus(3, mixture="EII", n_bootstraps=60, random_state=0).fit(X[::10]),
+        X[::10],
+        "twenty objects, three clusters",
     ),
     width=4.2,
 )

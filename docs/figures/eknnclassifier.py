@@ -18,8 +18,18 @@ def panel(ax, model, data, title):
 
 
 parameter_row("eknnclassifier-neighbors", "n_neighbors", [1, 10, 120], fit, X, panel=panel)
-parameter_row("eknnclassifier-gamma", "gamma", [0.15, None, 6.0], fit, X, words=("too small", "learnt", "too large"), panel=panel)
-parameter_row("eknnclassifier-reliability", "reliability", [0.3, 0.95, 0.999], fit, X, words=("small", "default", "large"), panel=panel)
+parameter_row(
+    "eknnclassifier-gamma", "gamma", [0.15, None, 6.0], fit, X, words=("too small", "learnt", "too large"), panel=panel
+)
+parameter_row(
+    "eknnclassifier-reliability",
+    "reliability",
+    [0.3, 0.95, 0.999],
+    fit,
+    X,
+    words=("small", "default", "large"),
+    panel=panel,
+)
 
 few, few_y = make_blobs([150, 8], centers=[(0, 0), (2.4, 0)], cluster_std=0.9, random_state=1)
 moons, moon = make_moons(200, noise=0.2, random_state=0)

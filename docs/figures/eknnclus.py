@@ -41,7 +41,9 @@ parameter_row(
     X,
     panel=cluster_panel,
 )
-parameter_row("eknnclus-q", "q", [0.1, 0.9, 1.0], fit, X, words=("too small", "default", "largest"), panel=cluster_panel)
+parameter_row(
+    "eknnclus-q", "q", [0.1, 0.9, 1.0], fit, X, words=("too small", "default", "largest"), panel=cluster_panel
+)
 row(
     "eknnclus-doubt",
     lambda ax: cluster_panel(ax, fit(), X, "clusters"),

@@ -21,7 +21,15 @@ def panel(ax, model, data, title):
 
 name = "evidentialneuralnetworkclassifier"
 parameter_row(f"{name}-prototypes", "n_prototypes", [2, 12, 100], fit, X, panel=panel)
-parameter_row(f"{name}-regularization", "regularization", [0.0, 0.002, 0.05], fit, X, panel=panel, words=("none", "some", "too large"))
+parameter_row(
+    f"{name}-regularization",
+    "regularization",
+    [0.0, 0.002, 0.05],
+    fit,
+    X,
+    panel=panel,
+    words=("none", "some", "too large"),
+)
 
 units = X * (1.0, 40.0)
 row(

@@ -24,7 +24,9 @@ parameter_row(f"{name}-prototypes", "n_prototypes", [2, 10, 80], fit, X, panel=p
 parameter_row(f"{name}-regularization", "regularization", [1e-7, 1e-3, 0.3], fit, X, panel=panel)
 row(
     f"{name}-far",
-    map_of(EvidenceFromClassifier(LogisticRegression()).fit(X, y), X, y, "logistic regression: sure far away", margin=1.5),
+    map_of(
+        EvidenceFromClassifier(LogisticRegression()).fit(X, y), X, y, "logistic regression: sure far away", margin=1.5
+    ),
     map_of(fit(), X, y, "RBF network: white far away", margin=1.5),
     width=4.2,
 )

@@ -9,11 +9,13 @@ from sklearn.datasets import make_moons
 from evidentia.mixture import ParsimoniousGaussianMixture
 
 rng = np.random.default_rng(1)
-X = np.vstack([
-    rng.multivariate_normal((0, 0), [[2.0, 1.6], [1.6, 2.0]], 120),
-    rng.multivariate_normal((4.5, 0), [[0.9, -0.7], [-0.7, 0.9]], 120),
-    rng.multivariate_normal((2.5, 4.5), [[0.35, 0.0], [0.0, 0.35]], 60),
-])
+X = np.vstack(
+    [
+        rng.multivariate_normal((0, 0), [[2.0, 1.6], [1.6, 2.0]], 120),
+        rng.multivariate_normal((4.5, 0), [[0.9, -0.7], [-0.7, 0.9]], 120),
+        rng.multivariate_normal((2.5, 4.5), [[0.35, 0.0], [0.0, 0.35]], 60),
+    ]
+)
 
 
 def ellipse_panel(ax, model, X, title):
@@ -23,7 +25,9 @@ def ellipse_panel(ax, model, X, title):
         values, vectors = np.linalg.eigh(covariance)
         width, height = 2 * np.sqrt(4.6 * values)
         angle = np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))
-        ax.add_patch(Ellipse(mean, width, height, angle=angle, fill=False, edgecolor=COLORS[k % len(COLORS)], linewidth=1.5))
+        ax.add_patch(
+            Ellipse(mean, width, height, angle=angle, fill=False, edgecolor=COLORS[k % len(COLORS)], linewidth=1.5)
+        )
     ax.set_title(f"{title}\nBIC {model.bic_:.0f}")
     ax.set_aspect("equal", adjustable="datalim")
     ax.spines[["top", "right"]].set_visible(False)
@@ -52,6 +56,8 @@ small = clouds(((0, 0), 1, 12), ((4, 0), 1, 12))
 row(
     f"{name}-fails",
     lambda ax: ellipse_panel(ax, ParsimoniousGaussianMixture().fit(moons), moons, "two moons, number by BIC"),
-    lambda ax: ellipse_panel(ax, ParsimoniousGaussianMixture(4, model="VVI").fit(small), small, "24 objects, four components"),
+    lambda ax: ellipse_panel(
+        ax, ParsimoniousGaussianMixture(4, model="VVI").fit(small), small, "24 objects, four components"
+    ),
     width=4.2,
 )

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 from _drawing import blank, parameter_row
-from _panels import COLORS, clouds, partition_of, row
+from _panels import COLORS, partition_of, row
 from sklearn.datasets import make_moons
 
 from evidentia.cluster import WECMdd

@@ -56,11 +56,17 @@ def delta_panel(delta, word):
     return draw
 
 
-row("wmvec-delta", *(delta_panel(value, word) for value, word in zip((0.5, "auto", 4), TOO_SMALL_TO_LARGE, strict=True)))
+row(
+    "wmvec-delta", *(delta_panel(value, word) for value, word in zip((0.5, "auto", 4), TOO_SMALL_TO_LARGE, strict=True))
+)
 
 # A view with clear clusters of its own that have nothing to do with the others.
 day = rng.integers(2, size=300)
-misled = {"size": views["size"], "color": views["color"], "day": 6.0 * np.column_stack([day, day, day]) + rng.normal(size=(300, 3))}
+misled = {
+    "size": views["size"],
+    "color": views["color"],
+    "day": 6.0 * np.column_stack([day, day, day]) + rng.normal(size=(300, 3)),
+}
 
 
 def misled_panel(ax):
@@ -68,7 +74,9 @@ def misled_panel(ax):
     ax.barh(model.view_names_, model.view_weights_, color=["#0072b2", "#d55e00", "0.6"], height=0.6)
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="weight")
-    ax.set_title(f"a view with clusters of its own\nagreement with the kinds {adjusted_rand_score(kind, model.labels_):.2f}")
+    ax.set_title(
+        f"a view with clusters of its own\nagreement with the kinds {adjusted_rand_score(kind, model.labels_):.2f}"
+    )
     ax.spines[["top", "right"]].set_visible(False)
 
 
