@@ -51,6 +51,7 @@ def with_results(app: Sphinx, name: str, source: list[str]) -> None:
     blocks = blocks_of(source[0]) if page.exists() else []
     if not blocks or not running.is_done(folder_of(page)):
         return  # nothing to run, or it failed, and that was said
+    app.env.note_dependency(str(folder_of(page) / "results.json"), docname=name)  # read anew when it is run anew
     text, at = "", 0
     for block, result in zip(blocks, running.results_in(folder_of(page)), strict=True):
         text += source[0][at : block.end] + shown(block, result, folder_of(page), name)
