@@ -19,6 +19,8 @@ __all__ = [
     "table",
 ]
 
+_JOINERS = "\u200c\u200d"  # between the parts of an emoji, and between letters of some scripts
+
 
 def object_index(X: Any) -> Any:
     """Names of the rows of a pandas table, None for anything else (a plain 0..n-1 index says nothing)."""
@@ -79,7 +81,9 @@ def ordered_like(values: Any, index: Any) -> Any:
 def printable(name: Any) -> str:
     """A name as text for a screen: codes that would steer a terminal are written as Python writes them."""
     text = str(name)
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
 
 
 def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:

@@ -3,6 +3,7 @@
 from evidentia.constraints.adjacency import links
 from evidentia.constraints.closure import Contradiction, ContradictionError, ContradictionWarning
 from evidentia.constraints.constraints import Constraints
+from evidentia.constraints.files import read_constraints, write_constraints
 from evidentia.constraints.suggestion import suggest_pairs
 from evidentia.constraints.violations import Violations
 
@@ -13,5 +14,7 @@ __all__ = [
     "ContradictionWarning",
     "Violations",
     "suggest_pairs",
+    "read_constraints",
+    "write_constraints",
     "links",
 ]
