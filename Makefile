@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help kernels demo test test-sanitized test-long lint benchmark defaults reproduce reproduce-quick questions docs docs-quick wheels release-check clean
+.PHONY: help kernels demo test browser test-sanitized test-long lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-long  the statistical studies and the large datasets"
 	@echo "make benchmark  speed, memory and quality beside other implementations (25 minutes)"
 	@echo "make defaults   how good every method's defaults are, on public and generated data (under 15 minutes)"
+	@echo "make scale      time, memory and quality from 10^4 to 10^7 objects, in memory, from files, on workers (20 minutes)"
 	@echo "make reproduce  the tables and figures of the papers (under an hour on two cores); reproduce-quick: a few minutes"
 	@echo "make questions  which pairs to ask an expert about, beside scikit-query (some minutes)"
 	@echo "make docs       the site, into docs/_build/html; every example run, every picture drawn (under ten minutes)"
@@ -49,8 +50,19 @@ lint: $(VENV)/.installed-all
 	$(BIN)/ruff format --check src tests benchmarks docs examples reproduce tools
 	$(BIN)/mypy
 
+# Pages are tried in a real browser, which no Python package brings. Without one those tests are skipped, and say so.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do \
+	    command -v $$name >/dev/null && exit 0; \
+	done; \
+	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get install -qq -y chromium >/dev/null 2>&1 || \
+	    (apt-get update -qq && apt-get install -qq -y chromium) >/dev/null 2>&1; \
+	fi; \
+	command -v chromium >/dev/null || echo "no Chromium and no Chrome here: tests in a browser will be skipped"
+
 # Two files at a time, each in a process with one thread for linear algebra: more would wait for each other.
-test: $(VENV)/.installed-all kernels lint docs-quick
+test: $(VENV)/.installed-all kernels lint docs-quick browser
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and
@@ -71,6 +83,10 @@ benchmark: $(VENV)/.installed-all
 
 defaults: $(VENV)/.installed-all
 	$(BIN)/python -m benchmarks.defaults
+
+scale: $(VENV)/.installed-all
+	-$(BIN)/python -m pip install --quiet --no-deps dask-ml dask-glm multipledispatch sparse
+	$(BIN)/python -m benchmarks.scale
 
 reproduce: $(VENV)/.installed-all
 	$(BIN)/python -m reproduce

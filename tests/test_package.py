@@ -23,8 +23,8 @@ MODULES = {
 # From the ground up. A module imports from its own floor or a lower one. The numerical kernels of `optimize` know
 # nothing of the rest, so they lie below everything that needs them.
 FLOORS = [
-    {"_fitting", "_missing", "_native", "_parameters", "_random", "_reading", "_scale", "_sizes", "_tables", "_types"}
-    | {"_site", "optimize", "stream"},
+    {"_fitting", "_missing", "_native", "_parameters", "_progress", "_random", "_reading", "_scale", "_site", "_sizes"}
+    | {"_tables", "_types", "optimize", "stream"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},
@@ -33,13 +33,14 @@ FLOORS = [
     {"cluster", "classify"},
     {"model_selection", "explain"},
     {"plot"},
+    {"recipe"},
     {"report"},
     {"cli", "studio"},
 ]
 # Values draw and write themselves: looks upwards, taken when they are asked for.
 LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selection", "explain")}
 # Files: what one holds is made by the package that knows it, by its table (`saved`), when a file is read or written.
-_KEPT = ("constraints", "dissimilarity", "metric", "mixture", "cluster", "classify", "explain")
+_KEPT = ("constraints", "dissimilarity", "metric", "mixture", "cluster", "classify", "explain", "recipe")
 LOOKS_UP |= {("partition", "io")} | {("io", package) for package in _KEPT}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
 SHARED_BY_FAMILIES = {"evidentia.cluster.neighbors.starts", "evidentia.cluster.neighbors.belief_peaks"}

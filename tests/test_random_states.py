@@ -23,6 +23,8 @@ from evidentia import (
     mixture,
     model_selection,
     partition,
+    recipe,
+    report,
 )
 from evidentia.constraints import Constraints, suggest_pairs
 from evidentia.datasets.records import Preparation
@@ -147,6 +149,8 @@ CASES = {
     "plot.ShepardDisplay.from_estimator": lambda state: (
         ShepardDisplay.from_estimator(fitted("EVCLUS"), n_pairs=30, random_state=state).conflict
     ),
+    "recipe.labels_as_constraints": lambda state: recipe.labels_as_constraints(np.tile(y, 20), state).cannot_link,
+    "report.make_report": lambda state: report.make_report(y, X, max_points=20, random_state=state).to_html(),
 }
 
 

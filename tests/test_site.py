@@ -88,6 +88,63 @@ def test_every_clusterer_and_classifier_has_a_page():
     assert not methods - pages - {"contextualdiscounting"}  # a step after a classifier, in the page on the calculus
 
 
+# ---- numbers that pages take from reports ---------------------------------------------------------------------------
+
+# (page, what it says, report, what must stand there): a report that is written anew says which pages to mend.
+QUOTED = [
+    (
+        "experts.md",
+        "0.69 | 0.82 | 0.85 | 0.92 | 0.94 |",
+        "QUESTIONS",
+        r"suggest_pairs \| 0\.63 \| 0\.69 \| 0\.82 \| 0\.85 ",
+    ),
+    (
+        "how_many.md",
+        '| `EVCLUS("auto")`, `ECM("auto")` | 14 of 32 | 20 |',
+        "DEFAULTS",
+        r'EVCLUS\("auto"\).*14 of 32 \| 20 ',
+    ),
+    (
+        "how_many.md",
+        "| k-means with the largest silhouette | 12 of 32 | 18 |",
+        "DEFAULTS",
+        r"silhouette.*12 of 32 \| 18 ",
+    ),
+    ("how_many.md", "| `BeliefPeaks` | 15 of 32 | 21 |", "DEFAULTS", r"BeliefPeaks.*15 of 32 \| 21 "),
+    ("methods/ecm.md", "0.552", "DEFAULTS", r"\| ECM \| 32 \| 0\.552 "),
+    (
+        "coming_from_mixtures.md",
+        "0.540, of `EGMM` 0.577, of `EVCLUS` 0.597",
+        "DEFAULTS",
+        r"Gaussian mixture \| 32 \| 0\.540 ",
+    ),
+    ("coming_from_hdbscan.md", '0.38 against 0.55 for `EVCLUS("auto")`', "DEFAULTS", r'EVCLUS\("auto"\) \| 0\.551 '),
+    ("../paper/paper.md", "0.597 for EVCLUS", "DEFAULTS", r"\| EVCLUS \| 32 \| 0\.597 "),
+    (
+        "../paper/paper.md",
+        "0.674, 0.633 and 0.596",
+        "DEFAULTS",
+        r"EVCLUS 0\.674, k-means 0\.633, Gaussian mixture 0\.596",
+    ),
+    ("../paper/paper.md", "82 of whose 85", "RESULTS", r"82 of 85 targets met"),
+    ("../paper/paper.md", "1,821 times faster", "RESULTS", r"ECM fit \|.*1,821 "),
+    ("scale.md", "| `EVCLUS`, plane | 1,000,000 | 15 | 2.3 s | 497 MB |", "RESULTS", r"1,000,000 x 2.*2\.30 s.*497 MB"),
+    (
+        "scale.md",
+        "| `EVCLUS`, plane | 10,000,000 | 15 | 22 s | 3.7 GB |",
+        "RESULTS",
+        r"10,000,000 x 2.*22\.45 s.*3,741 MB",
+    ),
+]
+
+
+@pytest.mark.parametrize(("page", "words", "report", "pattern"), QUOTED)
+def test_numbers_are_those_of_the_reports(page, words, report, pattern):
+    assert words in " ".join((DOCS / page).read_text(encoding="utf-8").split())
+    text = (ROOT / "benchmarks" / f"{report}.md").read_text(encoding="utf-8")
+    assert re.search(pattern, text), f"docs/{page} says {words!r}, benchmarks/{report}.md something else"
+
+
 # ---- the code of the pages ------------------------------------------------------------------------------------------
 
 PAGE = """# Page

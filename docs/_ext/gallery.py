@@ -94,19 +94,22 @@ def page(script: Path) -> str:
 
 
 def index(scripts: list[Path]) -> str:
-    """All examples, those with pictures as cards; then the figures of the papers."""
-    cards = []
+    """All examples, those with pictures as tiles; then the figures of the papers."""
+    tiles = []
     for script in scripts:
         lead = " ".join(lead_and_code(script)[0].split("\n\n")[0].split())
         picture = next(iter(pictures_of(script)), None)
-        shown = f'```{{image}} {picture}\n:alt: ""\n:target: {script.stem}.html\n```\n\n' if picture else ""
-        cards.append(f"::::{{container}} card\n{shown}[{title_of(script)}]({script.stem}.md)\n\n{lead}\n::::")
+        shown = ""
+        if picture:
+            words = f"Picture of the example {title_of(script)}"
+            shown = f"```{{image}} {picture}\n:alt: {words}\n:target: {script.stem}.html\n```\n\n"
+        tiles.append(f"::::{{container}} tile\n{shown}[{title_of(script)}]({script.stem}.md)\n\n{lead}\n::::")
     entries = "\n".join(script.stem for script in scripts)
     return (
         "# Gallery\n\nEvery script is in the folder `examples/`, runs in seconds, and was run for this page.\n"
         "The figures of the papers, computed anew, are [on a page of their own](papers.md).\n\n"
         "```{toctree}\n:hidden:\n\npapers\n" + entries + "\n```\n\n"
-        ":::::{container} cards\n" + "\n\n".join(cards) + "\n:::::\n"
+        ":::::{container} tiles\n" + "\n\n".join(tiles) + "\n:::::\n"
     )
 
 

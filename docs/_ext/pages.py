@@ -54,9 +54,12 @@ def with_results(app: Sphinx, name: str, source: list[str]) -> None:
     """Put results below their blocks."""
     page = Path(app.srcdir, f"{name}.md")
     blocks = blocks_of(source[0]) if page.exists() else []
-    if not blocks or not running.is_done(folder_of(page)):
+    if not blocks:
+        return
+    app.env.note_dependency(str(folder_of(page) / "results.json"), docname=name)  # read anew when it is run anew
+    if not running.is_done(folder_of(page)):
         source[0] = saying_what_is_missing(source[0])
-        return  # nothing to run, or it was not run, or it failed, and that was said
+        return  # it needs what is not there, or it failed, and that was said
     text, at = "", 0
     for block, result in zip(blocks, running.results_in(folder_of(page)), strict=True):
         text += source[0][at : block.end] + shown(block, result, folder_of(page), name)

@@ -48,7 +48,7 @@ def folder_of(name: str, text: str) -> Path:
     folder = KEPT / name / hashlib.sha256((state_of_the_package() + text).encode()).hexdigest()[:16]
     for old in (KEPT / name).glob("*"):
         if old != folder:
-            shutil.rmtree(old)
+            shutil.rmtree(old, ignore_errors=True)  # another build may have been here
     return folder
 
 

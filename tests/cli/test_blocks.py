@@ -1,5 +1,7 @@
 """``evidentia cluster`` on Parquet files that are read in blocks."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from click.testing import CliRunner
 from sklearn.preprocessing import StandardScaler
 
 from evidentia.cli.cluster import cluster
-from evidentia.cli.errors import UserError
+from evidentia.cli.shared.errors import UserError
 from evidentia.cluster import ECM
 from evidentia.io import read_partition
 
@@ -38,7 +40,8 @@ def test_a_folder_of_masses(folder, name):
     assert "ECM, 3 clusters: 600 objects, 2 attributes (standardised)" in done.output
     assert "left out what is not numeric: name" in done.output
     assert "left out as constant: same" in done.output
-    assert "passes over the table" in done.output
+    assert "a pass over X begins, for moments" in done.output
+    assert re.search(r"passes over 600 rows, [\d,]+ rows a second, [\d,]+ MB at most", done.output)
     (path,) = (folder / "out").iterdir()
     found = read_partition(path)
     expected = ECM(3, random_state=0).fit(StandardScaler().fit_transform(NUMBERS)).credal_partition_
@@ -72,3 +75,20 @@ def test_a_missing_value_names_its_block(folder):
     done = run(folder / "in", "-o", folder / "out", "--exclude", "n")
     assert "in column a" in str(done.exception)
     assert not list(folder.glob(".out*"))
+
+
+def test_workers_of_dask(folder):
+    distributed = pytest.importorskip("distributed")
+    expected = run(folder / "in", "-o", folder / "here", "--exclude", "n")
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+        done = run(folder / "in", "-o", folder / "there", "--exclude", "n", "--dask", cluster.scheduler_address)
+    assert done.exit_code == 0, done.output
+    tables = [
+        np.concatenate([read_partition(f).masses for f in sorted((folder / n).iterdir())]) for n in ("here", "there")
+    ]
+    np.testing.assert_allclose(*tables, atol=1e-8)
+    assert expected.exit_code == 0
+    nobody = run(folder / "in", "-o", folder / "nowhere", "--dask", "tcp://127.0.0.1:1")
+    assert "there is no cluster of Dask at tcp://127.0.0.1:1" in str(nobody.exception)
+    one = run(folder / "one.parquet", "-o", folder / "a.csv", "--dask")
+    assert "--dask is for Parquet files that are read in blocks" in str(one.exception)

@@ -16,12 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 import evidentia
-from evidentia.cli import program
-from evidentia.cli.attributes import choose_attributes
-from evidentia.cli.errors import in_one_line
-from evidentia.cli.methods import METHODS, parse_parameters
+from evidentia.cli import COMMANDS, program
+from evidentia.cli.shared.errors import in_one_line
 from evidentia.cluster import ECM
 from evidentia.io import read_partition
+from evidentia.recipe import choose_attributes
 
 EXECUTABLE = Path(sys.executable).parent / "evidentia"
 
@@ -78,21 +77,37 @@ def test_version_and_help():
     assert "cluster" in text
     assert "demo" in text
     assert run().stdout == text
-    for command in ("cluster", "demo"):
-        assert run(command, "--help").exit_code == 0
+    for command, told in COMMANDS.items():
+        result = run(command, "--help")
+        assert result.exit_code == 0
+        assert len(result.stdout.splitlines()) > 5
+        assert program.get_command(None, command).short_help == told
 
 
 def test_help_needs_no_heavy_imports():
     heavy = ["pandas", "sklearn", "scipy", "matplotlib", "torch", "pyarrow"]
-    code = f"import sys, evidentia.cli, evidentia.io; print([name for name in {heavy} if name in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    for command in ("--help", "cluster --help", "cluster --method ecm --help"):
+        code = (
+            f"import sys; from evidentia.cli import program; sys.argv[1:] = {command.split()}\n"
+            f"try: program.main()\nexcept SystemExit: print([name for name in {heavy} if name in sys.modules])"
+        )
+        found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert found.stdout.splitlines()[-1] == "[]", command
+
+
+def test_help_imports_nothing_that_takes_long():
+    code = "import sys; from evidentia.cli import program\ntry: program.main(['--help'])\n"
+    code += "except SystemExit: print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    imported = done.stdout.splitlines()[-1].split()
+    assert "evidentia" in imported
+    assert not {"scipy", "sklearn", "pandas", "matplotlib", "torch", "dask", "pyarrow"} & set(imported)
 
 
 def test_a_real_run_shows_progress_on_a_terminal(data):
     master, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 100))
-    command = [EXECUTABLE, "cluster", data.name, "-c", "3"]
+    command = [EXECUTABLE, "cluster", data.name, "-c", "3", "--n-init", "300"]  # longer than people wait in silence
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=data.parent, check=True)
     os.close(terminal)
     shown = _all_of(master)
@@ -100,7 +115,7 @@ def test_a_real_run_shows_progress_on_a_terminal(data):
     assert "objective" in shown
     lines = done.stdout.splitlines()
     assert lines[0].startswith("EVCLUS, 3 clusters: 60 objects, 3 attributes (standardised), stress ")
-    assert ", best of 5 starts, " in lines[0]
+    assert ", best of 300 starts, " in lines[0]
     assert lines[0].endswith(" s")
     assert lines[1] == ""
     assert lines[2].split() == ["certain", "possible", "typical", "object"]
@@ -122,20 +137,32 @@ def _all_of(master):
     return b"".join(chunks).decode()
 
 
+def heed_interrupts():
+    """In the new process: the tests themselves may run where interrupts are ignored, which processes inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupt(tmp_path):
     """Ctrl-C in the middle of the fit: one line, exit code 130, no file."""
     rng = np.random.default_rng(0)
     np.save(tmp_path / "large.npy", rng.normal(size=(20_000, 5)))
-    command = [EXECUTABLE, "cluster", "large.npy", "-c", "8", "--n-init", "10000", "--focal-sets", "pairs", "-v"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+    command = [EXECUTABLE, "cluster", "large.npy", "-c", "8", "--n-init", "10000", "--focal-sets", "pairs"]
+    command += ["--labels", "labels.csv", "--save-model", "m.evidentia", "--plot", "p.png", "--save-config", "r.toml"]
+    (tmp_path / "labels.csv").write_text("row,label\n0,a\n1,b\n2,a\n3,b\n")
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=heed_interrupts
+    )
+    try:
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         out, rest = process.communicate(timeout=60)
-    assert first.startswith("note: clustering by x1")
+    finally:
+        process.kill()
+    assert first.startswith("note: 4 rows of 20,000 with a known label")
     assert rest == "evidentia: interrupted\n"
     assert out == ""
     assert process.returncode == 130
-    assert names_in(tmp_path) == ["large.npy"]
+    assert names_in(tmp_path) == ["labels.csv", "large.npy"]
 
 
 def test_demo_without_torch(tmp_path):
@@ -164,8 +191,10 @@ def test_the_commands_the_demo_proposes_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = run("demo", "--output", "deep/er").stdout
     proposed = [line.split("  ")[1].split() for line in shown.splitlines() if line.startswith("  evidentia ")]
-    assert len(proposed) == 3
+    assert len(proposed) == 4
     for command in proposed:
+        if "--report" in command:
+            pytest.importorskip("evidentia.report")
         assert run(*command[1:]).exit_code == 0, command
 
 
@@ -222,7 +251,7 @@ def test_same_seed_same_file(data):
     contents = []
     for seed, jobs in ((1, 1), (1, 2), (2, 1)):
         output = data.with_name("out.csv")
-        assert cluster(data, "-c", 5, "--seed", seed, "--jobs", jobs, "-o", output).exit_code == 0
+        assert cluster(data, "-c", 5, "--seed", seed, "--n-jobs", jobs, "-o", output).exit_code == 0
         contents.append(output.read_bytes())
     assert contents[0] == contents[1]
     assert contents[0] != contents[2]
@@ -263,14 +292,14 @@ def test_names_with_commas_are_quoted(tmp_path):
 
 def test_columns_that_are_left_out_are_named(tmp_path):
     table = blobs().assign(species="rose", always=3.0, nothing=np.nan, flag=True)
-    table["nearly"] = ["?", *map(str, range(1, 60))]
+    table["nearly"] = ["many", *map(str, range(1, 60))]
     table.to_csv(tmp_path / "data.csv", index=False)
     result = cluster(tmp_path / "data.csv", "-c", 3)
     assert "3 attributes" in result.stdout
     lines = result.stderr.splitlines()
     assert lines == [
-        "note: left out the columns that are not numeric: species, nothing (empty), flag, "
-        "nearly (1 cell of 60 not a number, such as '?')",
+        "note: left out the columns species (text, 1 different value), nothing (empty), flag (true or false), "
+        "nearly (1 cell of 60 not a number, such as 'many')",
         "note: left out as constant: always",
     ]
     assert cluster(tmp_path / "data.csv", "-c", 3, "-q").output == ""
@@ -290,7 +319,7 @@ def test_missing_values_may_be_kept(tmp_path):
     table.loc[[3, 7], "length"] = np.nan
     table.iloc[9] = np.nan
     table.to_csv(tmp_path / "data.csv", index=False)
-    assert_one_line(cluster(tmp_path / "data.csv", "-c", 3), 2, "3 rows of 60 with missing", "--missing partial")
+    assert_one_line(cluster(tmp_path / "data.csv", "-c", 3), 1, "3 rows of 60 with missing", "--missing partial")
     for method in ("evclus", "ecm", "recm"):
         options = "-c", 3, "--method", method, "--missing", "partial", "--plot", tmp_path / "data.png"
         result = cluster(tmp_path / "data.csv", *options)
@@ -299,16 +328,12 @@ def test_missing_values_may_be_kept(tmp_path):
         assert "2 rows of 59 compared by the values that are there" in result.stderr
     read = read_partition(tmp_path / "data.partition.csv")
     assert read.index.tolist() == [i for i in range(60) if i != 9]
-    both = cluster(tmp_path / "data.csv", "--missing", "partial", "--drop-missing")
-    assert_one_line(both, 2, "give one of the two")
     assert_one_line(cluster(tmp_path / "data.csv", "-p", "missing=partial"), 2, "use the option --missing")
 
 
 def test_columns_are_standardised_by_what_is_there():
-    import pandas as pd
-
     table = pd.DataFrame({"a": [1.0, 2.0, np.nan, 6.0], "b": [0.0, np.nan, 4.0, 8.0]})
-    chosen = choose_attributes(table, keep_missing=True, note=lambda words: None).standardised
+    chosen = choose_attributes(table, missing="partial").values
     np.testing.assert_allclose(chosen.mean(), 0, atol=1e-12)
     np.testing.assert_allclose(chosen.std(ddof=0), 1)
     np.testing.assert_array_equal(chosen.isna(), table.isna())
@@ -321,9 +346,9 @@ def test_drop_missing_keeps_the_others(tmp_path):
     table.to_csv(tmp_path / "data.csv", index=False)
     failed = cluster(tmp_path / "data.csv", "-c", 3)
     assert_one_line(
-        failed, 2, "2 rows of 60 with missing values (in 'length', 'depth')", "--drop-missing", "--exclude length,depth"
+        failed, 1, "2 rows of 60 with missing values (in 'length', 'depth')", "--missing drop", "--exclude length,depth"
     )
-    result = cluster(tmp_path / "data.csv", "-c", 3, "--drop-missing")
+    result = cluster(tmp_path / "data.csv", "-c", 3, "--missing", "drop")
     assert "58 objects" in result.stdout
     assert "left out 2 rows of 60" in result.stderr
     read = read_partition(tmp_path / "data.partition.csv")
@@ -333,7 +358,7 @@ def test_drop_missing_keeps_the_others(tmp_path):
 def test_quiet_and_verbose(data):
     assert cluster(data, "-c", 3, "--quiet").output == ""
     shown = cluster(data, "-c", 3, "--verbose").stderr
-    assert "clustering by length, width, depth" in shown
+    assert "clustered by length, width, depth" in shown
     assert "converged after" in shown
 
 
@@ -357,18 +382,6 @@ def test_warnings_are_one_line(data):
     ]
 
 
-def test_every_method_can_be_built():
-    for name, method in METHODS.items():
-        assert method.load().__name__.lower() == name
-
-
-def test_parameters_are_parsed():
-    settings = ["a=1", "b=0.5", "c=text", "d=1e-3", "e=a=b", "f=true", "g=None", "some-name=2"]
-    expected = {"a": 1, "b": 0.5, "c": "text", "d": 1e-3, "e": "a=b", "f": True, "g": None, "some_name": 2}
-    assert parse_parameters(settings) == expected
-    assert type(parse_parameters(["a=1"])["a"]) is int
-
-
 def test_parameters_reach_the_method(data):
     output = data.with_name("out.npz")
     assert cluster(data, "-c", 3, "-p", "metric=adaptive", "-p", "alpha=2", "-o", output).exit_code == 0
@@ -387,19 +400,25 @@ def test_parameters_reach_the_method(data):
         (["-c", "0"], "must be a whole number of at least 1, got 0"),
         (["-c", "x"], "must be a whole number of at least 1, got 'x'"),
         (["-c", "2.5"], "whole number"),
-        (["-c", "61"], "more clusters than rows, the table has 60"),
+        (["-c", "61"], "-c 61 is more than there are rows, 60"),
         (["-c", "3", "--columns", "length,height"], "--columns: there is no column 'height'; there are 'length'"),
         (["-c", "3", "--exclude", "height"], "--exclude: there is no column 'height'"),
         (["-c", "3", "--exclude", "length,width,depth"], "no numeric column"),
-        (["-c", "3", "--index", "name"], "no column 'name'"),
+        (["-c", "3", "--index", "name"], "--index: data.csv has no column 'name'"),
         (["-c", "3", "--seed", "-1"], "whole number of at least 0"),
-        (["-c", "3", "--jobs", "0"], "nonzero"),
+        (["-c", "3", "--n-jobs", "0"], "nonzero"),
         (["-c", "3", "--n-init", "0"], "at least 1"),
-        (["-c", "3", "--method", "magic"], "'magic' is not"),
-        (["-c", "3", "--focal-sets", "some"], "'some' is not one of"),
+        (["-c", "3", "--method", "magic"], "must be one of bootclus"),
+        (["-c", "3", "--focal-sets", "some"], "--focal-sets must be 'auto'"),
+        (["-c", "3", "--delta", "3"], "method evclus has no option --delta; bpec"),
+        (["-c", "3", "--method", "eknnclus"], "-c: method eknnclus finds the number of clusters itself"),
+        (["-c", "3", "--method", "ecm", "--constraints", "p.csv"], "--constraints: method ecm does not learn"),
+        (["-c", "3", "--save-model", "m.pkl"], "--save-model: the extension must be .evidentia"),
+        (["-c", "3", "--config", "x.toml"], "x.toml: No such file"),
         (["-c", "3", "-p", "delta"], "-p must look like name=value"),
-        (["-c", "3", "--method", "ecm", "-p", "gamma=1"], "no such parameter; it has alpha, beta, delta"),
-        (["-c", "3", "-p", "n_init=1"], "use the option --n-init"),
+        (["-c", "3", "--method", "ecm", "-p", "gamma=1"], "no such parameter; it has n_clusters, focal_sets"),
+        (["-c", "3", "-p", "random_state=1"], "use the option --seed"),
+        (["-c", "3", "-p", "n_init=1", "--n-init", "2"], "n_init is given twice"),
         (["-c", "3", "--method", "ecm", "-p", "beta=1"], "a number above 1 and at most 50"),
         (["-c", "3", "-o", "out.xlsx"], "--output: the extension must be one of .csv, .tsv, .parquet, .npz"),
         (["-c", "3", "-o", "nowhere/out.csv"], "there is no folder nowhere"),
@@ -416,7 +435,9 @@ def test_options_that_cannot_be_met(data, monkeypatch, arguments, words):
     monkeypatch.chdir(data.parent)
     Path("folder.csv").mkdir()
     result = run("cluster", "data.csv", *arguments)
-    assert_one_line(result, 2, words)
+    # a folder that is not there is a matter of files, all else one of options
+    of_files = ("no folder", "is a folder", "No such file", "no numeric")
+    assert_one_line(result, 1 if any(told in words for told in of_files) else 2, words)
     assert names_in(data.parent) == ["data.csv", "folder.csv"]
 
 
@@ -430,30 +451,31 @@ def test_options_that_cannot_be_met(data, monkeypatch, arguments, words):
         ("garbage.parquet", bytes(range(256)) * 9, "cannot read garbage.parquet"),
         ("garbage.npy", bytes(range(256)) * 9, "cannot read garbage.npy"),
         ("ragged.csv", b"a,b\n1,2\n3,4,5,6\n", "cannot read ragged.csv"),
-        ("text.csv", b"a,b\nx,y\nz,u\n", "no numeric column; its columns are 'a', 'b'"),
+        ("text.csv", b"a,b\nx,y\nz,u\n", "no numeric column to cluster by; left out: a (text"),
         ("missing-values.csv", b"a,b\n1,\n2,3\n4,5\n", "1 row of 3 with missing values (in 'b')"),
         ("infinite.csv", b"a,b\n1,inf\n2,3\n4,5\n", "1 row of 3 with infinite values (in 'b')"),
         ("constant.csv", b"a,b\n1,2\n1,2\n1,2\n", "constant"),
         ("huge.csv", b"a\n1e308\n-1e308\n1e308\n", "too large"),
         ("same.csv", b"a,b\n1,2\n1,2\n2,3\n", "different objects"),
-        ("table.xlsx", b"PK", "extension must be one of"),
+        ("table.xlsx", b"PK", "cannot read table.xlsx"),
+        ("table.ods", b"PK", "extension must be one of"),
     ],
 )
 def test_tables_that_cannot_be_clustered(tmp_path, name, content, words):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     before = names_in(tmp_path)
-    assert_one_line(cluster(tmp_path / name, "-c", 3), 2, words)
+    assert_one_line(cluster(tmp_path / name, "-c", 3), 2 if "different objects" in words else 1, words)
     assert names_in(tmp_path) == before
 
 
 def test_a_folder_is_no_table(tmp_path):
-    assert_one_line(run("cluster", tmp_path, "-c", 3), 2, "is a folder")
+    assert_one_line(run("cluster", tmp_path, "-c", 3), 1, "is a folder")
 
 
 def test_all_rows_missing(tmp_path):
     (tmp_path / "data.csv").write_text("a,b\n1,\n,2\n")
-    assert_one_line(run("cluster", tmp_path / "data.csv", "-c", 1, "--drop-missing"), 2, "would leave none")
+    assert_one_line(run("cluster", tmp_path / "data.csv", "-c", 1, "--missing", "drop"), 1, "would leave none")
 
 
 def test_text_asked_for_by_name(tmp_path):
@@ -464,7 +486,7 @@ def test_text_asked_for_by_name(tmp_path):
 
 def test_an_unwritable_folder(data, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert_one_line(cluster(data, "-c", 3), 2, "not writable")
+    assert_one_line(cluster(data, "-c", 3), 1, "not writable")
 
 
 def test_no_permission_to_read(data, monkeypatch):
@@ -472,7 +494,7 @@ def test_no_permission_to_read(data, monkeypatch):
         monkeypatch.setattr("evidentia.io.tables.open", _refuse, raising=False)
     else:
         data.chmod(0)
-    assert_one_line(cluster(data, "-c", 3), 2, "data.csv: Permission denied")
+    assert_one_line(cluster(data, "-c", 3), 1, "data.csv: Permission denied")
 
 
 def _refuse(path, *args, **keywords):
@@ -492,7 +514,7 @@ def test_a_full_disk_leaves_nothing(data, monkeypatch, which, command):
         result = cluster(data, "-c", 3, "-o", output, "--plot", data.with_name("p.png"))
     else:
         result = run("demo", "--output", data.with_name("demo") / "deep")
-    assert_one_line(result, 2, "cannot write", "No space left on device")
+    assert_one_line(result, 1, "cannot write", "No space left on device")
     assert names_in(data.parent) == ["data.csv", "out.csv"]
     assert data.with_name("out.csv").read_text() == "former"
 
@@ -505,7 +527,7 @@ def test_interrupted_anywhere_nothing_is_half_written(data, monkeypatch, where):
     name = {
         "fit": "evidentia.cluster.ECM.fit",
         "write": "evidentia.io.write_partition",
-        "draw": "evidentia.plot.CredalPartitionDisplay.from_estimator",
+        "draw": "evidentia.plot.CredalPartitionDisplay.from_partition",
         "rename": "os.fsync",
     }[where]
     monkeypatch.setattr(name, interrupt)
@@ -517,16 +539,16 @@ def test_a_picture_that_fails_takes_the_partition_with_it(data, monkeypatch):
     def fail(*args, **keywords):
         raise RuntimeError("no picture\nin two lines")
 
-    monkeypatch.setattr("evidentia.plot.CredalPartitionDisplay.from_estimator", fail)
+    monkeypatch.setattr("evidentia.plot.CredalPartitionDisplay.from_partition", fail)
     result = cluster(data, "-c", 3, "--plot", data.with_name("p.png"))
-    assert_one_line(result, 1, "internal error, RuntimeError: no picture in two lines", "EVIDENTIA_DEBUG=1")
+    assert_one_line(result, 70, "internal error, RuntimeError: no picture in two lines", "EVIDENTIA_DEBUG=1")
     assert names_in(data.parent) == ["data.csv"]
 
 
 def test_the_traceback_is_shown_on_request(data, monkeypatch):
     monkeypatch.setenv("EVIDENTIA_DEBUG", "1")
     result = run("cluster", data.with_name("missing.csv"), "-c", 3)
-    assert result.exit_code == 2
+    assert result.exit_code == 1
     assert "Traceback" in result.stderr
     assert result.stderr.splitlines()[-1].startswith("evidentia: ")
 
@@ -537,16 +559,16 @@ def test_unknown_command_and_option():
 
 
 def test_demo_where_a_file_is(data):
-    assert_one_line(run("demo", "--output", data), 2, "is a file, it must be a folder")
+    assert_one_line(run("demo", "--output", data), 1, "is a file, it must be a folder")
     assert names_in(data.parent) == ["data.csv"]
 
 
 def test_parquet_output_without_pyarrow(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert_one_line(cluster(data, "-c", 3, "-o", data.with_name("p.parquet")), 2, "evidentia[parquet]")
+    assert_one_line(cluster(data, "-c", 3, "-o", data.with_name("p.parquet")), 1, "evidentia[parquet]")
 
 
 def test_words_for_other_exceptions():
-    assert in_one_line(MemoryError()) == (2, "not enough memory")
-    assert in_one_line(OSError("odd")) == (2, "odd")
-    assert in_one_line(ZeroDivisionError("x"))[0] == 1
+    assert in_one_line(MemoryError()) == (1, "not enough memory")
+    assert in_one_line(OSError("odd")) == (1, "odd")
+    assert in_one_line(ZeroDivisionError("x"))[0] == 70

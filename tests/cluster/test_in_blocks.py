@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from evidentia.cluster import BPEC, CCM, ECM, EGMM, EVCLUS, BootClus, EKNNClus
+from evidentia.cluster import CCM, CECM, ECM, EGMM, EVCLUS, BootClus, EKNNClus
 from evidentia.cluster import _everyone as everyone_module
 from evidentia.io import read_partition
 from evidentia.partition import CredalPartition, LazyCredalPartition
@@ -240,9 +240,13 @@ def test_progress_and_messages(capsys, caplog):
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda: BPEC(3).fit(lazy_array("some")), "BPEC needs all objects in memory"),
+        (lambda: CECM(3).fit(lazy_array("some")), "CECM needs all objects in memory"),
         (lambda: ECM(3).fit(iter(blocks("some"))), "can be read only once"),
-        (lambda: ECM(3).fit(blocks("some"), sample_weight=np.ones(900)), "sample_weight is known only for X in memory"),
+        (lambda: ECM(3, checkpoint="a").fit(X), "checkpoint must be None if X is in memory"),
+        (
+            lambda: ECM(3, checkpoint="a").fit(blocks("some")),
+            "random_state to be an integer, got None",
+        ),
         (lambda: ECM(3, init=CredalPartition.from_hard(Y)).fit(blocks("some")), "init must not be a partition"),
         (lambda: EVCLUS(3, metric="precomputed").fit(blocks("some")), "X must be in memory"),
         (lambda: ECM(3).fit([X[:1], X[1:2]]), "n_samples=2 should be >= n_clusters=3"),
@@ -270,26 +274,3 @@ def test_a_failure_changes_nothing():
     with pytest.raises(ValueError, match="finite"):
         model.fit([X, X * np.nan])
     assert model.cluster_centers_ is before
-
-
-@pytest.mark.long
-def test_a_worker_that_is_killed_changes_no_bit():
-    distributed = pytest.importorskip("distributed")
-    settings = {"init": START, "focal_sets": "pairs"}
-    data = da.from_array(np.tile(X, (50, 1)), chunks=(3000, 2))
-    workers = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with workers as cluster, distributed.Client(cluster) as client:
-        expected = fitted(ECM, data, **settings)
-        before = set(client.scheduler_info()["workers"])
-        client.submit(_killed_soon, pure=False).result()
-        found = fitted(ECM, data, **settings)
-        assert set(client.scheduler_info()["workers"]) != before
-    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
-    np.testing.assert_array_equal(found.history_, expected.history_)
-
-
-def _killed_soon():
-    import os
-    import threading
-
-    threading.Timer(0.5, os._exit, [1]).start()

@@ -628,3 +628,10 @@ def test_many_attributes_share_a_bar():
     assert display.ax_.get_yticklabels()[5].get_text() == "25 other attributes"
     assert sum(bar.get_width() for bar in display.bars_[:-1]) == pytest.approx(display.total)
     assert isinstance(display.explanation, ObjectExplanation)
+
+
+def test_an_outlier_in_many_attributes_alike_has_words():
+    """No attribute has much of a share; the largest is named all the same."""
+    X = np.vstack([np.random.default_rng(0).normal(size=(20, 60)), np.full((1, 60), 9.0)])
+    labels = [0] * 10 + [1] * 10 + [-1]
+    assert "it is far, most in attribute" in explain_object(labels, X, 20).to_text()

@@ -1,4 +1,4 @@
-"""The program ``evidentia``: one command a file."""
+"""The program ``evidentia``: one command a file, imported when it is called."""
 
 from __future__ import annotations
 
@@ -7,27 +7,46 @@ import sys
 import click
 
 from evidentia import __version__
-from evidentia.cli.cluster import cluster
-from evidentia.cli.demo import demo
-from evidentia.cli.errors import Program
+from evidentia.cli.shared.errors import Program
 
-__all__ = ["main", "program"]
+__all__ = ["COMMANDS", "main", "program"]
+
+# What each command does, in the order in which one needs them; a test holds this equal to what the commands say.
+COMMANDS = {
+    "demo": "Cluster an example dataset.",
+    "cluster": "Cluster the rows of a table.",
+    "select": "How many clusters: candidates and reasons.",
+    "predict": "Apply a saved model to new rows.",
+    "explain": "Why an object, a cluster or a pair of clusters.",
+    "report": "A page for people who must act on the result.",
+    "ask": "Questions to an expert that teach most.",
+    "compare": "Compare partitions: indices, map, who moved.",
+    "combine": "Make one partition of several.",
+    "classify": "Learn classes from labelled rows; decide on others.",
+    "convert": "Partitions and models from one kind of file to another.",
+    "studio": "Explore a table in the browser.",
+    "info": "Versions, devices, threads, kernels, caches.",
+    "completion": "Completion for bash, zsh or fish.",
+}
 
 
-@click.group(cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Program,
+    lazy=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
 @click.version_option(__version__, prog_name="evidentia", message="%(prog)s %(version)s")
 @click.pass_context
 def program(context: click.Context) -> None:
     """Clustering that says how sure it is, and what it is unsure between.
 
-    Start with "evidentia demo", then "evidentia cluster FILE -c 3" on a table of your own.
+    Start with "evidentia demo", then "evidentia cluster FILE" on a table of your own.
+
+    Exit codes: 0 done, 1 the data or files are at fault, 2 wrong use, 70 a fault of evidentia, 130 interrupted.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-program.add_command(cluster)
-program.add_command(demo)
 
 
 def main() -> None:

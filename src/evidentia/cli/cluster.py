@@ -2,129 +2,129 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from evidentia.cli.attributes import Attributes, choose_attributes, split_names
-from evidentia.cli.blocks import cluster_blocks, reads_blocks
-from evidentia.cli.errors import UserError, readable_warnings, user_errors
-from evidentia.cli.methods import METHODS, NumberOrAuto, WholeNumber, build_estimator, parse_parameters
-from evidentia.cli.output import Screen, all_or_none, check_outputs, headline
-from evidentia.cli.pictures import check_picture, draw_partition
+from evidentia.cli.shared.blocks import cluster_blocks, reads_blocks
+from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
+from evidentia.cli.shared.options import PATH, RecipeCommand, common, recipe_from, recipe_options
+from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, headline, partition_document
+from evidentia.cli.shared.passes import DASK_OPTION
+from evidentia.cli.shared.pictures import check_picture, draw_partition
+from evidentia.recipe.words import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from evidentia.recipe import Outcome, Recipe
 
 __all__ = ["cluster"]
 
-_UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 
-
-@click.command(short_help="Cluster the rows of a table.")
-@click.argument("file", type=click.Path(path_type=Path, readable=False))
-@click.option(
-    "-c", "--clusters", type=NumberOrAuto(1), default="auto", show_default=True, metavar="N", help="Number of clusters."
-)
+@click.command(cls=RecipeCommand, short_help="Cluster the rows of a table.")
+@recipe_options
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, readable=False),
+    type=PATH,
     metavar="PATH",
     help="Where to write the partition: .csv, .tsv, .parquet or .npz. A name without extension is a new folder, and a "
     "Parquet FILE is then read in blocks. [default: FILE.partition.csv]",
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path, readable=False), metavar="PATH", help="Also draw it: .png, .svg or .pdf."
-)
-@click.option("--method", type=click.Choice(sorted(METHODS)), default="evclus", show_default=True)
-@click.option("--columns", multiple=True, metavar="A,B,...", help="The columns to use. [default: all numeric ones]")
-@click.option("--exclude", multiple=True, metavar="A,B,...", help="Columns not to use.")
-@click.option("--index", metavar="COLUMN", help="The column that names the rows.")
-@click.option("--header/--no-header", default=None, help="Whether a text file names its columns. [default: look]")
-@click.option("--delimiter", metavar="CHARACTER", help="What separates the columns of a text file. [default: look]")
-@click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a text file. [default: look]")
-@click.option("--drop-missing", is_flag=True, help="Leave out rows with missing values.")
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "partial"]),
-    help="partial: compare rows by the values that are there; the more are missing, the more doubt. [default: refuse]",
-)
-@click.option("--scale/--no-scale", default=True, show_default=True, help="Standardise the columns.")
-@click.option("--seed", type=WholeNumber(0, 2**32 - 1), default=0, show_default=True, help="Same seed, same result.")
-@click.option(
-    "--focal-sets",
-    type=click.Choice(["auto", "simple", "pairs", "full", "selected"]),
-    help="Which sets of clusters may be told apart. [default: auto]",
-)
-@click.option("--n-init", type=WholeNumber(1), metavar="N", help="Starts; the best is kept.")
-@click.option("--max-iter", type=WholeNumber(1), metavar="N", help="Iterations at most.")
-@click.option("--jobs", type=WholeNumber(), metavar="N", help="Threads. [default: all processors]")
-@click.option("-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of the method, as delta=5.")
-@click.option("-q", "--quiet", is_flag=True, help="Show nothing but warnings and errors.")
+@click.option("--plot", type=PATH, metavar="PATH", help="Also draw it: .png, .svg or .pdf.")
+@click.option("--report", type=PATH, metavar="PATH", help="Also write a page for people: .html.")
+@click.option("--save-model", type=PATH, metavar="PATH", help="Also keep the model for evidentia predict: .evidentia.")
+@common
+@DASK_OPTION
 @click.option("-v", "--verbose", is_flag=True, help="Also show the columns used and the iterations.")
-def cluster(file: Path, **options: Any) -> None:
+@click.pass_context
+def cluster(ctx: click.Context, **options: Any) -> None:
     """Cluster the rows of FILE, say how certain each is, and write the masses.
 
-    FILE is a table: CSV, TSV, Parquet, Feather or a NumPy array. Its numeric columns are standardised and clustered.
-    The result tells for each row which cluster it belongs to, between which clusters the data cannot decide, or that
-    it is an outlier.
+    FILE is a table: CSV, TSV, Excel, Parquet, Feather or a NumPy array. Its numeric columns are standardised and
+    clustered. The result tells for each row which cluster it belongs to, between which clusters the data cannot
+    decide, or that it is an outlier. Several FILEs are views of the same rows (--method wmvec); a picture is clustered
+    by --method secm.
 
     \b
-    evidentia cluster flowers.csv -c 3 --index name --plot flowers.png
-    evidentia cluster flowers.csv -c 3 --columns length,width -p delta=5 -p metric=adaptive
+    evidentia cluster flowers.csv
+    evidentia cluster flowers.csv -c 3 --index name --plot flowers.png --report flowers.html
+    evidentia cluster flowers.csv -c 3 --method ecm --columns length,width --delta 5
+    evidentia cluster distances.mtx --dissimilarities -c 4
     evidentia cluster more-than-memory.parquet -c 3 --method ecm -o masses
     """
-    screen = Screen(quiet=options["quiet"])
-    if reads_blocks(file, options["output"]):
-        cluster_blocks(file, options["output"], _estimator(options), options, screen)
+    screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
+    recipe = recipe_from(ctx, options)
+    file = Path(recipe.files[0])
+    if options["output"] is not None and reads_blocks(recipe, options["output"]):
+        cluster_blocks(recipe, options["output"], options, screen)
         return
+    if options["dask"] is not None:
+        raise WrongUse("--dask is for Parquet files that are read in blocks: give --output a name without extension")
     if file.is_dir():
         raise UserError(f"{file} is a folder, it must be a table; for a folder of Parquet files, --output is one too")
-    output = options["output"] or _default_output(file)
-    outputs = [output] if options["plot"] is None else [output, options["plot"]]
-    _check_kinds(output, options["plot"])
-    if options["drop_missing"] and options["missing"] == "partial":
-        raise UserError("--drop-missing leaves out the rows that --missing partial would keep: give one of the two")
-    estimator = _estimator(options)
-    dialect = {name: options[name] for name in ("header", "delimiter", "decimal")}
-    table = _read(file, options["index"], dialect, screen)
-    check_outputs(outputs, [file])
-    attributes = choose_attributes(
-        table,
-        columns=split_names(options["columns"]),
-        exclude=split_names(options["exclude"]),
-        scale=options["scale"],
-        drop_missing=options["drop_missing"],
-        keep_missing=options["missing"] == "partial",
-        note=screen.note,
-    )
-    if options["clusters"] != "auto" and options["clusters"] > len(attributes.table):
-        raise UserError(f"-c {options['clusters']}: more clusters than rows, the table has {len(attributes.table)}")
-    if options["verbose"]:
-        screen.note(f"clustering by {', '.join(attributes.table.columns)}")
+    outputs = _outputs(file, options)
+    _check_kinds(outputs)
+    check_outputs(list(outputs.values()), [Path(name) for name in recipe.files])
     with readable_warnings():
-        started = time.perf_counter()
+        outcome = run_recipe(recipe, screen)
+        head = headline_of(outcome)
         with user_errors():
-            estimator.fit(attributes.standardised)
-        seconds = time.perf_counter() - started
-        head = headline(
-            type(estimator).__name__,
-            estimator,
-            attributes.table.shape[1],
-            scaled=attributes.is_scaled,
-            objective=METHODS[options["method"]].objective,
-            seconds=seconds,
-        )
-        _write(outputs, estimator, attributes, f"{type(estimator).__name__}, {file.name}")
+            _write(outputs, outcome, screen)
     if options["verbose"]:
-        ended = "converged" if estimator.converged_ else "stopped"
-        screen.note(f"{ended} after {estimator.n_iter_} iterations")
-    screen.partition(head, estimator.credal_partition_)
-    screen.result(f"wrote {', '.join(map(str, outputs))}", style="green")
+        _tell_more(outcome, screen)
+    screen.partition(head, outcome.partition)
+    scores = _scores(outcome)
+    if scores is not None:
+        screen.result(f"\ncompared with {recipe.truth}:\n{scores.to_text()}\n")
+    screen.wrote(list(outputs.values()))
+    screen.document(
+        "cluster",
+        recipe=recipe.to_dict(),
+        run=recipe.to_command(),
+        method=type(outcome.estimator).__name__,
+        objective=outcome.estimator.objective_,
+        converged=outcome.estimator.converged_,
+        seconds=outcome.seconds,
+        partition=partition_document(outcome.partition),
+        agreement=None if scores is None else {name: getattr(scores, name) for name in ("accuracy", "held")},
+        files={name: str(path) for name, path in outputs.items()},
+    )
+
+
+def run_recipe(recipe: Recipe, screen: Screen) -> Outcome:
+    """Run a recipe; what is wrong is told in words of the shell."""
+    from evidentia.recipe import method_parameters
+
+    names = tuple(parameter.name for parameter in method_parameters(recipe.method))
+    with screen.working(f"reading and clustering {Path(recipe.files[0]).name}") as told, user_errors(parameters=names):
+        return recipe.run(progress=told, note=screen.note)
+
+
+def headline_of(outcome: Outcome) -> str:
+    """The first line of a result."""
+    attributes = outcome.attributes
+    what, objects = "", "object"
+    if attributes is not None:
+        what = counted(len(attributes.columns), "attribute")
+        if attributes.preparation.categories:
+            what += f" ({counted(len(attributes.preparation.categories), 'column')} of categories)"
+        elif attributes.is_scaled:
+            what += " (standardised)"
+    elif outcome.recipe.kind == "dissimilarities":
+        what = "dissimilarities"
+    else:
+        objects = "pixel"
+    return headline(outcome.estimator, what, seconds=outcome.seconds, objects=objects)
+
+
+def _outputs(file: Path, options: dict[str, Any]) -> dict[str, Path]:
+    """The files to write, by what they hold."""
+    found = {"partition": options["output"] or _default_output(file)}
+    for name in ("plot", "report", "save_model", "save_config"):
+        if options[name] is not None:
+            found[name.removeprefix("save_")] = options[name]
+    return found
 
 
 def _default_output(file: Path) -> Path:
@@ -133,56 +133,63 @@ def _default_output(file: Path) -> Path:
     return file.with_name(f"{stem}.partition.csv")
 
 
-def _check_kinds(output: Path, plot: Path | None) -> None:
+def _check_kinds(outputs: dict[str, Path]) -> None:
     from evidentia.io.partitions import PARTITION_KINDS
 
+    output = outputs["partition"]
     if output.suffix.lower() not in PARTITION_KINDS:
         kinds = ", ".join(PARTITION_KINDS)
-        raise UserError(f"--output: the extension must be one of {kinds}, got {output.suffix or 'none'}")
+        raise WrongUse(f"--output: the extension must be one of {kinds}, got {output.suffix or 'none'}")
     if output.suffix.lower() == ".parquet":
         try:
             import pyarrow  # noqa: F401
         except ImportError as error:
             raise UserError("--output: .parquet files need pyarrow (pip install 'evidentia[parquet]')") from error
-    if plot is not None:
-        check_picture(plot)
+    if "plot" in outputs:
+        check_picture(outputs["plot"])
+    for name, option, suffixes in (
+        ("report", "--report", (".html", ".htm")),
+        ("model", "--save-model", (".evidentia",)),
+        ("config", "--save-config", (".toml",)),
+    ):
+        if name in outputs and outputs[name].suffix.lower() not in suffixes:
+            raise WrongUse(f"{option}: the extension must be {suffixes[0]}, got {outputs[name].suffix or 'none'}")
 
 
-def _estimator(options: dict[str, Any]) -> Any:
-    settings = {
-        "n_clusters": options["clusters"],
-        "focal_sets": options["focal_sets"],
-        "n_init": options["n_init"],
-        "max_iter": options["max_iter"],
-        "missing": options["missing"],
-        "random_state": options["seed"],
-        "n_jobs": options["jobs"],
-        "verbose": int(sys.stderr.isatty() and not options["quiet"]),  # a progress bar is for people
-    }
-    return build_estimator(options["method"], settings, parse_parameters(options["parameters"]))
+def _write(outputs: dict[str, Path], outcome: Outcome, screen: Screen) -> None:
+    """All files or none."""
+    from evidentia.io import save, write_partition
+
+    title = f"{type(outcome.estimator).__name__}, {Path(outcome.recipe.files[0]).name}"
+    with screen.working("writing"), all_or_none(list(outputs.values())) as temporaries:
+        for name, path in zip(outputs, temporaries, strict=True):
+            match name:
+                case "partition":
+                    write_partition(outcome.partition, path)
+                case "plot":
+                    draw_partition(outcome, path, title)
+                case "report":
+                    from evidentia.report import make_report
+
+                    make_report(outcome).save(path)
+                case "model":
+                    save(outcome.model, path)
+                case "config":
+                    path.write_text(outcome.recipe.to_toml(), encoding="utf-8")
 
 
-def _read(file: Path, index: str | None, dialect: dict[str, Any], screen: Screen) -> pd.DataFrame:
-    from evidentia.io import read_table
-
-    with user_errors():
-        table = read_table(file, **dialect)
-        if index is None and len(table.columns) and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique:
-            index = _UNNAMED
-            screen.note("the first column has no heading: it is taken as the names of the rows")
-        if index is not None:
-            table = read_table(file, index_col=index, **dialect)
-    if table.attrs.get("header") is False and dialect["header"] is None:
-        screen.note(f"the file has no header line: its columns are called {table.columns[0]}, ...")
-    if index == _UNNAMED:
-        table.index.name = None
-    return table
+def _tell_more(outcome: Outcome, screen: Screen) -> None:
+    if outcome.attributes is not None:
+        screen.note(f"clustered by {', '.join(outcome.attributes.columns)}")
+    ended = "converged" if outcome.estimator.converged_ else "stopped"
+    screen.note(f"{ended} after {outcome.estimator.n_iter_} iterations")
 
 
-def _write(outputs: list[Path], estimator: Any, attributes: Attributes, title: str) -> None:
-    from evidentia.io import write_partition
+def _scores(outcome: Outcome) -> Any:
+    """How well the result agrees with known classes, if there are some."""
+    if outcome.truth is None:
+        return None
+    from evidentia.explain import set_scores
 
-    with all_or_none(outputs) as temporaries:
-        write_partition(estimator.credal_partition_, temporaries[0])
-        if len(temporaries) > 1:
-            draw_partition(estimator, attributes, temporaries[1], title)
+    known = outcome.truth.notna().to_numpy()
+    return set_scores(outcome.partition[known], outcome.truth[known].astype(str).to_numpy())

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evidentia.cli.attributes import Attributes
-from evidentia.cli.errors import UserError, readable_warnings
-from evidentia.cli.output import Screen, all_or_none, check_outputs, headline
-from evidentia.cli.pictures import draw_convergence, draw_partition
+from evidentia.cli.shared.errors import UserError, readable_warnings
+from evidentia.cli.shared.options import PATH, common
+from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, headline, partition_document
+from evidentia.cli.shared.pictures import draw_attributes, draw_convergence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,19 +31,19 @@ ambiguous ones that may belong to it; the typical one is that it is surest of.""
 @click.command(short_help="Cluster an example dataset.")
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, readable=False),
+    type=PATH,
     default=Path("demo"),
     show_default=True,
     metavar="FOLDER",
     help="Where to write the data, the partition and two pictures.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show nothing but warnings and errors.")
-def demo(output: Path, quiet: bool) -> None:
+@common
+def demo(output: Path, quiet: bool, as_json: bool) -> None:
     """Cluster 400 example objects in four overlapping groups, and explain the result."""
     from evidentia.cluster import ECM
     from evidentia.datasets import load_example
 
-    screen = Screen(quiet=quiet)
+    screen = Screen(quiet=quiet, as_json=as_json)
     data = load_example(as_frame=True).data
     made = _make_folder(output)
     try:
@@ -65,19 +65,24 @@ def demo(output: Path, quiet: bool) -> None:
         raise
     screen.result("Four groups of 100 objects that overlap, clustered without knowing the groups.")
     screen.result()
-    head = headline("ECM", estimator, data.shape[1], scaled=False, objective="objective", seconds=seconds)
+    head = headline(estimator, "2 attributes", seconds=seconds)
     screen.partition(head, estimator.credal_partition_)
     screen.result()
     screen.result(_EXPLANATION)
     screen.result()
-    screen.result(f"wrote {', '.join(map(str, outputs))}", style="green")
+    screen.wrote(outputs)
     screen.result(f"Look at {outputs[2]}, then try:", style="bold")
+    table = str(outputs[0])
     for command, meaning in (
-        (f"{outputs[0]} -c 4 --method ecm --no-scale -p delta=2", "clusters reach less far: more outliers"),
-        (f"{outputs[0]} -c 2 --plot two.png", "two clusters instead of four"),
-        ("--help", "all options, for a table of your own"),
+        (f"cluster {table} -c 4 --method ecm --no-scale --delta 2", "clusters reach less far: more outliers"),
+        (f"explain {outputs[1]} {table} --object 20", "why an object is where it is"),
+        (f"cluster {table} --report page.html", "the number of clusters found, and a page to read"),
+        ("cluster --help", "all options, for a table of your own"),
     ):
-        screen.result(f"  evidentia cluster {command:{len(str(outputs[0])) + 46}}{meaning}")
+        screen.result(f"  evidentia {command:{len(table) + 50}}{meaning}")
+    screen.document(
+        "demo", partition=partition_document(estimator.credal_partition_), files=[str(path) for path in outputs]
+    )
 
 
 def _make_folder(path: Path) -> list[Path]:
@@ -91,9 +96,10 @@ def _make_folder(path: Path) -> list[Path]:
 
 def _write(outputs: list[Path], estimator: Any, data: pd.DataFrame) -> None:
     from evidentia.io import write_partition
+    from evidentia.recipe import choose_attributes
 
     with all_or_none(outputs) as (table, partition, picture, convergence):
         data.to_csv(table, index=False)
         write_partition(estimator.credal_partition_, partition)
-        draw_partition(estimator, Attributes(data), picture, "ECM, four clusters")
+        draw_attributes(estimator, choose_attributes(data, scale=False), picture, "ECM, four clusters")
         draw_convergence(estimator, convergence, "ECM: objective after each iteration")

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._missing import check_missing, remedy
+from evidentia._progress import progress_bar
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
 from evidentia._site import DocumentedEstimator
@@ -25,7 +26,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._blockwise import BlockwiseClusterer, check_alone
 from evidentia.cluster._families import NAMES, Families, families_of
 from evidentia.cluster._incomplete import comparable, prepared
-from evidentia.cluster._search import MassModel, Method, Sample, Search, progress_bar
+from evidentia.cluster._search import MassModel, Method, Sample, Search
 from evidentia.cluster.number import NumberOfClusters, compared_numbers
 from evidentia.constraints import Constraints
 from evidentia.constraints.checked import checked_constraints
@@ -161,9 +162,17 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         self._check_parameters()
         with block_map(self.n_jobs) as apply, self._passes(X) as told:
             if self._comes_in_blocks(X):
-                check_alone(sample_weight=sample_weight, constraints=constraints, init=getattr(self, "init", None))
-                sample = self._drawn_sample(X, apply, told)
+                weights = None if self._weighs_blocks else sample_weight
+                check_alone(
+                    sample_weight=weights,
+                    constraints=constraints,
+                    dissimilarities=dissimilarities,
+                    y=labels,
+                    init=getattr(self, "init", None),
+                )
+                sample = self._drawn_sample(X, sample_weight, apply, told)
             else:
+                self._check_in_memory()
                 sample = self._read_sample(X, sample_weight)
             n = len(sample.values)
             known = None if constraints is None else checked_constraints(constraints, n)
@@ -171,7 +180,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
             if self.missing == "partial":
                 sample = prepared(sample, task.n_clusters)
             with self._matched_start(sample.index):
-                method, run = self._searched(Search(self.tol, apply, self._progress), sample, task)
+                method, run = self._searched(Search(self.tol, apply, self._progress, self.n_jobs), sample, task)
             self._model, masses = method.result(run)
             self._set_result(run, masses, sample, self._choices(method))
             for name, value in self._attributes(method, self._model).items():

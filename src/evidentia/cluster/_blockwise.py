@@ -6,24 +6,29 @@ import copy
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from evidentia._missing import remedy
+from evidentia._progress import progress_bar
 from evidentia._scale import checked_masses
-from evidentia._types import Seed, TableLike
-from evidentia.cluster._everyone import Everyone
-from evidentia.cluster._search import Sample, progress_bar
+from evidentia._types import ArrayLike, Seed, TableLike
+from evidentia.belief import FocalSets
+from evidentia.cluster._everyone import Everyone, Passes
+from evidentia.cluster._search import Sample
 from evidentia.optimize.blocks import Apply
 from evidentia.partition import CredalPartition, LazyCredalPartition
 from evidentia.stream.blocks import BlockFunction, Blocks, comes_in_blocks
 from evidentia.stream.door import blocks_of
+from evidentia.stream.journal import Journal, NoJournal
+from evidentia.stream.notes import PassNotes
 
-if TYPE_CHECKING:
-    from evidentia.belief import FocalSets
+__all__ = ["BlockwiseClusterer", "check_alone", "named_rows"]
 
-__all__ = ["BlockwiseClusterer", "check_alone"]
-
+_SENT = ("_model", "_input", "focal_sets_", "n_features_in_")  # fitted attributes that masses of new objects need
+_STAYS = ("_online", "_shepard", "_evclus", "_peaks", "_fits")  # what may be large and is not needed
 _LOG = logging.getLogger("evidentia")
 
 
@@ -34,7 +39,11 @@ class BlockwiseClusterer:
     all objects get their masses as new ones do.
     """
 
+    checkpoint: str | Path | None = None
+
     _takes_blocks = False
+    _weighs_blocks = False  # whether weights of objects in blocks are taken
+    _keeps_passes = False  # whether `checkpoint` keeps what passes gave
     _sums_products = False  # of attributes, over all objects
     _block_reader: tuple[BlockFunction, int] | None = None  # what a method reads of a block, with so many more columns
 
@@ -49,6 +58,7 @@ class BlockwiseClusterer:
     _masses_of: Callable[..., np.ndarray]
     _wanted_clusters: Callable[[], int | None]
     _attributes_in_rows: tuple[str, ...] = ()  # fitted attributes that hold positions of objects
+    get_params: Callable[..., dict[str, Any]]
 
     def _comes_in_blocks(self, X: TableLike, *, new: bool = False) -> bool:
         """Whether X is read block by block; refused if the method needs all of it at once."""
@@ -60,28 +70,67 @@ class BlockwiseClusterer:
             raise ValueError("X must be in memory if metric='precomputed': dissimilarities cannot be drawn from blocks")
         return True
 
+    def _check_in_memory(self) -> None:
+        """Refuse what is only for X that comes in blocks."""
+        if self.checkpoint is not None and self._keeps_passes:
+            raise ValueError(
+                f"checkpoint must be None if X is in memory, got {str(self.checkpoint)!r}: it keeps what passes over "
+                "blocks gave (give [X] to fit X in one block)"
+            )
+
     @contextmanager
-    def _passes(self, X: TableLike) -> Iterator[Callable[[str], None]]:
-        """A function that is told when a pass over blocks begins; people see it if they asked for progress."""
-        shown = bool(self.verbose) and comes_in_blocks(X)
-        with progress_bar(f"{type(self).__name__}, passes over X", None, " passes", shown=shown) as advance:
+    def _passes(self, X: TableLike) -> Iterator[PassNotes]:
+        """What is told when a pass over blocks begins; people see it if they asked for progress."""
+        name, shown = type(self).__name__, bool(self.verbose) and comes_in_blocks(X)
+        with progress_bar(f"{name}, passes over X", None, " passes", shown=shown) as advance:
+            yield PassNotes(lambda words: _LOG.info("%s: a pass over X begins, for %s", name, words), advance)
 
-            def told(words: str) -> None:
-                _LOG.info("%s: a pass over X begins, for %s", type(self).__name__, words)
-                advance(words)
-
-            yield told
-
-    def _drawn_sample(self, X: TableLike, apply: Apply, told: Callable[[str], None]) -> Sample[Any]:
+    def _drawn_sample(self, X: TableLike, sample_weight: ArrayLike, apply: Apply, told: PassNotes) -> Sample[Any]:
         """Some of the objects, read as if they were all, and the others behind them."""
-        source = blocks_of(X, self.n_jobs)
+        source = self._source(X)
         assert source.width is not None
         reader = None if self._block_reader is None else (self._block_reader[0], source.width + self._block_reader[1])
-        everyone = Everyone.of(source, reader, self.random_state, apply, told, products=self._sums_products)
+        passes = Passes(apply, told, self._journal(source, weighted=sample_weight is not None))
+        everyone = Everyone.of(
+            source,
+            reader,
+            sample_weight,
+            self.random_state,
+            passes,
+            products=self._sums_products,
+            least=self._fewest_drawn(),
+        )
         wanted = self._wanted_clusters()
         if len(everyone) < (wanted or 1):
             raise ValueError(f"n_samples={len(everyone)} should be >= n_clusters={wanted}")
-        return Sample(self._read(_named(everyone.drawn, source), reset=True), everyone=everyone)
+        values = self._read(named_rows(everyone.drawn, source), reset=True)
+        return Sample(values, everyone.weights, everyone=everyone)
+
+    def _source(self, X: TableLike) -> Blocks:
+        """The objects as they come; cells may be missing where the method takes that."""
+        return blocks_of(X, self.n_jobs, missing=remedy(self, getattr(self, "metric", "euclidean")) is None)
+
+    def _fewest_drawn(self) -> int:
+        """How many objects must be drawn at least."""
+        return 0
+
+    def _journal(self, source: Blocks, *, weighted: bool) -> NoJournal:
+        """Where results of passes are kept, if they are to be."""
+        if self.checkpoint is None or not self._keeps_passes:
+            return NoJournal()
+        if not isinstance(self.random_state, int | np.integer):
+            raise ValueError(
+                f"checkpoint needs random_state to be an integer, got {self.random_state!r}: a fit that goes on must "
+                "draw the same objects"
+            )
+        from evidentia import __version__  # the package itself is there when a fit begins
+
+        # what does not change the result is left out
+        named = {k: v for k, v in self.get_params().items() if k not in ("checkpoint", "n_jobs", "verbose")}
+        settings = {name: _in_words(value) for name, value in named.items()}
+        columns = f"{source.width} {source.dtype} {source.names} weighted={weighted}"
+        about = {"class": type(self).__name__, "version": __version__, "columns": columns}
+        return Journal(self.checkpoint, {**settings, **about})
 
     def _set_blocks(self, everyone: Everyone) -> None:
         """The result for all objects, where so far there was that of the sample."""
@@ -93,16 +142,22 @@ class BlockwiseClusterer:
             setattr(self, name, everyone.rows[getattr(self, name)])
 
     def _predicted_blocks(self, X: TableLike) -> LazyCredalPartition:
-        source = blocks_of(X, self.n_jobs)
+        source = self._source(X)
         assert source.width is not None
-        self._read(_named(np.zeros((1, source.width), source.dtype), source), reset=False)  # checks columns and names
+        # one row tells whether columns and their names are those of the fit
+        self._read(named_rows(np.zeros((1, source.width), source.dtype), source), reset=False)
         return self._lazy_partition(source, None)
 
     def _lazy_partition(self, source: Blocks, metadata: dict[str, Any] | None) -> LazyCredalPartition:
-        # blocks have no names, and what is sent to workers should be small
         light = copy.copy(self)
-        for name in ("credal_partition_", "labels_", "feature_names_in_", "history_", "sample_indices_", "_online"):
-            light.__dict__.pop(name, None)
+        # blocks have no names, and what is sent to workers should be small
+        light.__dict__ = {
+            name: value
+            for name, value in vars(self).items()
+            if name in _SENT or not (name.endswith("_") or name in _STAYS)
+        }
+        if hasattr(self, "init"):
+            light.__dict__["init"] = None  # it may be a partition of all objects
         masses = source.map(_block_masses, light, len(self.focal_sets_), source.dtype)
         return LazyCredalPartition(masses, self.focal_sets_, metadata)
 
@@ -114,7 +169,14 @@ def _block_masses(block: np.ndarray, clusterer: BlockwiseClusterer, apply: Apply
     return checked_masses(clusterer._masses_of(values, apply)).astype(block.dtype, copy=False)
 
 
-def _named(values: np.ndarray, source: Blocks) -> TableLike:
+def _in_words(value: Any) -> str:
+    """A parameter as text that differs where it does; arrays are told in full."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tolist()}"
+    return repr(list(value)) if isinstance(value, FocalSets) else repr(value)
+
+
+def named_rows(values: np.ndarray, source: Blocks) -> TableLike:
     """Rows of blocks as scikit-learn reads them: a table if the blocks have names."""
     if source.names is None:
         return values

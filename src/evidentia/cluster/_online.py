@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -17,7 +18,9 @@ from evidentia.cluster._search import MassModel, Sample, Search
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.partition import CredalPartition
 
-__all__ = ["OnlineClusterer", "OnlineModel", "DEVICE_RULE"]
+__all__ = ["CHECKPOINT_RULE", "DEVICE_RULE", "OnlineClusterer", "OnlineModel"]
+
+CHECKPOINT_RULE = rule.choice(None) | rule.kind(str, Path, words="a path")
 
 DEVICE_RULE = rule.kind(str, words="the name of a device")
 _HALF_LIFE = rule.choice(None) | rule.real(0, open_low=True)
@@ -44,6 +47,9 @@ class OnlineClusterer(EvidentialClusterer):
     A clusterer says what of the model is shown, by `_shown`; its method has a function `online`.
     """
 
+    _takes_blocks = True
+    _weighs_blocks = True
+    _keeps_passes = True
     _online: OnlineModel
     _model: Any
     n_samples_seen_: int
@@ -150,7 +156,7 @@ class OnlineClusterer(EvidentialClusterer):
             method: Any = self._method(sample, task)
             model = method.given_start(families.first) if families.select is None else None
             if model is None:
-                search = Search(self.tol, apply, self._progress)
+                search = Search(self.tol, apply, self._progress, self.n_jobs)
                 model = search.run(method, replace(families, neighbors=False), sample.weights).model
         return method.online(model, neighbors=families.neighbors)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -23,11 +22,11 @@ from evidentia._types import Advance, Index
 from evidentia.belief import FocalSets
 from evidentia.cluster._everyone import Everyone
 from evidentia.cluster._families import Families
-from evidentia.optimize.blocks import Apply
+from evidentia.optimize.blocks import Apply, outside_jobs
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
 
-__all__ = ["Sample", "MassModel", "Method", "Search", "progress_bar"]
+__all__ = ["Sample", "MassModel", "Method", "Search"]
 
 Values = TypeVar("Values")
 ModelValues = TypeVar("ModelValues", contravariant=True)
@@ -161,11 +160,14 @@ class Search:
     apply : Apply
     progress : function of a total and a unit
         Opens a progress bar.
+    n_jobs : int or None
+        How many starts that go to workers outside this process run at the same time.
     """
 
     tol: float
     apply: Apply
     progress: Callable[[int, str], Any]
+    n_jobs: int | None = None
 
     def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
         """The best run; with a second family (Denoeux, 2021: pairs of mutually nearest clusters added to the single
@@ -201,21 +203,11 @@ class Search:
             advance(f"objective {run.objective:.6g}")
             return run
 
-        yield from self.apply(compete, [(start,) for start in starts])
-
-
-@contextmanager
-def progress_bar(name: str, total: int | None, unit: str, *, shown: bool) -> Iterator[Advance]:
-    """A progress bar, if it is to be shown; call what it gives after each unit, with a word on the state."""
-    if not shown:
-        yield lambda note: None
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(total=total, desc=name, unit=unit) as bar:
-
-        def advance(note: str) -> None:
-            bar.set_postfix_str(note, refresh=False)
-            bar.update()
-
-        yield advance
+        each = [(start,) for start in starts]
+        outside = outside_jobs(method.compete, each, self.n_jobs) if len(each) > 1 else None
+        if outside is None:
+            yield from self.apply(compete, each)
+            return
+        for run in outside:
+            advance(f"objective {run.objective:.6g}")
+            yield run

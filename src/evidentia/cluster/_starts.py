@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._missing import has_missing
+from evidentia._scale import as_reals
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition
@@ -148,7 +149,7 @@ def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> 
     if isinstance(init, CredalPartition):
         check_partition(init, n_objects, family.n_clusters)
         return init
-    masses = np.asarray(init, dtype=float)
+    masses = as_reals(init, "init")
     if masses.shape != (n_objects, len(family)):
         raise ValueError(
             f"init must hold masses of shape {(n_objects, len(family))} (n_samples, number of focal sets), "

@@ -8,16 +8,18 @@ settles it.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Dialect", "sniff", "open_text", "split_cells"]
+__all__ = ["Dialect", "sniff", "open_text", "split_cells", "text_encoding"]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = r"\s+"
@@ -27,6 +29,7 @@ _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
 _DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
 _MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "?", "-", "."}
+_LOOKED_AT = 1 << 22  # bytes that tell the encoding
 _LARGE_TEXT, _LARGEST_RATIO = 100 << 20, 200  # a table never shrinks as much as this when it is compressed
 
 
@@ -58,11 +61,40 @@ class Dialect:
 
 
 def open_text(path: str | os.PathLike[str]) -> IO[str]:
-    """The file as UTF-8 text (with or without byte order mark), decompressed if its name ends in .gz."""
+    """The file as text (see `text_encoding`), decompressed if its name ends in .gz."""
+    encoding = text_encoding(path)
     if Path(path).suffix.lower() == ".gz":
         _check_ratio(Path(path))
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return open(path, encoding="utf-8-sig", newline="")
+        return gzip.open(path, "rt", encoding=encoding, newline="")
+    return open(path, encoding=encoding, newline="")
+
+
+def text_encoding(path: str | os.PathLike[str]) -> str:
+    """UTF-8, with or without byte order mark; UTF-16 with one; or Windows-1252, which spreadsheets write in the west,
+    where the beginning is not UTF-8 but would be plain text so."""
+    unpacked = gzip.open if Path(path).suffix.lower() == ".gz" else open
+    with unpacked(path, "rb") as file:
+        try:
+            head = file.read(_LOOKED_AT)
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            return "utf-8-sig"  # the reader will say what is wrong with the file
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252" if _is_western(head) else "utf-8-sig"
+    return "utf-8-sig"
+
+
+def _is_western(head: bytes) -> bool:
+    """Whether bytes are text of Windows-1252: only few of them beyond ASCII, and none that no text has."""
+    try:
+        text = head.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    strange = sum(not (c.isprintable() or c in "\t\r\n\xa0") for c in text)
+    return strange == 0 and sum(c > "\x7f" for c in text) <= len(text) / 10
 
 
 def _check_ratio(path: Path) -> None:

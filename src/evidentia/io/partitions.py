@@ -30,6 +30,7 @@ from evidentia.io.set_names import (
     encode_name,
     is_set_heading,
 )
+from evidentia.io.sparse_partitions import is_sparse_schema, read_sparse
 from evidentia.io.tables import exact_floats, failure_in_words, file_kind, missing_pyarrow, natural_index
 from evidentia.partition import CredalPartition
 
@@ -251,7 +252,10 @@ def _write_parquet(partition: CredalPartition, path: Path) -> None:
 
 def _read_parquet(path: Path) -> CredalPartition:
     import pandas as pd
+    import pyarrow.parquet as pq
 
+    if is_sparse_schema(pq.read_schema(path)):
+        return _read_sparse_parquet(path)
     table = pd.read_parquet(path)
     headings = [str(name) for name in table.columns]
     where, family, frame = decode_headings(headings)
@@ -262,6 +266,14 @@ def _read_parquet(path: Path) -> CredalPartition:
         index = _index(names.to_numpy() if names.dtype.kind in "iufMm" else names.tolist(), headings[0])
     masses = table.iloc[:, where].to_numpy()
     return _partition(masses, family, index, frame, table.attrs.get("evidentia"))
+
+
+def _read_sparse_parquet(path: Path) -> CredalPartition:
+    masses, family, names, metadata = read_sparse(path)
+    size = masses.dtype.itemsize * masses.shape[0] * masses.shape[1]
+    check_memory(size, "the masses of the file", "write the partition in smaller parts")
+    frame = tuple(range(family.n_clusters))
+    return _partition(masses.toarray(), family, _index(names, _POSITION), frame, metadata)
 
 
 def _index(names: Any, heading: str) -> Any:

@@ -155,6 +155,8 @@ def schemas_by_name(package: str) -> Mapping[str, Schema]:
             from evidentia.classify.saved import SAVED as found
         case "explain":
             from evidentia.explain.saved import SAVED as found
+        case "recipe":
+            from evidentia.recipe.saved import SAVED as found
         case "networks":
             from evidentia.cluster.evclus.network.saved_torch import SAVED as found
         case "sklearn":

@@ -13,7 +13,8 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia.io.atomic import as_path
-from evidentia.io.delimited import Dialect, open_text, sniff
+from evidentia.io.delimited import Dialect, open_text, sniff, text_encoding
+from evidentia.io.numbers import written_numbers
 from evidentia.io.set_names import plain_value
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ _KINDS = {
     ".pq": "parquet",
     ".feather": "feather",
     ".npy": "npy",
+    ".xlsx": "excel",
 }
+_UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 
 
 _MAY_DELIMIT = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
@@ -50,11 +53,14 @@ def read_table(
     ----------
     path : path
         ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``: the delimiter, a decimal comma and a missing header line are
-        recognised), ``.parquet``, ``.feather``, or ``.npy`` (a numeric array of two dimensions).
+        recognised, and so are UTF-16 and Windows-1252), ``.parquet``, ``.feather``, ``.npy`` (a numeric array of two
+        dimensions), or ``.xlsx`` (the first sheet). Text such as ``12 %``, ``1 234`` or ``?`` among numbers is read as
+        12, 1234 and missing, if a whole column is written so.
     columns : sequence of str, optional
         The columns to keep, in this order; all by default. Columns without a name are called ``x1``, ``x2``, ...
     index_col : str, optional
-        The column that names the rows. Text stays as it is written (``007`` does not become 7).
+        The column that names the rows. Text stays as it is written (``007`` does not become 7). By default a first
+        column without a heading, if its cells differ.
     header : bool, optional
         Whether the first line of a text file names the columns. By default it does unless it is all numbers and words
         for missing values (``NA``); if only some are numbers, this must be said.
@@ -65,7 +71,9 @@ def read_table(
     Returns
     -------
     pandas.DataFrame
-        Column names are text. ``attrs["header"]`` is False when a text file had no header line.
+        Column names are text. ``attrs["header"]`` is False when a text file had no header line, ``attrs["encoding"]``
+        tells one that is not UTF-8, ``attrs["unnamed_index"]`` is True where a column without a heading names the rows,
+        and ``attrs["converted"]`` tells what was taken off the cells of columns to read them as numbers.
 
     Raises
     ------
@@ -105,10 +113,16 @@ def read_table(
             table = _read_text(path, index_col, sniff(path, header, delimiter, decimal))
         elif kind == "npy":
             table = _read_npy(path)
+        elif kind == "excel":
+            table = _read_excel(path, header)
         else:
             table = _read_columnar(path, kind)
     if not table.columns.map(lambda name: isinstance(name, str)).all():
         table.columns = table.columns.map(str)
+    if index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique:
+        table = _selected(table, None, _UNNAMED, path)
+        table.index.name = None
+        table.attrs["unnamed_index"] = True
     return _selected(table, wanted, index_col, path)
 
 
@@ -137,9 +151,9 @@ def failure_in_words(path: Path) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise missing_pyarrow(path) from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"cannot read {path.name}: this is not UTF-8 text") from error
+        raise (missing_openpyxl(path) if path.suffix.lower() == ".xlsx" else missing_pyarrow(path)) from error
+    except UnicodeError as error:
+        raise ValueError(f"cannot read {path.name}: this is not UTF-8 text; save it as UTF-8") from error
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # the file system failed, not the content
@@ -149,6 +163,10 @@ def failure_in_words(path: Path) -> Iterator[None]:
 
 def missing_pyarrow(path: Path) -> ImportError:
     return ImportError(f"{path.name}: files of this kind need pyarrow (pip install 'evidentia[parquet]')")
+
+
+def missing_openpyxl(path: Path) -> ImportError:
+    return ImportError(f"{path.name}: spreadsheets need openpyxl (pip install 'evidentia[excel]'), or save it as CSV")
 
 
 def natural_index(values: Sequence[str]) -> Any:
@@ -198,6 +216,21 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect) -> pd.DataFr
         # names of rows as they are written: pandas would turn 007 into 7 and NA into nothing
         table[index_col] = read(dtype=str, keep_default_na=False)[index_col]
     table.attrs["header"] = dialect.has_header
+    encoding = text_encoding(path)
+    if encoding != "utf-8-sig":
+        table.attrs["encoding"] = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}[encoding]
+    return _with_numbers(table, index_col, dialect.decimal)
+
+
+def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
+    """Columns of numbers that are written as text, as numbers."""
+    converted = {}
+    for name in table.columns[table.dtypes.map(lambda kind: kind.kind in "OTU").to_numpy(dtype=bool)]:
+        found = None if name in (index_col, _UNNAMED) else written_numbers(table[name], decimal)
+        if found is not None:
+            table[name], converted[name] = found
+    if converted:
+        table.attrs["converted"] = converted
     return table
 
 
@@ -217,6 +250,29 @@ def _read_npy(path: Path) -> pd.DataFrame:
     if array.ndim != 2 or array.dtype.kind not in "iuf":
         raise ValueError(f"the array must be numeric with two dimensions, got {array.dtype} of shape {array.shape}")
     return pd.DataFrame(array, columns=[f"x{j + 1}" for j in range(array.shape[1])])
+
+
+def _read_excel(path: Path, header: bool | None) -> pd.DataFrame:
+    """The first sheet, without rows and columns that are empty."""
+    import openpyxl  # noqa: F401, so that its absence is told
+    import pandas as pd
+
+    table = pd.read_excel(path, header=None if header is False else 0, engine="openpyxl")
+    table = table.dropna(how="all").dropna(axis="columns", how="all")
+    if not table.shape[1]:
+        raise ValueError("its first sheet is empty")
+    if header is False:
+        table.columns = pd.Index([f"x{j + 1}" for j in range(table.shape[1])])
+    table.columns = table.columns.map(lambda name: str(name).strip())
+    table = table.reset_index(drop=True).infer_objects()
+    table.attrs["header"] = header is not False
+    told: dict[str, str] = {}
+    for decimal in (".", ","):  # cells that are text may be written in either way
+        table = _with_numbers(table, None, decimal)
+        told |= table.attrs.pop("converted", {})
+    if told:
+        table.attrs["converted"] = told
+    return table
 
 
 def _read_columnar(path: Path, kind: str) -> pd.DataFrame:

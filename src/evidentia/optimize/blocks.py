@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from evidentia._parameters import check
 from evidentia._parameters import n_jobs as n_jobs_rule
 
-__all__ = ["Apply", "row_blocks", "n_threads", "block_map"]
+__all__ = ["Apply", "row_blocks", "n_threads", "block_map", "fits_in_threads", "outside_jobs"]
 
 Result = TypeVar("Result")
 
@@ -45,20 +45,65 @@ def block_map(n_jobs: int | None) -> Iterator[Apply]:
 
     Kernels must release the GIL. The threads live as long as the context.
     """
-    threads = n_threads(n_jobs)
-    pool: ThreadPoolExecutor | None = None
-
-    def apply(function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]:
-        nonlocal pool
-        if threads == 1 or len(arguments) == 1:
-            return [function(*a) for a in arguments]
-        if pool is None:
-            pool = ThreadPoolExecutor(threads)
-        return [future.result() for future in [pool.submit(function, *a) for a in arguments]]
-
+    apply = _Threads(n_threads(n_jobs))
     try:
         yield apply
     finally:
-        if pool is not None:
+        apply.close()
+
+
+class _Threads:
+    """An `Apply` with some threads, started when they are first needed; in another process it has one."""
+
+    def __init__(self, n: int = 1):
+        self.n = n
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __call__(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]:
+        if self.n == 1 or len(arguments) == 1:
+            return [function(*a) for a in arguments]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.n)
+        return [future.result() for future in [self._pool.submit(function, *a) for a in arguments]]
+
+    def close(self) -> None:
+        if self._pool is not None:
             # after an error or Ctrl-C nothing that waits is begun any more
-            pool.shutdown(cancel_futures=True)
+            self._pool.shutdown(cancel_futures=True)
+
+    def __reduce__(self) -> tuple[type[_Threads], tuple[()]]:
+        return _Threads, ()
+
+
+def outside_jobs(
+    function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None
+) -> Iterator[Result] | None:
+    """Results in order, as they come, from the workers that `joblib.parallel_config` names (processes, a Dask cluster);
+    None if it names none that are outside this process, whose threads serve as well."""
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer="threads")
+    if getattr(backend, "supports_sharedmem", False):
+        return None
+    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*a) for a in arguments)
+
+
+def fits_in_threads(
+    function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], threads: int
+) -> Iterator[Result]:
+    """Results of a function that fits estimators, in order and as they come.
+
+    Settings of scikit-learn belong to a thread and are carried into each. Its own parallel tools do so too, but they
+    set the filters of warnings as well, which belong to the whole program: other threads would be left with them.
+    """
+    from joblib import Parallel, delayed
+    from sklearn import config_context, get_config
+
+    settings = get_config()
+
+    def configured(*given: Any) -> Result:
+        with config_context(**settings):
+            return function(*given)
+
+    return Parallel(n_jobs=threads, prefer="threads", return_as="generator")(delayed(configured)(*a) for a in arguments)

@@ -201,6 +201,7 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     >>> dominates([0, 0, 1, 1], [0, 0, 0, 1], reference=[0, 0, 1, 1])
     True
     """
+    reference = as_credal_partition(reference, "reference")
     check_flags(strict=strict)
     ci_a, ci_b = consistency_index(a, reference), consistency_index(b, reference)
     ns_a, ns_b = nonspecificity_of_pairs(a), nonspecificity_of_pairs(b)
@@ -224,6 +225,7 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     [1]
     """
     compared = listed(partitions, "partitions", "partitions")
+    reference = as_credal_partition(reference, "reference")
     scores = [(consistency_index(p, reference), nonspecificity_of_pairs(p)) for p in compared]
 
     def beaten(i: int) -> bool:
@@ -235,7 +237,7 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
 
 def _same_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
     """Two partitions whose rows correspond: by their names if both have some, else by their positions."""
-    a, b = as_credal_partition(a), as_credal_partition(b)
+    a, b = as_credal_partition(a, "a"), as_credal_partition(b, "b")
     if len(a) != len(b):
         raise ValueError(f"the partitions must be of the same objects, got {len(a)} and {len(b)} objects")
     _at_least_two(a)

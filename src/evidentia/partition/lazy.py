@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from evidentia._parameters import check, choice, integer
 from evidentia.belief import FocalSets
 from evidentia.optimize.blocks import Apply
 from evidentia.partition.credal_partition import CredalPartition
 from evidentia.partition.summary import PartitionSummary
+from evidentia.partition.top import top_masses
 from evidentia.stream.blocks import Blocks
 
 __all__ = ["LazyCredalPartition"]
@@ -173,17 +176,38 @@ class LazyCredalPartition:
         """All of it in memory."""
         return CredalPartition.unchecked(self._rows.compute(), self.focal_sets, metadata=self.metadata)
 
-    def to_parquet(self, folder: str | os.PathLike[str]) -> list[Path]:
+    def sparse_masses(self, top: int) -> Iterator[sparse.csr_array]:
+        """The ``top`` largest masses of each object, block by block; the rest of its mass is on the frame.
+
+        For very many clusters: an object has few masses that are not small. With the rest on the set of all clusters
+        no belief is larger than it was and no plausibility smaller; what is lost is on which small masses it was.
+        The columns are `focal_sets`, and one more for the frame if this is not among them.
+        """
+        check(top, "top", integer(1))
+        for block in self._rows.blocks():
+            yield top_masses(block, self.focal_sets, top)
+
+    def to_parquet(self, folder: str | os.PathLike[str], *, top: int | None = None) -> list[Path]:
         """Write a Parquet file for each block into a folder, where the blocks are, and give their paths in order.
 
         Each is a table that `evidentia.io.read_partition` reads; its objects are named by their positions. The folder
         must be new or empty, and one that all workers of Dask see.
+
+        Parameters
+        ----------
+        folder : path
+        top : int, optional
+            For very many clusters: only so many masses of each object are written, the largest, as two lists, of the
+            positions of sets and of their masses; the rest of its mass is on the frame, as in `sparse_masses`.
         """
+        check(top, "top", choice(None) | integer(1))
+        if not isinstance(folder, str | os.PathLike):
+            raise TypeError(f"folder must be text or a Path, got {type(folder).__name__}")
         target = Path(folder).absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise ValueError(f"folder must be new or empty, but {folder} is not")
         target.mkdir(parents=True, exist_ok=True)
-        paths = self._rows.each(_written, (self.focal_sets, self.metadata, target))
+        paths = self._rows.each(_written, (self.focal_sets, self.metadata, target, top))
         return [path for path in paths if path is not None]
 
     def __repr__(self) -> str:
@@ -225,18 +249,23 @@ def _one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...
     return [function(*each) for each in arguments]
 
 
-def _written(block: np.ndarray, start: int, number: int, shared: tuple[FocalSets, dict[str, Any], Path]) -> Path | None:
+def _written(
+    block: np.ndarray, start: int, number: int, shared: tuple[FocalSets, dict[str, Any], Path, int | None]
+) -> Path | None:
     """Write one block; the same file if a worker is lost and it is done again."""
     import pandas as pd
 
-    from evidentia.io import write_partition  # a value writes itself, when it is asked to
+    from evidentia.io import write_partition, write_top_masses  # a value writes itself, when it is asked to
 
-    family, metadata, folder = shared
+    family, metadata, folder, top = shared
     if len(block) == 0:
         return None
     path = folder / f"part-{number:06d}.parquet"
-    index = pd.RangeIndex(start, start + len(block))
-    write_partition(CredalPartition.unchecked(block, family, index, metadata=metadata), path)
+    partition = CredalPartition.unchecked(block, family, pd.RangeIndex(start, start + len(block)), metadata=metadata)
+    if top is None:
+        write_partition(partition, path)
+    else:
+        write_top_masses(partition, path, top)
     return path
 
 

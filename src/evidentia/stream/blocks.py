@@ -60,6 +60,11 @@ class Blocks(ABC):
         """What a function makes of the rows of each block, when it is asked for; as many rows."""
 
     @abstractmethod
+    def beside(self, column: Any) -> Self:
+        """The same rows with one more number each, in double precision: their weights, which come as an array of all
+        of them or in blocks as rows do, cut in any way."""
+
+    @abstractmethod
     def positions(self) -> Self:
         """Where rows of one truth value each are true, counted from the first row of all blocks."""
 

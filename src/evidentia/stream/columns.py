@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._reading import reading
 from evidentia._scale import check_size
 from evidentia._tables import column_names, printable
 
@@ -25,17 +26,24 @@ class Columns:
         Their names, if the blocks are tables.
     dtype : numpy.dtype
         float32 if the blocks are, else float64.
+    missing : bool
+        Whether cells may be missing (NaN).
     """
 
     n: int
     names: tuple[str, ...] | None
     dtype: np.dtype
+    missing: bool = False
 
     @classmethod
-    def of(cls, block: Any, number: int = 0) -> Columns:
+    def of(cls, block: Any, number: int = 0, *, missing: bool = False) -> Columns:
         """Those of a block, which the others must have as well."""
         values, names = _numbers(block, number)
-        return cls(values.shape[1], names, values.dtype)
+        return cls(values.shape[1], names, values.dtype, missing)
+
+    def name(self, column: int) -> str:
+        """What a column is called in messages."""
+        return str(column) if self.names is None else printable(self.names[column])
 
     @staticmethod
     def length(block: Any) -> int:
@@ -45,7 +53,7 @@ class Columns:
             return int(rows)
         try:
             return len(block)
-        except TypeError:  # a number, which is refused when it is read
+        except (TypeError, ValueError):  # nothing that has rows, which is refused when it is read
             return 1
 
     def numbers(self, block: Any, number: int) -> np.ndarray:
@@ -74,15 +82,23 @@ class Columns:
         return np.require(values, self.dtype, ["C", "A"])
 
     def _check_finite(self, values: np.ndarray, number: int) -> None:
+        """Refuse infinities, and missing cells unless they may be; an object of which nothing is known never may."""
         finite = np.isfinite(values)
         if finite.all():
             return
-        row, column = np.unravel_index(finite.argmin(), finite.shape)
-        name = int(column) if self.names is None else printable(self.names[column])
-        raise ValueError(
-            f"X must hold finite numbers, but row {row} of block {number} has {values[row, column]} in column {name}: "
-            "fill in or drop what is missing before the blocks are handed over"
-        )
+        fits = finite | np.isnan(values) if self.missing else finite
+        if not fits.all():
+            row, column = np.unravel_index(fits.argmin(), fits.shape)
+            raise ValueError(
+                f"X must hold finite numbers, but row {row} of block {number} has {values[row, column]} in column "
+                f"{self.name(int(column))}: fill in or drop what is missing before the blocks are handed over"
+            )
+        something = finite.any(axis=1)
+        if not something.all():
+            raise ValueError(
+                f"row {something.argmin()} of block {number} of X has no value at all (all NaN): nothing can be said "
+                "of it, leave it out"
+            )
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:
@@ -93,16 +109,18 @@ def _listed(names: tuple[str, ...], most: int = 8) -> str:
 def _numbers(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """An array of float32 or float64, and the names of the columns if the block is a table."""
     kind = type(block).__module__.split(".")[0]
-    if kind == "pyarrow":
+    if kind == "pyarrow" and hasattr(block, "schema"):
         values = _arrow_numbers(block, number)
         return values, tuple(block.schema.names)
     if kind in ("pandas", "polars"):
-        if block.ndim != 2 if kind == "pandas" else not hasattr(block, "columns"):
+        if not hasattr(block, "columns"):
             raise ValueError(f"block {number} of X must be a table, got a {type(block).__name__}")
         return _table_numbers(block, number, kind), _names(block)
     if hasattr(block, "toarray") and hasattr(block, "nnz"):
         raise ValueError(f"block {number} of X is a sparse matrix; blocks must be dense: take block.toarray()")
-    return _as_floats(np.asarray(block), number), None
+    with reading(block, f"block {number} of X"):
+        values = np.asarray(block)
+    return _as_floats(values, number), None
 
 
 def _names(table: Any) -> tuple[str, ...] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,83 +11,36 @@ from evidentia._types import Seed
 from evidentia.optimize.blocks import Apply
 from evidentia.stream.blocks import Blocks, comes_in_blocks, is_dask
 from evidentia.stream.in_process import tiles_of
+from evidentia.stream.moments import Moments
 
-__all__ = ["blocks_of", "Moments", "moments_of", "sample_rows"]
+__all__ = ["blocks_of", "moments_of", "sample_rows", "weighted_sample"]
 
 
-def blocks_of(X: Any, n_jobs: int | None = 1) -> Blocks:
+def blocks_of(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blocks:
     """The rows of anything that `comes_in_blocks`, and of arrays and tables in memory (one block).
 
-    ``n_jobs`` threads work on blocks that this process reads.
+    ``n_jobs`` threads work on blocks that this process reads. ``missing``: whether cells may be NaN.
     """
     if is_dask(X):
         from evidentia.stream.with_dask import dask_blocks_of
 
-        return dask_blocks_of(X)
-    return tiles_of(X if comes_in_blocks(X) else [X], n_jobs)
+        return dask_blocks_of(X, missing=missing)
+    return tiles_of(X if comes_in_blocks(X) else [X], n_jobs, missing=missing)
 
 
-@dataclass(frozen=True)
-class Moments:
-    """What is known of objects after one pass: they can be added over blocks.
-
-    Deviations are taken from the means of the blocks, and then corrected (Chan, Golub and LeVeque, 1983): sums of
-    squares lose their digits far from the origin.
-
-    Attributes
-    ----------
-    n : int
-    mean : (p,) array
-    scatter : (p, p) or (p,) array
-        Sum of (x - mean)(x - mean)', or its diagonal.
-    low, high : (p,) arrays
-        Smallest and largest values.
-    """
-
-    n: int
-    mean: np.ndarray
-    scatter: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-    @classmethod
-    def of(cls, X: np.ndarray, *, products: bool) -> Moments:
-        """Those of some objects; ``products``: whether the scatter is a matrix."""
-        values = X.astype(float)
-        mean = values.mean(axis=0)
-        gap = values - mean
-        scatter = gap.T @ gap if products else np.einsum("ij,ij->j", gap, gap)
-        return cls(len(X), mean, scatter, values.min(axis=0), values.max(axis=0))
-
-    def __add__(self, other: Moments) -> Moments:
-        n = self.n + other.n
-        gap = other.mean - self.mean
-        products = np.outer(gap, gap) if self.scatter.ndim == 2 else gap * gap
-        return Moments(
-            n,
-            self.mean + gap * (other.n / n),
-            self.scatter + other.scatter + products * (self.n * (other.n / n)),
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-        )
-
-    @property
-    def mean_squared_deviation(self) -> float:
-        """Mean squared distance of the objects to their mean."""
-        squares = np.diagonal(self.scatter) if self.scatter.ndim == 2 else self.scatter
-        return float(squares.sum()) / self.n
-
-
-def moments_of(blocks: Blocks, apply: Apply, *, products: bool = False) -> Moments:
-    """One pass over the blocks."""
-    found = blocks.reduce(_moments, products, apply)
+def moments_of(blocks: Blocks, apply: Apply, *, products: bool = False, weighted: bool = False) -> Moments:
+    """One pass over the blocks; ``weighted``: whether their last column is a weight."""
+    found = blocks.reduce(_moments, (products, weighted), apply)
     if found is None:
         raise ValueError("X holds no objects: it has no blocks, or only empty ones")
     return found
 
 
-def _moments(block: np.ndarray, products: bool, apply: Apply) -> Moments:
-    return Moments.of(block, products=products)
+def _moments(block: np.ndarray, shared: tuple[bool, bool], apply: Apply) -> Moments:
+    products, weighted = shared
+    if not weighted:
+        return Moments.of(block, np.empty(0), products=products)
+    return Moments.of(block[:, :-1], block[:, -1], products=products)
 
 
 def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
@@ -99,3 +51,27 @@ def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
     if n <= size:
         return np.arange(n)
     return np.sort(generator(random_state).choice(n, size, replace=False))
+
+
+def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.ndarray, np.ndarray]:
+    """Increasing numbers of rows drawn in proportion to their last column, one from each of ``size`` equal shares of
+    its sum, and how often each was drawn. One pass for the sums of the blocks, and one for the rows."""
+    sums = np.array(blocks.each(_sum_of_weights, None))
+    ends = np.cumsum(sums)
+    at = (np.arange(size) + generator(random_state).random(size)) / size * ends[-1]
+    which = np.minimum(np.searchsorted(ends, at, side="right"), np.flatnonzero(sums)[-1])
+    found = blocks.each(_places_of_weights, (at - (ends - sums)[which], which))
+    rows, times = np.unique(np.concatenate(found), return_counts=True)
+    return rows, times.astype(float)
+
+
+def _sum_of_weights(block: np.ndarray, start: int, number: int, shared: None) -> float:
+    return float(np.cumsum(block[:, -1])[-1]) if len(block) else 0.0
+
+
+def _places_of_weights(block: np.ndarray, start: int, number: int, shared: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Rows of this block in whose share of the sum the points ``at`` lie, counted from the first of all rows."""
+    at, which = shared
+    reach = np.cumsum(block[:, -1])
+    places = np.searchsorted(reach, at[which == number], side="right")
+    return start + np.minimum(places, np.flatnonzero(block[:, -1])[-1]) if len(places) else np.empty(0, np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.stream.blocks import BlockFunction, Blocks
 from evidentia.stream.columns import Columns
+from evidentia.stream.weights import WeightsInOrder, weight_blocks
 
 __all__ = ["Tiles", "tiles_of", "parquet_dataset", "cut", "PairwiseSum"]
 
@@ -64,6 +65,18 @@ class Tiles(Blocks):
         with block_map(self.n_jobs) as apply:
             for tile in self.blocks():
                 yield function(tile, shared, apply)
+
+    def beside(self, column: Any) -> Self:
+        width = None if self.width is None else self.width + 1
+        numbers = partial(self._beside, weight_blocks(column))
+        return type(self)(numbers, width, np.float64, n_rows=self.n_rows, n_jobs=self.n_jobs)
+
+    def _beside(self, read: Callable[[], Iterable[np.ndarray]]) -> Iterator[np.ndarray]:
+        seen, rest = 0, WeightsInOrder(read())
+        for tile in self.blocks():
+            yield np.column_stack([tile, rest.next(len(tile), seen)])
+            seen += len(tile)
+        rest.check_end(seen)
 
     def positions(self) -> Self:
         return type(self)(self._positions, None, np.int64)
@@ -124,10 +137,10 @@ class PairwiseSum:
 # ---- what X may be --------------------------------------------------------------------------------------------------
 
 
-def tiles_of(X: Any, n_jobs: int | None = 1) -> Tiles:
+def tiles_of(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Tiles:
     """The rows of anything that `comes_in_blocks` here; Dask has blocks of its own."""
     read = _reader(X)
-    columns = _first_columns(read())
+    columns = _first_columns(read(), missing=missing)
     return Tiles(partial(_tiles, read, columns), columns.n, columns.dtype, columns.names, n_jobs=n_jobs)
 
 
@@ -178,11 +191,11 @@ def _batches(dataset: Any) -> Callable[[], Iterable[Any]]:
     return partial(dataset.to_batches, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1)
 
 
-def _first_columns(blocks: Iterable[Any]) -> Columns:
+def _first_columns(blocks: Iterable[Any], *, missing: bool) -> Columns:
     """Columns of the first block that has rows; empty ones may lack what makes numbers of them."""
     for number, block in enumerate(_iterated(blocks)):
         if Columns.length(block):
-            return Columns.of(block, number)
+            return Columns.of(block, number, missing=missing)
     raise ValueError("X holds no objects: it has no blocks, or only empty ones")
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from itertools import pairwise
 from operator import add
 from typing import Any, Self
 
 import numpy as np
 
 from evidentia.optimize.blocks import Apply
-from evidentia.stream.blocks import BlockFunction, Blocks
+from evidentia.stream.blocks import BlockFunction, Blocks, is_dask
 from evidentia.stream.columns import Columns
+from evidentia.stream.weights import checked_weights
 
 __all__ = ["DaskBlocks", "dask_blocks_of"]
 
@@ -49,7 +51,7 @@ class DaskBlocks(Blocks):
         return None if self.lengths is None else sum(self.lengths)
 
     def blocks(self) -> Iterator[np.ndarray]:
-        return (part.compute() for part in self.parts)
+        return (_computed([part])[0] for part in self.parts)
 
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
         import dask
@@ -59,7 +61,7 @@ class DaskBlocks(Blocks):
         while len(sums) > 1:
             groups = [sums[k : k + _ADDED_AT_ONCE] for k in range(0, len(sums), _ADDED_AT_ONCE)]
             sums = [dask.delayed(_added, pure=False)(group) for group in groups]
-        return sums[0].compute()
+        return _computed(sums)[0]
 
     def map(self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type) -> Self:
         import dask
@@ -67,13 +69,45 @@ class DaskBlocks(Blocks):
         task, once = dask.delayed(_called, pure=False), dask.delayed((function, shared), traverse=False)
         return type(self)([task(part, once) for part in self.parts], self.lengths, width, dtype)
 
+    def beside(self, column: Any) -> Self:
+        import dask
+
+        weights = self._delayed_weights(column)
+        joined = dask.delayed(_joined, pure=False)
+        parts = [joined(*both, number) for number, both in enumerate(zip(self.parts, weights, strict=True))]
+        return type(self)(parts, self.lengths, None if self.width is None else self.width + 1, np.float64)
+
+    def _delayed_weights(self, column: Any) -> list[Any]:
+        """Weights of the rows of each part."""
+        import dask
+
+        if not is_dask(column):
+            self.counted()
+            weights = np.asarray(column, dtype=float)
+            self._check_number(weights.shape)
+            ends = np.cumsum([0, *(self.lengths or [])])
+            return [dask.delayed(weights[a:b], traverse=False) for a, b in pairwise(ends)]
+        if hasattr(column, "rechunk") and self.lengths is not None and not np.isnan(column.shape).any():
+            self._check_number(column.shape)
+            column = column.rechunk((tuple(self.lengths),))
+        found = list(np.ravel(column.to_delayed()))
+        if len(found) != len(self.parts):
+            raise ValueError(
+                f"sample_weight must come in the blocks of X, which are {len(self.parts)}, got {len(found)} blocks"
+            )
+        return found
+
+    def _check_number(self, shape: tuple[int, ...]) -> None:
+        if shape != (self.n_rows,):
+            raise ValueError(
+                f"sample_weight must hold a weight for each of the {self.n_rows:,} objects, got shape {shape}"
+            )
+
     def positions(self) -> Self:
         return type(self)(self._numbered(_positions, None), None, None, np.int64)
 
     def each(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
-        import dask
-
-        return list(dask.compute(*self._numbered(function, shared)))
+        return _computed(self._numbered(function, shared))
 
     def _numbered(self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any) -> list[Any]:
         """Tasks that know the number of the first row of their block, which may itself have to be found."""
@@ -99,13 +133,13 @@ class DaskBlocks(Blocks):
             for part, a, b, start in zip(self.parts, cuts[:-1], cuts[1:], ends[:-1], strict=True)
             if b > a
         ]
-        return np.concatenate(dask.compute(*wanted))
+        return np.concatenate(_computed(wanted))
 
     def counted(self) -> int:
         import dask
 
         if self.lengths is None:
-            self.lengths = list(dask.compute(*[dask.delayed(len)(part) for part in self.parts]))
+            self.lengths = _computed([dask.delayed(len)(part) for part in self.parts])
         return sum(self.lengths)
 
     def lazy(self) -> Any:
@@ -120,7 +154,22 @@ class DaskBlocks(Blocks):
         return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
-def dask_blocks_of(X: Any) -> DaskBlocks:
+def _computed(tasks: Sequence[Any]) -> list[Any]:
+    """What tasks give; an error of a cluster in words that say what to do."""
+    import dask
+
+    try:
+        return list(dask.compute(*tasks))
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":  # of distributed, which may not be there
+            raise
+        raise MemoryError(
+            "workers of Dask were lost again and again at the same block of X, most likely because it does not fit in "
+            "their memory: cut X into smaller blocks (X.rechunk, X.repartition), or give the workers more memory"
+        ) from error
+
+
+def dask_blocks_of(X: Any, *, missing: bool = False) -> DaskBlocks:
     """The blocks of a Dask array or DataFrame."""
     import dask
 
@@ -132,10 +181,10 @@ def dask_blocks_of(X: Any) -> DaskBlocks:
         if X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
         known = not np.isnan(X.shape[0])
-        columns = Columns.of(np.empty((0, int(X.shape[1])), X.dtype))
+        columns = Columns.of(np.empty((0, int(X.shape[1])), X.dtype), missing=missing)
         lengths, parts = X.chunks[0] if known else None, list(X.to_delayed().reshape(-1))
     elif hasattr(X, "npartitions") and hasattr(X, "columns"):
-        columns, lengths, parts = Columns.of(_empty_table(X)), None, list(X.to_delayed())
+        columns, lengths, parts = Columns.of(_empty_table(X), missing=missing), None, list(X.to_delayed())
     else:
         raise ValueError(f"X must be an array or a DataFrame if it is of Dask, got a {type(X).__name__}")
     if not parts or (lengths is not None and sum(lengths) == 0):
@@ -159,6 +208,10 @@ def _empty_table(X: Any) -> Any:
 
 def _numbers(block: Any, columns: Columns, number: int) -> np.ndarray:
     return columns.numbers(block, number)
+
+
+def _joined(block: np.ndarray, weights: Any, number: int) -> np.ndarray:
+    return np.column_stack([block, checked_weights(weights, len(block), f"block {number}")])
 
 
 def _one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], /) -> list[Any]:

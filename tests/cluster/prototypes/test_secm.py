@@ -246,7 +246,7 @@ def test_an_image_may_be_a_table():
         (np.zeros((4, 4, 0)), "at least one pixel"),
         (np.full((4, 4), np.nan), "NaN or infinity"),
         (np.full((4, 4), np.inf), "NaN or infinity"),
-        (np.full((4, 4), "a"), "image of real numbers"),
+        (np.full((4, 4), "a"), "X must hold real numbers, got <U1"),
         (np.zeros((4, 4), dtype=complex), "X must hold real numbers"),
         (np.zeros((1, 1)), "n_clusters=2 is more than the 1 different objects"),
         (np.full((9, 9), 0.1), "n_clusters=2 is more than the 1 different objects"),

@@ -113,7 +113,7 @@ def test_at_least_the_published_results(shared_data, name, printed):
     [
         ({"eta": -1}, "eta must be a number of at least 0, got -1"),
         ({"gamma": -1}, "gamma must be a number of at least 0, got -1"),
-        ({"power": 0}, "power must be a number above 0, got 0"),
+        ({"power": 0}, "power must be a number above 0 and at most 50, got 0"),
     ],
 )
 def test_clear_errors(change, message):

@@ -171,9 +171,9 @@ def test_published_results(shared_data, name, printed):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"psi": 1}, "psi must be a number above 1, got 1"),
+        ({"psi": 1}, "psi must be a number above 1 and at most 50, got 1"),
         ({"concentration": 0}, "concentration must be a number above 0, got 0"),
-        ({"power": -1}, "power must be a number above 0, got -1"),
+        ({"power": -1}, "power must be a number above 0 and at most 50, got -1"),
     ],
 )
 def test_clear_errors(change, message):

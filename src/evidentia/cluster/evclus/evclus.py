@@ -195,6 +195,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     _model: EvclusModel | DoubtModel
     _takes_blocks = True
+    _weighs_blocks = True
     _attributes_in_rows = ("landmark_indices_",)
 
     def __init__(
@@ -257,8 +258,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
-            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): a
-            sample of 20,000 objects is then clustered, and the masses of all are lazy.
+            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): landmarks are
+            then drawn over all of them, and the masses of all objects are lazy.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             A pair of objects counts as much as the product of their weights; an object of weight zero is left out and
@@ -268,6 +269,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             Pairs of objects known to be in the same cluster, or in different ones.
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
+
+    def _fewest_drawn(self) -> int:
+        return 0 if isinstance(self.n_landmarks, str) else int(self.n_landmarks)
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
@@ -283,6 +287,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
         self._check_device()
+        if sample.everyone is not None and not sample.everyone.are_drawn and self.sampling in ("all", "random"):
+            raise ValueError(
+                f"sampling must be 'auto' or 'landmarks' for {len(sample.everyone):,} objects in blocks, got "
+                f"{self.sampling!r}"
+            )
         c = task.n_clusters
         peaks = peaks_of_source(self.init, sample.values, c, self.random_state, self.n_jobs)
         settings = EvclusSettings(

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._progress import progress_bar
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._families import Families, named_family
-from evidentia.cluster._search import Method, Sample, Search, progress_bar
+from evidentia.cluster._search import Method, Sample, Search
 from evidentia.cluster._starts import check_partition
 from evidentia.cluster.evclus._settings import link_factor
 from evidentia.cluster.evclus.evclus import EVCLUS
@@ -166,6 +167,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         mini-batches fell to zero.
     n_clusters_ : int
     n_features_in_ : int
+    sample_indices_ : ndarray
+        Which objects were drawn to start from, if X came in blocks.
 
     References
     ----------
@@ -207,6 +210,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         "device": rule.kind(str, words="the name of a device"),
     }
     _fewest_objects = 2
+    _takes_blocks = True
     _model: NetworkModel
 
     def __init__(
@@ -273,7 +277,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, ...) with a network of your own
-            float32 is kept. A pandas table keeps its index.
+            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): the network
+            starts from a sample of 20,000 objects, its mini-batches are drawn from all, and their masses are lazy.
         y : array-like of shape (n_samples,), optional
             Clusters 0..n_clusters-1 of labelled objects, -1 for the others. A target without any -1 that is not made
             of these numbers is ignored, with a warning, as clusterers in pipelines do.

@@ -12,7 +12,12 @@ from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
 from evidentia.cluster._families import require_singletons
 from evidentia.cluster._search import Method, Sample
-from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, neighbors_in_metric, positive_definite
+from evidentia.cluster.mixtures._evidential_mixture import (
+    EvidentialMixture,
+    MixtureSums,
+    neighbors_in_metric,
+    positive_definite,
+)
 from evidentia.cluster.mixtures._online import OnlineMixture, block_likelihood, block_sums
 from evidentia.cluster.on_device.rows import rows_on_device
 from evidentia.optimize.blocks import Apply
@@ -55,7 +60,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         order = None if self.on_device is None else self.on_device.order()
         self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng, order)
         _starts.check_different_objects(self.data, self.sample, settings.n_clusters, self.weights)
-        self.n = float(moments.n if moments else self.weights.sum())
+        self.n = moments.weight if moments else float(self.weights.sum())
         self.second = moments.scatter / self.unit**2 if moments else (self.data.T * self.weights) @ self.data
         self.ridge = settings.reg_covar * self._mean_variance()
 
@@ -120,12 +125,12 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             )
         if everyone is None:
             return self._run(start, self.data, self.weights, self.second)
-        return self._descended(
-            lambda mixture: mixture.step(
-                everyone.sum(block_sums, (mixture, self.origin, self.unit)), self.second, self.n, self.ridge
-            ),
-            start,
-        )
+
+        def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
+            sums = everyone.sum(block_sums, (mixture, self.origin, self.unit), MixtureSums)
+            return mixture.step(sums, self.second, self.n, self.ridge)
+
+        return self._descended(step, start)
 
     def extended(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
         return self.descend(self._from_means(family, run.model.means))
@@ -168,7 +173,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def log_likelihood(self, model: EvidentialMixture) -> float:
         """Of all objects."""
         if self.everyone is not None:
-            return self.everyone.sum(block_likelihood, model)
+            return self.everyone.sum(block_likelihood, model, float)
         return float(model.log_densities(self.values, self.apply) @ self.weights)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:

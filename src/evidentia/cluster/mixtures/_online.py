@@ -13,15 +13,18 @@ from evidentia.optimize.blocks import Apply
 __all__ = ["OnlineMixture", "block_sums", "block_likelihood"]
 
 
-def block_sums(block: np.ndarray, shared: tuple[EvidentialMixture, np.ndarray, float], apply: Apply) -> MixtureSums:
+def block_sums(
+    block: np.ndarray, weights: np.ndarray, shared: tuple[EvidentialMixture, np.ndarray, float], apply: Apply
+) -> MixtureSums:
     """The sums of one block of objects, measured from an origin and in a unit."""
     model, origin, unit = shared
-    return model.sums((block - origin) / unit, np.empty(0), apply)
+    return model.sums((block - origin) / unit, weights, apply)
 
 
-def block_likelihood(block: np.ndarray, model: EvidentialMixture, apply: Apply) -> float:
+def block_likelihood(block: np.ndarray, weights: np.ndarray, model: EvidentialMixture, apply: Apply) -> float:
     """Logarithm of the likelihood of one block of objects."""
-    return float(model.log_densities(block, apply).sum())
+    logs = model.log_densities(block, apply)
+    return float(logs @ weights if len(weights) else logs.sum())
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, Task
 from evidentia.cluster._families import Families, families_of
-from evidentia.cluster._online import DEVICE_RULE, OnlineClusterer
+from evidentia.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from evidentia.cluster._search import Sample
 from evidentia.cluster.mixtures._egmm_method import EGMMMethod, EGMMSettings
 from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture
@@ -64,6 +65,9 @@ CredalPartition, default="k-means++"
         Relative change of the likelihood that ends the iterations.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+    checkpoint : path, optional
+        For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
+        on from it, to the same result. It is refused if data or parameters are others.
     device : str, default="cpu"
         Where the sums over all objects are taken; "cuda" is a GPU (needs torch, and all cells of X). Starts compete on
         the processor.
@@ -124,12 +128,12 @@ CredalPartition, default="k-means++"
 
     _rules = {
         **COMMON_RULES,
+        "checkpoint": CHECKPOINT_RULE,
         "reg_covar": rule.real(0),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
         "device": DEVICE_RULE,
     }
     _model: EvidentialMixture
-    _takes_blocks = True
     _sums_products = True
 
     def __init__(
@@ -143,6 +147,7 @@ CredalPartition, default="k-means++"
         max_iter: int = 500,
         tol: float = 1e-7,
         n_neighbor_clusters: int = 1,
+        checkpoint: str | Path | None = None,
         device: str = "cpu",
         random_state: Seed = None,
         n_jobs: int | None = -1,
@@ -156,6 +161,7 @@ CredalPartition, default="k-means++"
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
+        self.checkpoint = checkpoint
         self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -171,7 +177,8 @@ CredalPartition, default="k-means++"
             iteration is then a pass over them, and what has a row for each object is lazy.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the likelihood; an object of weight 2 counts as two.
+            Weight of each object in the likelihood; an object of weight 2 counts as two. It may come in blocks if X
+            does.
         """
         return self._fit(X, sample_weight=sample_weight)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any, Self
 
@@ -14,13 +15,17 @@ from evidentia._fitting import draft_of
 from evidentia._site import DocumentedEstimator
 from evidentia._types import Metric, Seed, TableLike
 from evidentia.cluster._base import COMMON_RULES, check_enough_objects
+from evidentia.cluster._blockwise import named_rows
+from evidentia.cluster._starts import SAMPLE_SIZE
 from evidentia.cluster.neighbors._peaks import Peaks, PeakSettings, find_peaks
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from evidentia.dissimilarity.neighbors import finder
 from evidentia.dissimilarity.reference_neighbors import ReferenceFinder
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import DissimilaritySource
-from evidentia.optimize.blocks import block_map
+from evidentia.optimize.blocks import Apply, block_map
+from evidentia.stream.blocks import Blocks, comes_in_blocks
+from evidentia.stream.door import blocks_of, sample_rows
 
 __all__ = ["BeliefPeaks"]
 
@@ -101,6 +106,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     min_prominence_ : float or None
         A value between the prominences of the last peak and of the next object; None if only thresholds chose.
     n_features_in_ : int
+    sample_indices_ : ndarray
+        Which objects were drawn, if X came in blocks. All attributes but ``labels_`` are then those of the drawn ones,
+        and positions are positions among these.
 
     References
     ----------
@@ -131,6 +139,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         "random_state": COMMON_RULES["random_state"],
         "n_jobs": COMMON_RULES["n_jobs"],
     }
+    labels_: Any
 
     def __init__(
         self,
@@ -163,6 +172,8 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) dissimilarities
+            It may come in blocks (``docs/blocks.md``): the peaks are then those of a sample of 20,000 objects, and the
+            labels of all are lazy.
         y : ignored
         """
         with draft_of(self) as draft:
@@ -181,16 +192,45 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_new,)
+            Lazy if X comes in blocks.
         """
         check_is_fitted(self, "labels_")
-        values = self._input.new(self, X)
+        if self._comes_in_blocks(X):
+            return self._block_labels(blocks_of(X, self.n_jobs)).lazy()
         with block_map(self.n_jobs) as apply:
-            index, _ = ReferenceFinder(self._references)(values, 1, apply)
-        return self.labels_[index[:, 0]]
+            return self._nearest_labels(self._input.new(self, X), apply)
+
+    def _comes_in_blocks(self, X: TableLike) -> bool:
+        return not (isinstance(self.metric, str) and self.metric == "precomputed") and comes_in_blocks(X)
+
+    def _nearest_labels(self, values: Any, apply: Apply) -> np.ndarray:
+        index, _ = ReferenceFinder(self._references)(values, 1, apply)
+        drawn = vars(self).get("_drawn_labels")  # of the objects that were compared, if these were not all
+        return (self.labels_ if drawn is None else drawn)[index[:, 0]]
+
+    def _block_labels(self, source: Blocks) -> Blocks:
+        assert source.width is not None
+        self._input.new(self, named_rows(np.zeros((1, source.width), source.dtype), source))  # checks columns and names
+        light = copy.copy(self)
+        kept = ("_input", "_references", "_drawn_labels", "n_features_in_", *self.get_params(deep=False))
+        known = {"_drawn_labels": self.labels_, **vars(self)}
+        light.__dict__ = {name: value for name, value in known.items() if name in kept}
+        return source.map(_labels_of_block, light, None, np.int64)
 
     def _fitted_to(self, X: TableLike) -> Peaks:
         """Set all fitted attributes."""
         rule.check_parameters(self, self._rules)
+        if not self._comes_in_blocks(X):
+            return self._fitted_to_all(X)
+        source = blocks_of(X, self.n_jobs)
+        rows = sample_rows(source.counted(), SAMPLE_SIZE, self.random_state)
+        peaks = self._fitted_to_all(named_rows(source.take(rows), source))
+        self._drawn_labels, self.sample_indices_ = self.labels_, rows
+        self.labels_ = self._block_labels(source).lazy()
+        return peaks
+
+    def _fitted_to_all(self, X: TableLike) -> Peaks:
+        """The same for objects in memory."""
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize, centered=True, fewest=2)
         source = self._input.training(self, X)
         assert isinstance(source, DissimilaritySource)
@@ -228,3 +268,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)
+
+
+def _labels_of_block(block: np.ndarray, peaks: BeliefPeaks, apply: Apply) -> np.ndarray:
+    if len(block) == 0:
+        return np.empty(0, np.int64)
+    return peaks._nearest_labels(peaks._input.new(peaks, block), apply)

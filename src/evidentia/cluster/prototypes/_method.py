@@ -16,7 +16,7 @@ from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster._scales import distances_to_centers, isolated, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
 from evidentia.cluster.on_device.rows import rows_on_device
-from evidentia.cluster.prototypes._model import OnlinePrototypes, PrototypeModel, block_statistics
+from evidentia.cluster.prototypes._model import OnlinePrototypes, PrototypeModel, Statistics, block_statistics
 from evidentia.dissimilarity.partial import filled
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
@@ -110,7 +110,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             elif everyone is None:
                 statistics = model.statistics(data, weights, self.apply)
             else:
-                statistics = everyone.sum(block_statistics, (model, self.origin))
+                statistics = everyone.sum(block_statistics, (model, self.origin), Statistics)
             return statistics.objective, model.updated(statistics)
 
         return step

@@ -223,10 +223,12 @@ class Statistics:
 # ---- blocks of objects ----------------------------------------------------------------------------------------------
 
 
-def block_statistics(block: np.ndarray, shared: tuple[PrototypeModel, np.ndarray | None], apply: Apply) -> Statistics:
+def block_statistics(
+    block: np.ndarray, weights: np.ndarray, shared: tuple[PrototypeModel, np.ndarray | None], apply: Apply
+) -> Statistics:
     """The sums of one block of objects, measured from the origin of the model if it has one."""
     model, origin = shared
-    return model.statistics(block if origin is None else block - origin, np.empty(0), apply)
+    return model.statistics(block if origin is None else block - origin, weights, apply)
 
 
 @dataclass(frozen=True)

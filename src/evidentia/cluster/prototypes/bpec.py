@@ -91,6 +91,8 @@ class BPEC(EvidentialClusterer):
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
+    sample_indices_ : ndarray
+        Which objects were drawn, if X came in blocks; ``belief_peaks_`` are those of these.
 
     References
     ----------
@@ -118,6 +120,7 @@ class BPEC(EvidentialClusterer):
         "init": PEAKS_RULE | rule.array,
         "missing": MISSING_RULE,
     }
+    _takes_blocks = True
 
     def __init__(
         self,
@@ -160,7 +163,8 @@ class BPEC(EvidentialClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            float32 is kept. A pandas table keeps its index.
+            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): the peaks are
+            then those of a sample of 20,000 objects, and the masses of all are lazy.
         y : ignored
         """
         return self._fit(X)

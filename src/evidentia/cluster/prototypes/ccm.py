@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, Task
-from evidentia.cluster._online import DEVICE_RULE, OnlineClusterer
+from evidentia.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
@@ -74,6 +75,9 @@ CredalPartition, default="k-means++"
         Relative change of the objective that ends the iterations.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+    checkpoint : path, optional
+        For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
+        on from it, to the same result. It is refused if data or parameters are others.
     device : str, default="cpu"
         Where the sums over all objects are taken; "cuda" is a GPU (needs torch, and all cells of X). Starts compete on
         the processor.
@@ -127,6 +131,7 @@ CredalPartition, default="k-means++"
 
     _rules = {
         **COMMON_RULES,
+        "checkpoint": CHECKPOINT_RULE,
         "gamma": rule.real(0),
         "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
@@ -134,7 +139,6 @@ CredalPartition, default="k-means++"
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }
-    _takes_blocks = True
     _block_reader = (lifted_block, 1)
 
     def __init__(
@@ -151,6 +155,7 @@ CredalPartition, default="k-means++"
         max_iter: int = 500,
         tol: float = 1e-6,
         n_neighbor_clusters: int = 1,
+        checkpoint: str | Path | None = None,
         device: str = "cpu",
         random_state: Seed = None,
         n_jobs: int | None = -1,
@@ -167,6 +172,7 @@ CredalPartition, default="k-means++"
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
+        self.checkpoint = checkpoint
         self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -182,7 +188,8 @@ CredalPartition, default="k-means++"
             iteration is then a pass over them, and what has a row for each object is lazy.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Weight of each object in the objective; an object of weight 2 counts as two.
+            Weight of each object in the objective; an object of weight 2 counts as two. It may come in blocks if X
+            does.
         """
         return self._fit(X, sample_weight=sample_weight)
 

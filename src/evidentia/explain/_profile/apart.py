@@ -45,7 +45,7 @@ def _row(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
         row["separation"], row["threshold"], first_is_low = _best_threshold(a, b)
         if row["separation"] > 0:
             low, high = (first, second) if first_is_low else (second, first)
-            shown = f"{row['threshold']:.12g}" if attribute.kind == "number" else attribute.text(row["threshold"])
+            shown = f"{row['threshold'] + 0.0:.12g}" if attribute.kind == "number" else attribute.text(row["threshold"])
             row["rule"] = f"{low.name} if {attribute.name} <= {shown}, otherwise {high.name}"
         return row
     k = len(attribute.categories)

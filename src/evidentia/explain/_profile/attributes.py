@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia._tables import printable
 from evidentia.dissimilarity.columns import Column
-from evidentia.explain._words import short_number
+from evidentia.explain.words import short_number
 
 __all__ = ["Attribute", "Feature", "attributes_of", "features_of"]
 

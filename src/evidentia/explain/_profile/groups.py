@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.explain._words import group_name
+from evidentia.explain.words import group_name
 from evidentia.partition import CredalPartition
 
 __all__ = ["Group", "groups_of", "group_weights", "add_typical"]

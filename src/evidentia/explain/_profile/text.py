@@ -9,7 +9,7 @@ import numpy as np
 
 from evidentia._tables import printable
 from evidentia.explain._profile.attributes import Feature
-from evidentia.explain._words import numbered, short_number
+from evidentia.explain.words import numbered, short_number
 
 __all__ = ["text", "html_table"]
 

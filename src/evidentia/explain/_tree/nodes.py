@@ -9,7 +9,7 @@ import numpy as np
 
 from evidentia._tables import printable
 from evidentia.explain._tree.columns import SplitColumn
-from evidentia.explain._words import answer_words, numbered
+from evidentia.explain.words import answer_words, numbered
 
 __all__ = ["TreeNode", "rule_words", "tree_text"]
 

@@ -111,7 +111,7 @@ def _far(e: ObjectExplanation) -> str:
     if e.by != "attributes" or not (nearest < 0).any():
         return ""
     order = np.argsort(nearest, kind="stable")
-    far = [d for d in order if nearest[d] <= 2 * _LEAST_SHARE * nearest[nearest < 0].sum()][:_NAMED]
+    far = [d for d in order if nearest[d] <= 2 * _LEAST_SHARE * nearest[nearest < 0].sum()][:_NAMED] or [order[0]]
     return f"Even from the nearest cluster it is far, most in {listed([_attribute(e, d) for d in far])}."
 
 

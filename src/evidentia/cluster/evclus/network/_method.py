@@ -15,12 +15,14 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.evclus.network._checkpoint import Checkpoint, TrainingRecord, fingerprint
 from evidentia.cluster.evclus.network._feed_forward import FeedForward, HostArrays
+from evidentia.cluster.evclus.network._losses import ValueAndGradient
 from evidentia.cluster.evclus.network._mass_layer import MassLayer
 from evidentia.cluster.evclus.network._model import NetworkModel
 from evidentia.cluster.evclus.network._objective import Arrays, Network, NetworkInputs, NetworkObjective
 from evidentia.cluster.evclus.network._preparation import prepared
 from evidentia.cluster.evclus.network._pretraining import learn_masses, learn_masses_in_batches
 from evidentia.cluster.evclus.network._settings import NetworkSettings
+from evidentia.cluster.evclus.network._streamed import StreamedBatches
 from evidentia.cluster.evclus.network._targets import SMALL, NetworkTargets
 from evidentia.cluster.evclus.network._trainers import (
     LBFGS_STEPS,
@@ -88,10 +90,16 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         if settings.outlier_detector is not None and self.family.empty_index is None:
             raise ValueError("outlier_detector gives mass to the empty set, which focal_sets lacks")
         training = settings.training
+        self.everyone = None if sample.everyone is None or sample.everyone.are_drawn else sample.everyone
         self.whole = training.solver in ("lbfgs", "adaptive-steps") or (
-            training.solver == "auto" and len(self.values) <= SMALL
+            training.solver == "auto" and len(self.values) <= SMALL and self.everyone is None
         )
-        self.preparation = prepared(self.values, settings.outlier_detector, rng)
+        if self.everyone is not None and self.whole:
+            raise ValueError(
+                f"training must have the solver 'mini-batch' or 'auto' for {len(self.everyone):,} objects in blocks, "
+                f"got {training.solver!r}, which needs all of them at once"
+            )
+        self.preparation = prepared(self.values, settings.outlier_detector, rng, self._mean_and_scale())
         objects = self.preparation.inputs(self.values)
         decision = self.preparation.decision(objects)
         self.inputs = NetworkInputs(objects, decision, self._arrays())
@@ -101,6 +109,13 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         self.pairs = self._pairs_to_train_on()
         mark = fingerprint(*self._marks()) if settings.checkpoint is not None else ""
         self.record = TrainingRecord(None if settings.checkpoint is None else Checkpoint(settings.checkpoint, mark))
+
+    def _mean_and_scale(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Of all objects, where they come in blocks."""
+        if self.everyone is None:
+            return None
+        moments = self.everyone.moments
+        return moments.mean, np.sqrt(moments.scatter / moments.weight)
 
     def _arrays(self) -> Arrays:
         """Whole batches, of small data, are computed in double precision: L-BFGS needs the last digits."""
@@ -138,6 +153,8 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
                 yield self.first.masses
             if self.settings.module is not None:
                 yield from self._new_network(0).state().values()
+            if self.everyone is not None:
+                yield from (np.array(len(self.everyone)), self.everyone.moments.mean, self.everyone.moments.scatter)
 
         return told, arrays()
 
@@ -222,9 +239,7 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
             if not self.whole:
                 train_mini_batches(
                     progress,
-                    lambda epoch: objective.mini_batches(
-                        network, training.batch_size, np.random.default_rng([seed, epoch])
-                    ),
+                    self._batches(network, seed, epochs),
                     objective.judge(network, self.held_out),
                     epochs=epochs,
                     learning_rate=training.learning_rate,
@@ -242,6 +257,14 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
                 save=save,
                 patience=training.patience,
             )
+
+    def _batches(self, network: Network, seed: int, epochs: int) -> Callable[[int], Iterator[ValueAndGradient]]:
+        """The losses of the mini-batches of an epoch, by its number."""
+        objective, size = self.objective, self.settings.training.batch_size
+        if self.everyone is None:
+            return lambda epoch: objective.mini_batches(network, size, np.random.default_rng([seed, epoch]))
+        streamed = StreamedBatches(self.everyone, self.preparation, size, epochs)
+        return lambda epoch: objective.given_batches(network, streamed.epoch(seed, epoch))
 
     # ---- results --------------------------------------------------------------------------------------------------
 

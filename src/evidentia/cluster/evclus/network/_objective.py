@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -17,7 +17,7 @@ from evidentia.cluster.evclus.network._targets import HeldOutPairs, NetworkTarge
 from evidentia.dissimilarity.transform import decay, to_conflict
 from evidentia.optimize.blocks import Apply
 
-__all__ = ["Arrays", "Network", "NetworkInputs", "NetworkObjective", "Penalties"]
+__all__ = ["Arrays", "GivenBatch", "Network", "NetworkInputs", "NetworkObjective", "Penalties", "batches_of_epoch"]
 
 _MOST_STEPS = 50  # of mini-batches in an epoch
 _EXTRA = 256  # labelled objects and constraints added to a mini-batch
@@ -110,6 +110,14 @@ class Penalties:
     regularization: float
 
 
+class GivenBatch(NamedTuple):
+    """Objects of a mini-batch: as they were given, as the network sees them, and their decision values, if any."""
+
+    objects: np.ndarray
+    inputs: np.ndarray
+    decision: np.ndarray | None
+
+
 class _Known(NamedTuple):
     """Constraints and labels of objects, by their positions among those whose masses are at hand."""
 
@@ -158,15 +166,7 @@ class NetworkObjective:
 
     def mini_batches(self, network: Network, batch_size: int, rng: np.random.Generator) -> Iterator[ValueAndGradient]:
         """The same for the batches of an epoch: all pairs inside a batch, some constraints and labelled objects."""
-        n = len(self.targets)
-        size = min(batch_size, n)
-        steps = max(1, min(_MOST_STEPS, n // size))
-        sees_few = steps * size < n // 2  # far more objects than an epoch sees
-        order = rng.integers(0, n, steps * size) if sees_few else rng.permutation(n)
-        for batch in np.array_split(order[: max(steps * size, size)], steps):
-            who = np.unique(batch) if sees_few else batch
-            if len(who) < 2:
-                continue
+        for who in batches_of_epoch(len(self.targets), batch_size, rng):
             extra, known = self._some_knowledge(len(who), rng)
             both = np.concatenate([who, extra])
             masses, back = network.traced(self.inputs.objects(both), self.inputs.decisions(both))
@@ -175,6 +175,16 @@ class NetworkObjective:
             gradient = self.arrays.array(np.zeros(tuple(masses.shape)))
             gradient[: len(who)] = of_batch
             value, gradient = self._with_knowledge(masses, known, value, gradient)
+            yield self._with_size(network, value, back(gradient))
+
+    def given_batches(self, network: Network, batches: Iterable[GivenBatch]) -> Iterator[ValueAndGradient]:
+        """The same for objects that are not among those at hand; nothing else is known of them."""
+        for batch in batches:
+            h = None if batch.decision is None else self.arrays.array(batch.decision)
+            masses, back = network.traced(self.arrays.array(batch.inputs), h)
+            delta = self._conflicts_of(batch.objects)
+            error = losses.all_pairs_error(masses, delta, self.conflict, _squares(delta))
+            value, gradient = self._with_knowledge(masses, self.nothing_known, *error)
             yield self._with_size(network, value, back(gradient))
 
     def judge(self, network: Network, held_out: HeldOutPairs) -> Callable[[], float]:
@@ -202,9 +212,19 @@ class NetworkObjective:
 
     def _conflicts_among(self, who: np.ndarray) -> Array:
         source = self.targets.source
+        if source.matrix is None:
+            return self._conflicts_of(source.objects[who])
+        return self._conflicts_at(source.block(who, who))
+
+    def _conflicts_of(self, objects: np.ndarray) -> Array:
+        """Conflicts that objects should have among each other."""
+        source = self.targets.source
         if source.is_euclidean:
-            return self.arrays.conflicts_among(source.objects[who], decay(self.d0))
-        D = np.array(source.block(who, who), dtype=float)
+            return self.arrays.conflicts_among(objects, decay(self.d0))
+        return self._conflicts_at(source.between(objects, objects))
+
+    def _conflicts_at(self, dissimilarities: np.ndarray) -> Array:
+        D = np.array(dissimilarities, dtype=float)
         np.fill_diagonal(D, 0)
         return self.arrays.array(to_conflict(D, self.d0))
 
@@ -256,6 +276,18 @@ class NetworkObjective:
             Links(arrays.integers(pairs[:, 0]), arrays.integers(pairs[:, 1]), arrays.array(signs), len(cannot)),
             Labels(arrays.integers(position(labelled)), arrays.array(self.indicators[self.targets.labels[labelled]])),
         )
+
+
+def batches_of_epoch(n: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Numbers of the objects of each batch: all objects once, or some of very many."""
+    size = min(batch_size, n)
+    steps = max(1, min(_MOST_STEPS, n // size))
+    sees_few = steps * size < n // 2  # far more objects than an epoch sees
+    order = rng.integers(0, n, steps * size) if sees_few else rng.permutation(n)
+    for batch in np.array_split(order[: max(steps * size, size)], steps):
+        who = np.unique(batch) if sees_few else batch
+        if len(who) >= 2:
+            yield who
 
 
 def _squares(delta: Array) -> Any:

@@ -50,11 +50,19 @@ class Preparation:
         return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
 
 
-def prepared(X: np.ndarray, detector: Any, rng: np.random.Generator) -> Preparation:
-    """Learn from the objects of a fit; ``detector`` is None, "one-class-svm" or an object with decision_function."""
-    # few objects are added up in a fixed order: whole batches would magnify the rounding of another
-    values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= SMALL else X
-    mean, scale = values.mean(axis=0, dtype=float), values.std(axis=0, dtype=float)
+def prepared(
+    X: np.ndarray, detector: Any, rng: np.random.Generator, of_all: tuple[np.ndarray, np.ndarray] | None = None
+) -> Preparation:
+    """Learn from the objects of a fit; ``detector`` is None, "one-class-svm" or an object with decision_function.
+
+    ``of_all`` : mean and standard deviation of all objects, where X are some of them.
+    """
+    if of_all is None:
+        # few objects are added up in a fixed order: whole batches would magnify the rounding of another
+        values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= SMALL else X
+        mean, scale = values.mean(axis=0, dtype=float), values.std(axis=0, dtype=float)
+    else:
+        mean, scale = of_all
     plain = Preparation(mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype))
     if detector is None:
         return plain

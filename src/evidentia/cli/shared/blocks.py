@@ -11,59 +11,85 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia.cli.attributes import split_names
-from evidentia.cli.errors import UserError, readable_warnings, user_errors
-from evidentia.cli.methods import METHODS
-from evidentia.cli.output import Screen, counted, headline, quoted
+from evidentia._progress import heard_by
+from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
+from evidentia.cli.shared.output import Screen, headline, partition_document
+from evidentia.cli.shared.passes import passes_told, workers
+from evidentia.recipe.words import counted, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from evidentia.recipe import Recipe
+
 __all__ = ["reads_blocks", "cluster_blocks"]
 
 _PARQUET = (".parquet", ".pq")
-_NEED_MEMORY = ("plot", "index", "header", "delimiter", "decimal", "drop_missing")  # options
+# what needs all rows in memory: settings of the recipe, and further files to write
+_SETTINGS = ("index", "header", "delimiter", "decimal", "categories", "constraints", "labels", "truth")
+_FILES = ("plot", "report", "save_model", "save_config")
 _ROWS = 65_536
 
 
-def reads_blocks(file: Path, output: Path | None) -> bool:
+def reads_blocks(recipe: Recipe, output: Path) -> bool:
     """Whether a table is read in blocks: it is Parquet, and the output has no extension, as a folder."""
+    file = Path(recipe.files[0])
     is_parquet = file.is_dir() or (file.is_file() and file.suffix.lower() in _PARQUET)
-    return is_parquet and output is not None and not output.suffix
+    return is_parquet and not output.suffix
 
 
-def cluster_blocks(file: Path, output: Path, estimator: Any, options: dict[str, Any], screen: Screen) -> None:
+def cluster_blocks(recipe: Recipe, output: Path, options: dict[str, Any], screen: Screen) -> None:
     """Cluster a Parquet file, or a folder of some, and write the masses into a new folder."""
-    for name in _NEED_MEMORY:
-        if options[name] not in (None, False):
-            raise UserError(f"--{name.replace('_', '-')} is not for tables that are read in blocks")
+    for name in _SETTINGS:
+        if getattr(recipe, name) not in (None, ()):
+            raise WrongUse(f"--{name} is not for tables that are read in blocks")
+    for name in _FILES:
+        if options[name] is not None:
+            raise WrongUse(f"--{name.replace('_', '-')} is not for tables that are read in blocks")
+    if recipe.missing == "drop":
+        raise WrongUse("--missing drop is not for tables that are read in blocks")
     _check_output(output)
+    with user_errors(), workers(options["dask"]):
+        _cluster(recipe, output, options, screen)
+
+
+def _cluster(recipe: Recipe, output: Path, options: dict[str, Any], screen: Screen) -> None:
     with user_errors():
-        table = _Table.of(file, split_names(options["columns"]), split_names(options["exclude"]), screen.note)
-        if options["scale"]:
+        table = _Table.of(Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note)
+        if recipe.scale:
             table = table.standardised(screen.note)
     if options["verbose"]:
         screen.note(f"clustering by {', '.join(table.columns)}")
+    estimator = recipe.estimator()
     with readable_warnings():
         started = time.perf_counter()
-        with user_errors():
-            estimator.fit(table)
+        with (
+            screen.working(f"reading {recipe.files[0]}") as told,
+            user_errors(),
+            heard_by(told),
+            passes_told(screen.note if options["verbose"] else None) as notes,
+        ):
+            estimator.fit(table if options["dask"] is None else table.for_dask())
         seconds = time.perf_counter() - started
-        speed = f"{table.passes} passes over the table in the fit, {table.rows / seconds:,.0f} rows a second"
         partition = estimator.credal_partition_
-        head = headline(
-            type(estimator).__name__,
-            estimator,
-            len(table.columns),
-            scaled=bool(options["scale"]),
-            objective=METHODS[options["method"]].objective,
-            seconds=seconds,
-        )
-        _write(partition, output)
-    if options["verbose"]:
-        screen.note(speed)
+        what = counted(len(table.columns), "attribute") + (" (standardised)" if recipe.scale else "")
+        head = headline(estimator, what, seconds=seconds)
+        with screen.working(f"writing {output}"):
+            _write(partition, output)
     screen.partition(head, partition)
+    screen.result(notes.summary(len(partition), seconds))
     screen.result(f"wrote {counted(len(list(output.iterdir())), 'file')} into {output}", style="green")
+    screen.document(
+        "cluster",
+        recipe=recipe.to_dict(),
+        run=recipe.to_command(),
+        method=type(estimator).__name__,
+        objective=estimator.objective_,
+        converged=estimator.converged_,
+        seconds=seconds,
+        partition=partition_document(partition),
+        files={"partition": str(output)},
+    )
 
 
 def _check_output(output: Path) -> None:
@@ -97,16 +123,12 @@ class _Table:
     columns : list of str
     center, scale : arrays
         What is subtracted, and by what is divided.
-    passes, rows : int
-        How often it was read so far, and how many rows in all.
     """
 
     dataset: Any
     columns: list[str]
     center: np.ndarray
     scale: np.ndarray
-    passes: int = 0
-    rows: int = 0
 
     @classmethod
     def of(cls, file: Path, columns: Sequence[str], exclude: Sequence[str], note: Callable[[str], None]) -> _Table:
@@ -143,17 +165,19 @@ class _Table:
         if not varies.all():
             note(f"left out as constant: {', '.join(np.array(self.columns)[~varies])}")
         columns = [name for name, does in zip(self.columns, varies, strict=True) if does]
-        return _Table(
-            self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.n), self.passes
-        )
+        return _Table(self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.weight))
+
+    def for_dask(self) -> Any:
+        """The same as a Dask DataFrame, whose parts are read by the workers."""
+        import dask.dataframe as dd
+
+        return (dd.read_parquet(self.dataset.files, columns=self.columns) - self.center) / self.scale
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
-        self.passes += 1
         batches: Iterable[Any] = self.dataset.to_batches(
             columns=self.columns, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
         )
         for batch in batches:
-            self.rows += batch.num_rows
             yield (batch.to_pandas() - self.center) / self.scale
 
 

@@ -1,0 +1,20 @@
+"""What is measured."""
+
+__all__ = ["LARGEST", "PLAN"]
+
+# kind, method, numbers of objects
+PLAN = [
+    ("memory", "ECM", (10**4, 10**5, 10**6, 10**7)),
+    ("memory", "EGMM", (10**4, 10**5, 10**6)),
+    ("memory", "EVCLUS", (10**4, 10**5, 10**6)),
+    ("memory", "MiniBatchKMeans", (10**4, 10**5, 10**6, 10**7)),
+    ("parquet", "ECM", (10**4, 10**5, 10**6, 10**7)),
+    ("parquet", "EGMM", (10**6,)),
+    ("parquet", "EVCLUS", (10**6,)),
+    ("dask", "ECM", (10**5, 10**6, 10**7)),
+    ("dask", "Dask-ML KMeans", (10**5, 10**6)),
+    ("blocks", "ECM", (10**6, 10**7)),
+    ("gpu", "ECM", (10**6, 10**7, 10**8)),
+    ("gpu", "EVCLUS", (10**6, 10**7)),
+]
+LARGEST = 10**8  # block by block, if it is asked for

@@ -1,0 +1,171 @@
+"""One measurement in a process of its own: ``python -m benchmarks.scale.run '{"kind": "memory", ...}'``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.scale import data
+from evidentia.stream.notes import peak_memory
+
+__all__ = ["measure"]
+
+_JUDGED = 100_000  # objects whose labels are compared with the truth
+
+
+def measure(kind: str, method: str, n: int, folder: str) -> dict[str, Any]:
+    """Seconds of the fit with the labels of all objects, on the clock and of processors, peak memory, agreement with
+    the truth."""
+    with _source(kind, n, Path(folder)) as (X, of_workers):
+        estimator = _estimator(method, kind)
+        before, outside = peak_memory() or 0, _Outside()
+        passes = _Passes()
+        with outside.watched(), passes.counted():
+            started, processors = time.perf_counter(), time.process_time() + of_workers()
+            estimator.fit(X)
+            _everyones_labels(estimator, method)
+            seconds, processors = time.perf_counter() - started, time.process_time() + of_workers() - processors
+        after = peak_memory() or 0
+        return {
+            "kind": kind,
+            "method": method,
+            "n": n,
+            "seconds": seconds,
+            "processors": processors,
+            "passes": passes.number,
+            "peak": after,
+            "rise": after - before,
+            "ari": _agreement(estimator, n),
+            "outside": outside.share(processors) if kind != "dask" else None,
+        }
+
+
+@contextmanager
+def _source(kind: str, n: int, folder: Path) -> Iterator[tuple[Any, Callable[[], float]]]:
+    """X as a user would have it, and a function that gives the seconds that processors of workers have spent so far."""
+    if kind in ("memory", "gpu"):
+        yield data.in_memory(n), _nothing
+    elif kind == "parquet":
+        yield str(data.parquet_folder(n, folder)), _nothing
+    elif kind == "blocks":
+        yield data.blocks(n), _nothing
+    else:
+        import dask.dataframe as dd
+        from distributed import Client, LocalCluster
+
+        path = data.parquet_folder(n, folder)
+        workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        with workers as cluster, Client(cluster) as client:
+            client.run(_imported)  # what a cluster that is up has done long ago
+            yield dd.read_parquet(path), lambda: sum(client.run(time.process_time).values())
+
+
+def _nothing() -> float:
+    return 0.0
+
+
+def _imported() -> None:
+    import evidentia.cluster  # noqa: F401
+
+
+def _estimator(method: str, kind: str) -> Any:
+    c = data.CLUSTERS
+    if method == "MiniBatchKMeans":
+        from sklearn.cluster import MiniBatchKMeans
+
+        return MiniBatchKMeans(c, n_init=10, random_state=0)
+    if method == "Dask-ML KMeans":
+        from dask_ml.cluster import KMeans
+
+        return KMeans(c, random_state=0)
+    from evidentia import cluster
+
+    more = {"device": "cuda"} if kind == "gpu" else {}
+    return getattr(cluster, method)(c, random_state=0, **more)
+
+
+def _everyones_labels(estimator: Any, method: str) -> None:
+    """The labels of all objects, which a fit on blocks leaves for later; they are counted, not kept."""
+    if method == "Dask-ML KMeans":
+        estimator.labels_.map_blocks(_counts, dtype=np.int64, chunks=(1,)).compute()
+    elif hasattr(estimator, "credal_partition_") and hasattr(estimator.credal_partition_, "counts"):
+        estimator.credal_partition_.counts()
+
+
+def _counts(labels: np.ndarray) -> np.ndarray:
+    return np.array([len(labels)])
+
+
+def _agreement(estimator: Any, n: int) -> float:
+    from sklearn.metrics import adjusted_rand_score
+
+    X, y = data.block(0, min(n, data.ROWS)), data.truth(0, min(n, data.ROWS))
+    if hasattr(estimator, "feature_names_in_"):
+        import pandas as pd
+
+        X = pd.DataFrame(X, columns=list(estimator.feature_names_in_))
+    return float(adjusted_rand_score(y[:_JUDGED], np.asarray(estimator.predict(X[:_JUDGED]))))
+
+
+class _Passes:
+    """Counts the passes that a fit tells of."""
+
+    number = 0
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        import logging
+
+        log, handler = logging.getLogger("evidentia"), logging.Handler()
+        handler.emit = self._one_more  # type: ignore[method-assign]
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+        yield
+        log.removeHandler(handler)
+
+    def _one_more(self, record: Any) -> None:
+        self.number += "a pass over X begins" in record.getMessage()
+
+
+class _Outside:
+    """How much of the time is not spent in the kernels of the c-means: reading, copies, Python."""
+
+    def __init__(self) -> None:
+        self.inside = 0.0
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        from evidentia.cluster.prototypes import _kernels
+
+        names = ("accumulate", "write_masses")
+        before = {name: getattr(_kernels, name) for name in names}
+        for name in names:
+            setattr(_kernels, name, self._timed(before[name]))
+        yield
+        for name in names:
+            setattr(_kernels, name, before[name])
+
+    def _timed(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arguments: Any) -> Any:
+            started = time.thread_time()
+            try:
+                return kernel(*arguments)
+            finally:
+                self.inside += time.thread_time() - started
+
+        return timed
+
+    def share(self, processors: float) -> float | None:
+        """Of the seconds of processors; None for methods without these kernels."""
+        return 1 - self.inside / processors if self.inside else None
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(**json.loads(sys.argv[1]))))

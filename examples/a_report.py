@@ -1,0 +1,19 @@
+"""One page for the person who has to decide: wines by their chemistry, with what is certain and what is not.
+
+python examples/a_report.py
+"""
+
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from evidentia.cluster import EVCLUS
+from evidentia.datasets import load_wine
+from evidentia.report import make_report
+
+wine = load_wine(as_frame=True)
+model = make_pipeline(StandardScaler(), EVCLUS("auto", random_state=0)).fit(wine.data)
+
+# The table is the one that was fitted: the page shows its own units. Known classes only judge the doubt, at the end.
+report = make_report(model, wine.data, y=wine.target, title="Three kinds of wine")
+print(report)
+print("wrote", report.save("wines.html"))

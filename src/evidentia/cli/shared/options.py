@@ -1,0 +1,373 @@
+"""Options that several commands share, and how those of a method come from its class."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+from evidentia.cli.shared.errors import UserError, WrongUse, user_errors
+from evidentia.recipe import methods
+
+__all__ = ["PATH", "NumberOrAuto", "RecipeCommand", "WholeNumber", "common", "reading", "recipe_from", "recipe_options"]
+
+PATH = click.Path(path_type=Path, readable=False)
+_OWN = ("n_clusters", "random_state", "missing", "verbose")  # have options of their own
+_FIELDS = ("header", "delimiter", "decimal", "index", "scale", "missing", "method", "clusters", "seed")
+_FILES = ("constraints", "labels", "truth")
+_LISTS = ("columns", "exclude", "categories")
+_FALLBACK = {"cluster": "evclus", "classify": "eknn"}
+
+
+class WholeNumber(click.ParamType):
+    """An integer between two bounds, refused in plain words."""
+
+    name = "integer"
+
+    def __init__(self, low: int | None = None, high: int | None = None):
+        self.low, self.high = low, high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number, or a usage error that says what it must be."""
+        bounds = "" if self.low is None else f" of at least {self.low}"
+        bounds += "" if self.high is None else f" and at most {self.high}"
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(f"must be a whole number{bounds}, got '{value}'", param, ctx)
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            self.fail(f"must be a whole number{bounds}, got {number}", param, ctx)
+        return number
+
+
+class NumberOrAuto(WholeNumber):
+    """An integer, or "auto"."""
+
+    name = "integer or auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or "auto" as it is."""
+        return "auto" if value == "auto" else super().convert(value, param, ctx)
+
+
+class Value(click.ParamType):
+    """A number, a truth value, a list or a word, as a parameter of a method takes it."""
+
+    name = "value"
+
+    def __init__(self, words: Sequence[str] = ()):
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """What was typed, as Python has it."""
+        return methods.parse_value(value) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
+
+
+class MethodName(click.ParamType):
+    """A method, by the name of its class in small letters."""
+
+    name = "method"
+
+    def __init__(self, package: str):
+        self.package = package
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, or a usage error that lists all."""
+        name = str(value).lower()
+        known = methods.method_names(self.package)
+        if name not in known:
+            self.fail(f"must be one of {', '.join(known)}, got '{value}'", param, ctx)
+        return name
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        found = [name for name in methods.method_names(self.package) if name.startswith(incomplete)]
+        return [CompletionItem(name, help=methods.method_summary(name, self.package)) for name in found]
+
+
+class ColumnNames(click.ParamType):
+    """Names of columns, separated by commas; completed from the file that is named before."""
+
+    name = "columns"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        given = ctx.params.get("files") or ctx.params.get("file") or ()
+        # where an option still waits for its value, click leaves the arguments before it unread
+        files = [given] if isinstance(given, str | Path) else [*given, *ctx.args]
+        before, comma, last = incomplete.rpartition(",")
+        try:
+            names = _columns_of(Path(files[0])) if files else []
+        except (OSError, ValueError, ImportError):
+            names = []
+        return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
+
+
+def _columns_of(file: Path) -> list[str]:
+    """The columns of a file, from its first lines where it is text."""
+    from evidentia.io.delimited import sniff
+    from evidentia.io.tables import read_table
+
+    if file.suffix.lower() in (".csv", ".tsv", ".txt", ".gz"):
+        dialect = sniff(file)
+        return dialect.first_line if dialect.has_header else []
+    return list(read_table(file).columns)
+
+
+# ---- groups of options ----------------------------------------------------------------------------------------------
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _all_of(*decorators: Decorator) -> Decorator:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+common = _all_of(
+    click.option("--json", "as_json", is_flag=True, help="Show one JSON document instead, for programs."),
+    click.option("-q", "--quiet", is_flag=True, help="Show nothing but warnings and errors."),
+)
+
+reading = _all_of(
+    click.option("--index", type=ColumnNames(), metavar="COLUMN", help="The column that names the rows."),
+    click.option("--header/--no-header", default=None, help="Whether a text file names its columns. [default: look]"),
+    click.option("--delimiter", metavar="CHARACTER", help="What separates the columns of a text file. [default: look]"),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of a text file. [default: look]"),
+)
+
+recipe_options = _all_of(
+    click.argument("files", nargs=-1, type=click.Path(readable=False), metavar="FILE..."),
+    click.option(
+        "-c",
+        "--clusters",
+        type=NumberOrAuto(1),
+        default="auto",
+        show_default=True,
+        metavar="N",
+        help="Number of clusters; auto finds it and says why.",
+    ),
+    click.option(
+        "--method", type=MethodName("cluster"), default="evclus", show_default=True, help="How to cluster; see below."
+    ),
+    click.option("--columns", multiple=True, type=ColumnNames(), metavar="A,B,...", help="The columns to use."),
+    click.option("--exclude", multiple=True, type=ColumnNames(), metavar="A,B,...", help="Columns not to use."),
+    click.option(
+        "--categories",
+        multiple=True,
+        type=ColumnNames(),
+        metavar="A,B,...",
+        help='Columns of words to use as well; "all" takes all of them.',
+    ),
+    click.option("--dissimilarities", is_flag=True, help="FILE is a square matrix of dissimilarities."),
+    reading,
+    click.option(
+        "--missing",
+        type=click.Choice(["refuse", "drop", "partial"]),
+        default="refuse",
+        show_default=True,
+        help="Rows with empty cells: refuse the table, leave them out, or compare by what is there (more doubt).",
+    ),
+    click.option("--scale/--no-scale", default=True, show_default=True, help="Standardise the columns."),
+    click.option(
+        "--seed", type=WholeNumber(0, 2**31 - 1), default=0, show_default=True, help="Same seed, same result."
+    ),
+    click.option("--constraints", metavar="PATH", help="Pairs of rows known to be together or apart: a,b,same."),
+    click.option("--labels", metavar="COLUMN|PATH", help="Known labels of some rows, to learn from."),
+    click.option("--truth", metavar="COLUMN|PATH", help="Classes to compare the result with; not used to cluster."),
+    click.option("-p", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the method, as delta=5."),
+    click.option("--config", type=PATH, metavar="PATH", help="Take the run from a TOML file; other options override."),
+    click.option("--save-config", type=PATH, metavar="PATH", help="Write the run to a TOML file, to repeat it."),
+)
+
+
+# ---- commands whose options come from a method ----------------------------------------------------------------------
+
+
+class RecipeCommand(click.Command):
+    """A command with the parameters of the method that is chosen as options."""
+
+    package = "cluster"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["method"] = self._method_in(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise self._explained(error, ctx) from error
+
+    def _method_in(self, args: Sequence[str]) -> str:
+        """The method that is asked for, before anything else is known."""
+        found, config = None, None
+        for place, word in enumerate(args):
+            name, equals, value = word.partition("=")
+            if name in ("--method", "--config"):
+                value = value if equals else next(iter(args[place + 1 : place + 2]), "")
+                found, config = (value, config) if name == "--method" else (found, value)
+        if found is None and config:
+            found = _method_of_config(config)
+        found = (found or "").lower()
+        return found if found in methods.method_names(self.package) else _FALLBACK[self.package]
+
+    def _explained(self, error: click.NoSuchOption, ctx: click.Context) -> click.UsageError:
+        """Whether an unknown option is a parameter of another method."""
+        name = error.option_name.lstrip("-").replace("-", "_")
+        others = methods.methods_with(name, self.package)
+        if not others or name in _OWN:
+            return error
+        return click.UsageError(
+            f"method {ctx.meta['method']} has no option {error.option_name}; {', '.join(others)} "
+            f"{'has' if len(others) == 1 else 'have'} it (choose by --method)",
+            ctx,
+        )
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        method = ctx.meta.get("method", _FALLBACK[self.package])
+        return [*super().get_params(ctx), *self._method_options(method)]
+
+    def _method_options(self, method: str) -> list[click.Parameter]:
+        known = {name for parameter in self.params for name in parameter.opts}
+        return [
+            click.Option(
+                [f"--{one.name.replace('_', '-')}", f"set_{one.name}"],
+                type=Value(one.words or (("true", "false") if one.is_flag else ())),
+                metavar=_metavar(one),
+                help=_told(one),
+            )
+            for one in methods.method_parameters(method, self.package)
+            if one.name not in _OWN and f"--{one.name.replace('_', '-')}" not in known
+        ]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options of the command, then those of the method."""
+        method = ctx.meta.get("method", _FALLBACK[self.package])
+        own: list[tuple[str, str]] = []
+        of_method: list[tuple[str, str]] = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                (of_method if (parameter.name or "").startswith("set_") else own).append(record)
+        with formatter.section("Options"):
+            formatter.write_dl(own)
+        with formatter.section(f"Parameters of --method {method}"):
+            formatter.write_text(methods.method_summary(method, self.package).replace("`", ""))
+            formatter.write_paragraph()
+            formatter.write_dl(of_method)
+        with formatter.section("Methods, each with parameters of its own (--method NAME --help)"):
+            names = methods.method_names(self.package)
+            formatter.write_dl([(name, _first_words(methods.method_summary(name, self.package))) for name in names])
+
+
+def _metavar(one: methods.Parameter) -> str:
+    if one.choices:
+        return "|".join(one.choices)
+    if one.is_flag:
+        return "true|false"
+    kind = one.kind.split()[0] if one.kind else ""
+    return {"int": "N", "float": "X"}.get(kind.rstrip(","), "VALUE")
+
+
+def _told(one: methods.Parameter) -> str:
+    kind = "" if one.choices or one.is_flag else f"{one.kind}. "
+    kind = kind.replace("RandomState, Generator or ", "")
+    return f"{kind}{one.help}".replace("`", "").strip() + f" [default: {_default(one.default)}]"
+
+
+def _default(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) or value is None else f"{value}"
+
+
+def _first_words(summary: str) -> str:
+    text = summary.replace("`", "").replace("*", "")
+    return text if len(text) <= 100 else text[:97].rsplit(" ", 1)[0] + " ..."
+
+
+def _method_of_config(path: str) -> str | None:
+    from evidentia.recipe import toml
+
+    try:
+        found = toml.read(Path(path).read_text(encoding="utf-8")).get("method")
+    except (OSError, ValueError):
+        return None  # told when the file is read in earnest
+    return found if isinstance(found, str) else None
+
+
+# ---- from options to a recipe ---------------------------------------------------------------------------------------
+
+
+def split_names(values: Sequence[str], option: str) -> list[str]:
+    """Names from options such as ``--columns a,b --columns '"c,d"'``: quotation marks protect commas."""
+    names = [name.strip() for row in csv.reader(values, skipinitialspace=True) for name in row]
+    found = [name for name in names if name]
+    if values and not found:
+        raise WrongUse(f"--{option} needs the name of a column, got none")
+    return found
+
+
+def parameters_from(options: dict[str, Any], package: str = "cluster", method: str = "") -> dict[str, Any]:
+    """Parameters of the method, given as options or by -p."""
+    found: dict[str, Any] = {}
+    for setting in options["settings"]:
+        name, equals, value = setting.partition("=")
+        key = name.strip().replace("-", "_")
+        if not equals or not key:
+            raise WrongUse(f"-p must look like name=value, got '{setting}'")
+        if key in found:
+            raise WrongUse(f"-p {key} is given twice")
+        if key in _OWN:
+            own = {"n_clusters": "-c", "random_state": "--seed", "missing": "--missing", "verbose": "--quiet"}[key]
+            raise WrongUse(f"-p {key}: use the option {own}")
+        known = [one.name for one in methods.method_parameters(method, package)]
+        if key not in known:
+            raise WrongUse(f"-p {key}: method {method} has no such parameter; it has {', '.join(known)}")
+        found[key] = methods.parse_value(value.strip())
+    for name, value in options.items():
+        if name.startswith("set_") and value is not None:
+            key = name.removeprefix("set_")
+            if key in found:
+                raise WrongUse(f"{key} is given twice, by -p and by --{key.replace('_', '-')}")
+            found[key] = value
+    # in the order of the signature, so that the same run is told in the same words
+    order = [one.name for one in methods.method_parameters(method, package)]
+    return {key: found[key] for key in sorted(found, key=lambda key: order.index(key) if key in order else -1)}
+
+
+def recipe_from(ctx: click.Context, options: dict[str, Any]) -> Any:
+    """The recipe that the options tell, over that of --config."""
+    from evidentia.recipe import Recipe
+
+    values: dict[str, Any] = {}
+    if options["config"] is not None:
+        with user_errors():
+            text = options["config"].read_text(encoding="utf-8-sig")
+        try:
+            values = Recipe.from_toml(text).to_dict()
+        except ValueError as error:
+            raise UserError(f"--config {options['config']}: {error}") from error
+
+    def is_given(name: str) -> bool:
+        return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+    if options["files"]:
+        values["files"] = list(options["files"])
+    elif not values.get("files"):
+        raise WrongUse("name the FILE to cluster, or a --config that does; evidentia demo needs none")
+    values |= {name: options[name] for name in (*_FIELDS, *_FILES) if is_given(name)}
+    values |= {name: split_names(options[name], name) for name in _LISTS if is_given(name)}
+    if options["dissimilarities"]:
+        values["kind"] = "dissimilarities"
+    method = values.get("method", _FALLBACK["cluster"])
+    before = values.get("parameters", {}) if not is_given("method") else {}
+    values["parameters"] = {**before, **parameters_from(options, "cluster", method)}
+    with user_errors(wrong_use=True):
+        return Recipe.from_dict(values)

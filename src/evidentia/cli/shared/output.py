@@ -1,0 +1,211 @@
+"""What the program shows, and where it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evidentia._tables import printable
+from evidentia.cli.shared.errors import UserError, WrongUse
+from evidentia.recipe.words import counted
+
+if TYPE_CHECKING:
+    from evidentia.partition import CredalPartition
+
+__all__ = ["Screen", "all_or_none", "check_outputs", "headline", "partition_document", "plain"]
+
+_PATIENCE = 1.0  # seconds after which people want to see that something happens
+_OBJECTIVES = {"EVCLUS": "stress", "NNEVCLUS": "stress"}
+_MOST_NAMED = 1000  # outliers in a JSON document
+
+
+class Screen:
+    """Results on stdout, remarks and progress on stderr; nothing but a document where ``--json`` is given.
+
+    Attributes
+    ----------
+    notes : list of str
+        All remarks so far.
+    """
+
+    def __init__(self, *, quiet: bool = False, as_json: bool = False):
+        self.quiet, self.as_json = quiet, as_json
+        self.notes: list[str] = []
+        self._status: Any = None
+
+    def result(self, text: str = "", style: str = "") -> None:
+        """Part of the result; ``style`` is seen on a terminal only."""
+        if self.quiet or self.as_json:
+            return
+        from rich.console import Console
+        from rich.text import Text
+
+        lines = "\n".join(map(printable, text.split("\n")))
+        # people read lines that break between words, programs those that do not break
+        console = Console(highlight=False)
+        console.print(Text(lines, style=style), soft_wrap=not console.is_terminal)
+
+    def table(self, frame: Any, **options: Any) -> None:
+        """A table, aligned."""
+        self.result(frame.to_string(**options))
+
+    def note(self, text: str) -> None:
+        """Something the user should know but that is not the result."""
+        self.notes.append(text)
+        if self.quiet or self.as_json:
+            return
+        line = f"note: {printable(text)}"
+        if self._status is not None:
+            self._status.console.print(line, markup=False, highlight=False)
+        elif sys.stderr.isatty():
+            from rich.console import Console
+
+            Console(stderr=True).print(line, markup=False, highlight=False)
+        else:
+            click.echo(line, err=True)
+
+    def document(self, command: str, **content: Any) -> None:
+        """The one JSON document, where it is asked for."""
+        if self.as_json:
+            from evidentia import __version__
+
+            told = {"command": command, "evidentia": __version__, **content, "notes": self.notes}
+            click.echo(json.dumps(plain(told), ensure_ascii=False, indent=2, allow_nan=False))
+
+    def partition(self, head: str, partition: CredalPartition) -> None:
+        """The first line and the table."""
+        self.result(head, style="bold")
+        self.result()
+        self.result(str(partition.summary()))
+
+    def wrote(self, outputs: Sequence[Path]) -> None:
+        """The last line: which files are there now."""
+        if outputs:
+            self.result(f"wrote {', '.join(map(str, outputs))}", style="green")
+
+    # ---- progress ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def working(self, text: str) -> Iterator[Any]:
+        """What is being done, on a terminal, when it takes longer than a second; gives a function that is told how far
+        it is, as `evidentia.recipe.Recipe.run` takes it."""
+        if self.quiet or self.as_json or not sys.stderr.isatty():
+            yield _nobody
+            return
+        from rich.console import Console
+        from rich.status import Status
+
+        status = Status(printable(text), console=Console(stderr=True, highlight=False))
+
+        def show() -> None:
+            self._status = status
+            status.start()
+
+        def told(name: str, done: int, total: int | None, unit: str, state: str) -> None:
+            of = "" if total is None else f" of {total:,}"
+            status.update(f"{printable(name)}: {done:,}{of} {unit}{', ' + state if state else ''}")
+
+        timer = threading.Timer(_PATIENCE, show)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield told
+        finally:
+            timer.cancel()
+            timer.join()
+            self._status = None
+            status.stop()
+
+
+def _nobody(*told: Any) -> None:
+    """Progress that nobody looks at."""
+
+
+def headline(estimator: Any, what: str, *, seconds: float, objects: str = "object") -> str:
+    """Method, clusters, objects, attributes, objective, starts and time in a line."""
+    partition = estimator.credal_partition_
+    name = type(estimator).__name__
+    parts = [
+        f"{name}, {counted(partition.n_clusters, 'cluster')}: {counted(len(partition), objects)}",
+        what,
+        f"{_OBJECTIVES.get(name, 'objective')} {estimator.objective_:.4g}",
+    ]
+    n_init = getattr(estimator, "n_init", None)
+    if n_init is not None:
+        parts.append(f"best of {n_init} starts" if n_init > 1 else "1 start")
+    return ", ".join(part for part in (*parts, f"{seconds:.1f} s") if part)
+
+
+def partition_document(partition: Any) -> dict[str, Any]:
+    """A partition in numbers, for machines."""
+    summary = partition.summary()
+    frame = getattr(partition, "frame", range(len(summary.names)))  # clusters of objects in blocks have no names
+    return {
+        "n_objects": summary.n_objects,
+        "n_clusters": len(summary.names),
+        "clusters": [
+            {"name": name, "certain": certain, "possible": possible, "typical": typical}
+            for name, certain, possible, typical in zip(
+                frame, summary.certain, summary.possible, summary.typical, strict=True
+            )
+        ],
+        "ambiguous": [{"between": [frame[k] for k in which], "objects": count} for which, count in summary.ambiguous],
+        "n_outliers": summary.n_outliers or len(summary.outliers),
+        "outliers": list(summary.outliers)[:_MOST_NAMED],
+        "nonspecificity": summary.nonspecificity,
+        "choices": dict(summary.choices),
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it; what is not a number is null."""
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
+    """Refuse, before any work is done, outputs that could not be written or would destroy something."""
+    seen = {os.path.realpath(path): path for path in inputs}
+    for path in outputs:
+        real = os.path.realpath(path)
+        if real in seen:
+            what = "the input" if seen[real] in inputs else "another output"
+            raise WrongUse(f"{path}: this output would overwrite {what}")
+        seen[real] = path
+        folder = Path(real).parent
+        if not folder.is_dir():
+            raise UserError(f"cannot write {path}: there is no folder {path.parent}")
+        if not os.access(folder, os.W_OK):
+            raise UserError(
+                f"cannot write {path}: the folder {path.parent} is not writable; choose another by --output"
+            )
+        if Path(real).is_dir():
+            raise UserError(f"cannot write {path}: it is a folder")
+
+
+@contextmanager
+def all_or_none(outputs: Sequence[Path]) -> Iterator[list[Path]]:
+    """Temporary files that become the outputs together; a failing disk is told in the names the user knows."""
+    from evidentia.io import atomic_writes
+
+    try:
+        with atomic_writes(outputs) as temporaries:
+            yield temporaries
+    except OSError as error:
+        names = ", ".join(map(str, outputs))
+        raise UserError(f"cannot write {names}: {error.strerror or error}; no file was changed") from error

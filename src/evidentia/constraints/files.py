@@ -1,0 +1,108 @@
+"""Constraints as tables that people write: two objects and a word in each line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evidentia.constraints.constraints import Constraints
+from evidentia.io import atomic_write, load, read_table
+
+__all__ = ["read_constraints", "write_constraints"]
+
+SAME = {"same", "must", "must-link", "must_link", "ml", "yes", "y", "1", "1.0", "true", "together"}
+DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl", "no", "n", "0", "0.0", "-1", "-1.0", "false"}
+
+
+def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objects: int | None = None) -> Constraints:
+    """Read what is known of pairs of objects.
+
+    Parameters
+    ----------
+    path : path
+        A table of three columns (any kind that `evidentia.io.read_table` reads): two objects and a word, ``same`` or
+        ``different`` (also must-link and cannot-link, yes and no, 1 and 0); or a file of `evidentia.io.save` that
+        holds `Constraints`.
+    index : sequence, optional
+        Names of the objects, in their order. Without it the table holds positions from 0.
+    n_objects : int, optional
+        How many objects there are; that of ``index`` if this is given.
+
+    Returns
+    -------
+    Constraints
+
+    Raises
+    ------
+    ValueError
+        An object is not known, or a word says neither of the two.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from evidentia.constraints import read_constraints
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pairs.csv"
+    ...     _ = path.write_text("object,other,answer\\nann,bob,same\\nann,eve,different\\n")
+    ...     known = read_constraints(path, index=["ann", "bob", "eve"])
+    >>> known.must_link.tolist(), known.cannot_link.tolist()
+    ([[0, 1]], [[0, 2]])
+    """
+    file = Path(path)
+    n = n_objects if index is None else len(index)
+    if file.suffix.lower() == ".evidentia":
+        known = load(file, kind=Constraints)
+        if n is not None:
+            known.check(n)
+        return known
+    table = read_table(file)
+    if table.shape[1] != 3:
+        raise ValueError(f"{file.name} must have three columns, two objects and a word, got {table.shape[1]}")
+    words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
+    odd = words[~words.isin(SAME | DIFFERENT)]
+    if len(odd):
+        raise ValueError(f"{file.name}: the third column must say 'same' or 'different', got {odd.iloc[0]!r}")
+    pairs = np.column_stack([_positions(table.iloc[:, j], index, file) for j in (0, 1)])
+    same = words.isin(SAME).to_numpy()
+    return Constraints(pairs[same], pairs[~same], n_objects=n)
+
+
+def write_constraints(constraints: Constraints, path: str | os.PathLike[str], index: Any = None) -> None:
+    """Write constraints as a table that `read_constraints` reads, whole or not at all.
+
+    Parameters
+    ----------
+    constraints : Constraints
+    path : path
+        ``.csv`` or ``.tsv``.
+    index : sequence, optional
+        Names of the objects; positions from 0 without it.
+    """
+    import pandas as pd
+
+    file = Path(path)
+    if file.suffix.lower() not in (".csv", ".tsv"):
+        raise ValueError(f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}")
+    pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
+    names = pairs if index is None else np.asarray(list(index), dtype=object)[pairs]
+    answers = ["same"] * len(constraints.must_link) + ["different"] * len(constraints.cannot_link)
+    table = pd.DataFrame({"object": names[:, 0], "other": names[:, 1], "answer": answers})
+    with atomic_write(file) as temporary:
+        table.to_csv(temporary, index=False, sep="\t" if file.suffix.lower() == ".tsv" else ",")
+
+
+def _positions(cells: Any, index: Any, file: Path) -> np.ndarray:
+    """Positions of objects that are told by their names or numbers."""
+    if index is None:
+        if cells.dtype.kind not in "iu":
+            raise ValueError(f"{file.name}: objects must be numbered from 0, got {cells.iloc[0]!r}")
+        return cells.to_numpy()
+    places = {str(name): place for place, name in enumerate(index)}
+    found = [places.get(str(cell), -1) for cell in cells]
+    if -1 in found:
+        raise ValueError(f"{file.name}: there is no object {str(cells.iloc[found.index(-1)])!r}")
+    return np.asarray(found, dtype=np.int64)

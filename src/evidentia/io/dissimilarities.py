@@ -1,0 +1,163 @@
+"""Read a matrix of dissimilarities from the usual kinds of file."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evidentia.io.atomic import as_path
+from evidentia.io.delimited import open_text, sniff
+from evidentia.io.tables import failure_in_words, file_kind, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["read_dissimilarities"]
+
+_KINDS = {
+    ".csv": "text",
+    ".tsv": "text",
+    ".txt": "text",
+    ".parquet": "table",
+    ".pq": "table",
+    ".feather": "table",
+    ".npy": "table",
+    ".npz": "sparse",
+    ".mtx": "market",
+}
+
+
+def read_dissimilarities(
+    path: str | os.PathLike[str],
+    *,
+    index_col: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> Any:
+    """Read a square matrix of dissimilarities; the extension tells the kind of file.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy``, MatrixMarket (``.mtx``), or
+        a sparse matrix of SciPy (``.npz``). A text file may name the objects in its first line, its first column or
+        both.
+    index_col : str, optional
+        The column that names the objects, if it has a heading.
+    header, delimiter, decimal : optional
+        Of a text file, as in `read_table`.
+
+    Returns
+    -------
+    DataFrame or sparse matrix
+        A table whose rows and columns bear the names of the objects, or a sparse matrix of SciPy where only some pairs
+        are given.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It holds no square matrix of numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from evidentia.io import read_dissimilarities
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "towns.csv"
+    ...     _ = path.write_text(",Lille,Paris,Lyon\\nLille,0,225,690\\nParis,225,0,465\\nLyon,690,465,0\\n")
+    ...     read_dissimilarities(path)
+           Lille  Paris   Lyon
+    Lille    0.0  225.0  690.0
+    Paris  225.0    0.0  465.0
+    Lyon   690.0  465.0    0.0
+    """
+    path = as_path(path)
+    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
+        pass
+    kind = file_kind(path, _KINDS)
+    if kind in ("market", "sparse"):
+        with failure_in_words(path):
+            return _whole_or_sparse(_read_market(path) if kind == "market" else _read_sparse(path), path)
+    if kind == "text" and header is None:
+        with failure_in_words(path):
+            header = _has_header(path, delimiter, decimal)
+    table = read_table(path, index_col=index_col, header=header, delimiter=delimiter, decimal=decimal)
+    return _square(table, path)
+
+
+def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
+    """Names of objects may be numbers, so lines are counted: n columns have a header if n + 1 lines follow each other,
+    or n of which the first begins with an empty corner or a heading."""
+    dialect = sniff(path, False, delimiter, decimal)
+    width = len(dialect.first_line)
+    with open_text(path) as file:
+        lines = sum(1 for line in islice(file, width + 2) if line.strip())
+    if lines != width:
+        return lines > width
+    try:
+        float(dialect.first_line[0].replace(",", "."))
+    except ValueError:
+        return True
+    return False
+
+
+def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    first = table.columns[0] if table.shape[1] else None
+    if table.shape[1] == len(table) + 1 and table[first].is_unique:
+        # the first column names the objects, unless it may as well hold dissimilarities
+        named = table.attrs.get("header") or table[first].dtype.kind not in "iuf"
+        table = table.set_index(first) if named else table
+    if table.shape[0] != table.shape[1]:
+        raise ValueError(
+            f"{path.name} must hold a square matrix of dissimilarities, got {table.shape[0]:,} rows and "
+            f"{table.shape[1]:,} columns"
+        )
+    odd = [name for name in table.columns if table[name].dtype.kind not in "iuf"]
+    if odd:
+        raise ValueError(f"{path.name} must hold numbers only, but the column {odd[0]!r} holds others")
+    named = not isinstance(table.index, pd.RangeIndex)
+    index = table.index.rename(None) if named else pd.RangeIndex(len(table))
+    found = pd.DataFrame(table.to_numpy(dtype=float), index=index)
+    if not named and table.attrs.get("header"):  # names in the first line only
+        found.index = pd.Index(table.columns)
+    found.columns = found.index.map(str)
+    return found
+
+
+def _read_market(path: Path) -> Any:
+    from scipy.io import mmread
+
+    return mmread(path)
+
+
+def _read_sparse(path: Path) -> Any:
+    from scipy.sparse import load_npz
+
+    return load_npz(path)
+
+
+def _whole_or_sparse(matrix: Any, path: Path) -> Any:
+    """All pairs as a table; some pairs stay a sparse matrix."""
+    import pandas as pd
+    from scipy import sparse
+
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"it must hold a square matrix of dissimilarities, got shape {matrix.shape}")
+    if sparse.issparse(matrix):
+        n = matrix.shape[0]
+        coo = sparse.coo_matrix(matrix)
+        off = coo.row != coo.col
+        if np.unique(coo.row[off].astype(np.int64) * n + coo.col[off]).size < n * (n - 1):
+            return sparse.csr_matrix(matrix)
+        matrix = coo.toarray()
+    return pd.DataFrame(np.asarray(matrix, dtype=float))

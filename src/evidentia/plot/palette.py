@@ -1,0 +1,29 @@
+"""The colors of clusters, in every picture and on every page."""
+
+__all__ = ["PALETTE"]
+
+# The first six are those of Okabe and Ito (2008) that stand out from white and from black. Each of the others was
+# chosen among saturated and medium-light colours as the one farthest (in Oklab, the smallest distance for normal,
+# protanope and deuteranope eyes) from black, white and those before it.
+PALETTE = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#692D2D",
+    "#3C2D96",
+    "#87E1A5",
+    "#A52D69",
+    "#964B00",
+    "#5A87F0",
+    "#2DE1FF",
+    "#A5B487",
+    "#D2D24B",
+    "#780F69",
+    "#B44B4B",
+    "#00D2C3",
+    "#4B4BB4",
+    "#A55A87",
+)

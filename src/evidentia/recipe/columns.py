@@ -1,0 +1,191 @@
+"""What the columns of a table nobody prepared are: numbers, categories, or neither, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evidentia.recipe.words import counted, quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ALL", "ChosenColumns", "choose_columns", "as_numbers"]
+
+ALL = "all"  # instead of names of categories: every column of text
+_IDENTIFIER = re.compile(r"(.*[\W_])?(id|ids|uuid|guid|key|index|row|rownames?|nr|no|number)", re.IGNORECASE)
+_LOOKED_AT = 1000  # cells of a column of text that are tried as dates
+
+
+@dataclass(frozen=True)
+class ChosenColumns:
+    """Columns to cluster by, and those left out.
+
+    Attributes
+    ----------
+    numbers, categories : lists of names
+    left_out : list of (name, reason) pairs
+        A reason is empty or begins with a blank, as `` (dates)``.
+    """
+
+    numbers: list[str]
+    categories: list[str]
+    left_out: list[tuple[str, str]]
+
+
+def choose_columns(
+    table: pd.DataFrame,
+    columns: Sequence[str],
+    exclude: Sequence[str],
+    categories: Sequence[str],
+    *,
+    numbers: bool = True,
+) -> ChosenColumns:
+    """Columns asked for by name are taken as they are, or refused; of all others those that tell the rows apart.
+
+    Left out, unless asked for: text, dates, columns that number the rows, empty and repeated ones. ``numbers`` False:
+    whole numbers are categories, and other numbers are left out.
+    """
+    for argument, names in (("columns", columns), ("exclude", exclude)):
+        _check_known(table, argument, names)
+    every_text = list(categories) == [ALL] and ALL not in table.columns
+    if not every_text:
+        _check_known(table, "categories", categories)
+    both = [name for name in categories if name in exclude]
+    if both:
+        raise ValueError(f"categories: {quoted(both)} is excluded too; take it out of one of the two")
+    asked = list(dict.fromkeys(columns))
+    # columns named as categories join those that are asked for
+    asked += [name for name in categories if not every_text and asked and name not in asked]
+    chosen = [name for name in (asked or table.columns) if name not in exclude]
+    found = ChosenColumns([], [], [])
+    for name in chosen:
+        column = table[name]
+        why = _why_useless(column, position=list(table.columns).index(name)) if not asked else _why_empty(column)
+        if why:
+            found.left_out.append((name, why))
+        elif name in categories or (every_text and _is_text(column)):
+            found.categories.append(name)
+        elif not numbers:
+            _take_category(found, name, column)
+        elif column.dtype.kind in "iuf" or (column.dtype.kind == "b" and bool(asked)):
+            found.numbers.append(name)
+        else:
+            found.left_out.append((name, _why_not_numeric(column)))
+    if found.left_out and asked:
+        name, why = found.left_out[0]
+        raise ValueError(f"columns: '{name}' is not a column of numbers{why}")
+    if not asked:
+        _leave_out_repeated(table, found)
+    if not found.numbers and not found.categories:
+        reasons = ", ".join(name + why for name, why in found.left_out[:8]) or quoted(exclude)
+        words = any("(text" in why for _, why in found.left_out)
+        advice = "; take words as categories with categories='all'" if words else ""
+        raise ValueError(f"the table has no numeric column to cluster by; left out: {reasons}{advice}")
+    return found
+
+
+def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """Columns of numbers as floats, NaN where a cell is missing."""
+    import pandas as pd
+
+    values = {name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in table.columns}
+    return pd.DataFrame(values, index=table.index)
+
+
+def _check_known(table: pd.DataFrame, argument: str, names: Sequence[str]) -> None:
+    unknown = [name for name in names if name not in table.columns]
+    if unknown:
+        raise ValueError(f"{argument}: there is no column {quoted(unknown)}; there are {quoted(table.columns, 20)}")
+
+
+def _take_category(found: ChosenColumns, name: str, column: pd.Series) -> None:
+    """Where only categories are wanted, words and whole numbers are some, measurements are not."""
+    if column.dtype.kind in "iub" or _is_text(column):
+        found.categories.append(name)
+    elif column.dtype.kind == "f" and bool((column.dropna() % 1 == 0).all()):
+        found.categories.append(name)  # whole numbers with cells missing
+    else:
+        found.left_out.append((name, " (measurements, not categories)" if column.dtype.kind == "f" else ""))
+
+
+def _is_text(column: pd.Series) -> bool:
+    return column.dtype.kind in "OTUb" and not _are_dates(column)
+
+
+def _why_empty(column: pd.Series) -> str:
+    return "" if column.notna().any() else " (empty)"
+
+
+def _why_useless(column: pd.Series, position: int) -> str:
+    """Why a column says nothing of what the rows are like."""
+    if not column.notna().any():
+        return " (empty)"
+    if column.dtype.kind in "iu" and column.is_unique:
+        steps = np.diff(column.to_numpy().astype(float))
+        if len(steps) > 2 and (steps == 1).all() and (position == 0 or _IDENTIFIER.fullmatch(str(column.name))):
+            return " (it numbers the rows)"
+        if _IDENTIFIER.fullmatch(str(column.name)):
+            return " (it identifies the rows)"
+    if column.dtype.kind in "OTU" and column.is_unique and len(column) > 10 and not _nearly_numeric(column):
+        return " (dates)" if _are_dates(column) else " (text, different in every row)"
+    return ""
+
+
+def _leave_out_repeated(table: pd.DataFrame, found: ChosenColumns) -> None:
+    """A column with the cells of an earlier one would count twice."""
+    first: dict[bytes | int, str] = {}
+    for names in (found.numbers, found.categories):
+        for name in list(names):
+            import pandas as pd
+
+            key = hash(pd.util.hash_pandas_object(table[name], index=False).to_numpy().tobytes())
+            if key in first and table[name].equals(table[first[key]]):
+                names.remove(name)
+                found.left_out.append((name, f" (the same as '{first[key]}')"))
+            else:
+                first.setdefault(key, name)
+
+
+def _nearly_numeric(column: pd.Series) -> bool:
+    return bool(_why_not_numeric(column).startswith(" (") and "not a number" in _why_not_numeric(column))
+
+
+def _why_not_numeric(column: pd.Series) -> str:
+    """A column that is numbers but for a few cells was perhaps meant to be one."""
+    import pandas as pd
+
+    if column.dtype.kind in "Mm" or _are_dates(column):
+        return " (dates)"
+    if column.dtype.kind == "b":
+        return " (true or false)"
+    filled = column[column.notna()].astype(str)
+    if len(filled) == 0:
+        return " (empty)"
+    text = filled[pd.to_numeric(filled, errors="coerce").isna()]
+    if 0 < len(text) <= len(filled) / 2:
+        return f" ({counted(len(text), 'cell')} of {len(filled):,} not a number, such as '{text.iloc[0]}')"
+    return f" (text, {counted(filled.nunique(), 'different value')})"
+
+
+def _are_dates(column: pd.Series) -> bool:
+    import warnings
+
+    import pandas as pd
+
+    if column.dtype.kind in "Mm":
+        return True
+    if column.dtype.kind not in "OTU":
+        return False
+    cells = column.dropna().iloc[:_LOOKED_AT].astype(str)
+    if not len(cells) or not cells.str.contains(r"\d", regex=True).all():
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        numeric = pd.to_numeric(cells, errors="coerce").notna().any()
+        ways = (pd.to_datetime(cells, errors="coerce", dayfirst=dayfirst) for dayfirst in (False, True))
+        return not numeric and any(found.notna().all() for found in ways)

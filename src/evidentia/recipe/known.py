@@ -1,0 +1,124 @@
+"""What is known of some objects: labels, from a column or from a file of their own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evidentia._types import ArrayLike, Seed
+from evidentia.io import read_table
+from evidentia.recipe.words import counted, quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evidentia.constraints import Constraints
+
+__all__ = ["is_file_name", "label_codes", "labels_as_constraints", "read_labels"]
+
+UNLABELLED = -1
+_ALL_PAIRS = 300  # labelled objects up to which every pair of them is a constraint
+_DRAWN = 50_000  # constraints beyond
+_TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".xlsx")
+
+
+def is_file_name(source: str) -> bool:
+    """Whether labels are told by a file, not by a column: its name ends as that of a table does."""
+    return Path(source).suffix.lower() in _TABLES
+
+
+def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
+    """Labels of the rows of a table.
+
+    Parameters
+    ----------
+    source : str or path
+        A column of the table or, if the name ends as that of a table does (``.csv``), a file: a table with one column,
+        a label for each row in the same order, or with two, the names of rows and their labels. Empty cells mean that
+        the label is not known.
+    table : DataFrame
+
+    Returns
+    -------
+    Series
+        With the index of the table; missing where nothing is known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from evidentia.recipe import read_labels
+    >>> read_labels("kind", pd.DataFrame({"height": [1, 2], "kind": ["tree", None]})).notna().tolist()
+    [True, False]
+    """
+    import pandas as pd
+
+    if not is_file_name(os.fspath(source)):
+        if str(source) not in table.columns:
+            raise ValueError(f"labels: there is no column {str(source)!r}; there are {quoted(table.columns, 20)}")
+        return table[str(source)]
+    path = Path(source)
+    found = read_table(path)
+    if found.shape[1] == 1 and isinstance(found.index, pd.RangeIndex):
+        if len(found) != len(table):
+            raise ValueError(
+                f"{path.name} must have a label for each of the {counted(len(table), 'row')}, got {len(found):,}; or "
+                "two columns, names of rows and labels"
+            )
+        return pd.Series(found.iloc[:, 0].to_numpy(), index=table.index)
+    if found.shape[1] == 2:
+        found = found.set_index(found.columns[0])
+    elif found.shape[1] != 1:
+        raise ValueError(f"{path.name} must have one column, labels, or two, names and labels; got {found.shape[1]}")
+    by_name = {str(name): label for name, label in zip(found.index, found.iloc[:, 0], strict=True)}
+    strange = set(by_name) - set(map(str, table.index))
+    if strange:
+        raise ValueError(f"{path.name}: there is no row {min(strange)!r} in the table")
+    cells = [by_name.get(str(name)) for name in table.index]
+    return pd.Series(cells, index=table.index, dtype=object)
+
+
+def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
+    """Labels as 0, 1, ... (-1 where nothing is known), and what these stand for.
+
+    Parameters
+    ----------
+    labels : pandas Series
+        Anything that can be sorted; missing where nothing is known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from evidentia.recipe import label_codes
+    >>> label_codes(pd.Series(["oak", None, "elm"]))
+    (array([ 1, -1,  0]), ['elm', 'oak'])
+    """
+    import pandas as pd
+
+    codes, names = pd.factorize(labels, sort=True)
+    return np.where(codes < 0, UNLABELLED, codes).astype(np.int64), list(names)
+
+
+def labels_as_constraints(y: ArrayLike, random_state: Seed = 0) -> Constraints:
+    """What labels of some objects say of pairs: of all, or of many drawn at random where they are too many.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        -1 where nothing is known.
+    random_state : int, RandomState, Generator or None, default=0
+
+    Examples
+    --------
+    >>> from evidentia.recipe import labels_as_constraints
+    >>> labels_as_constraints([0, 0, 1, -1])
+    Constraints(1 must-link, 2 cannot-link, 4 objects)
+    """
+    from evidentia.constraints import Constraints  # with scipy, which help and completion do without
+
+    labelled = int(np.count_nonzero(np.asarray(y) != UNLABELLED))
+    if labelled <= _ALL_PAIRS:
+        return Constraints.from_partial_labels(y)
+    return Constraints.from_labels(y, min(_DRAWN, labelled * (labelled - 1) // 2), random_state)

@@ -1,0 +1,1 @@
+"""How a report is written: escaping, tables, pictures, sections, the page."""

@@ -1,0 +1,282 @@
+"""The commands besides cluster: what they show, what they write, and their JSON documents."""
+
+import json
+import shlex
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from evidentia.cli import COMMANDS, program
+from evidentia.io import load, read_partition
+from evidentia.recipe import Recipe, TableModel
+from tests.recipe.data import flowers
+from tests.recipe.test_recipe import RECIPES, folder, recipe_of  # noqa: F401
+
+
+def run(*arguments, code=0, **options):
+    result = CliRunner().invoke(program, [str(a) for a in arguments], prog_name="evidentia", **options)
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def document(*arguments, **options):
+    """The one JSON document on stdout."""
+    found = json.loads(run(*arguments, "--json", **options).stdout)
+    assert found["command"] == arguments[0]
+    return found
+
+
+@pytest.fixture
+def made(folder):  # noqa: F811
+    """A partition, a model and the run that made them."""
+    options = "-c", 3, "--index", "name", "--method", "ecm", "--n-init", 2
+    run("cluster", "flowers.csv", *options, "-o", "ecm.csv", "--save-model", "ecm.evidentia", "--save-config", "r.toml")
+    return folder
+
+
+# ---- cluster --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_command_does_what_the_recipe_does(folder, name):  # noqa: F811
+    recipe = recipe_of(name)
+    command = shlex.split(recipe.to_command())
+    run(*command[1:], "-q", "-o", "out.npz")
+    expected = recipe.run().partition.masses
+    np.testing.assert_array_equal(read_partition("out.npz").masses, expected)
+
+
+def test_a_run_is_kept_and_repeated(made):
+    recipe = Recipe.from_toml((made / "r.toml").read_text())
+    assert recipe == Recipe("flowers.csv", index="name", method="ecm", clusters=3, parameters={"n_init": 2})
+    found = document("cluster", "--config", "r.toml", "-o", "again.csv")
+    assert (made / "again.csv").read_bytes() == (made / "ecm.csv").read_bytes()
+    assert Recipe.from_dict(found["recipe"]) == recipe
+    assert found["run"] == "evidentia cluster flowers.csv -c 3 --method ecm --index name --n-init 2"
+    assert found["partition"]["n_objects"] == 60
+    assert sum(cluster["certain"] for cluster in found["partition"]["clusters"]) > 50
+    other = document("cluster", "--config", "r.toml", "-c", 2, "-o", "again.csv")
+    assert other["recipe"] == found["recipe"] | {"clusters": 2}
+
+
+def test_options_of_a_method_are_shown_with_it():
+    shown = run("cluster", "--method", "ecm", "--help").stdout
+    for words in ("Parameters of --method ecm", "--delta X", "--metric euclidean|adaptive", "[default: auto]"):
+        assert words in shown
+    assert "--d0" in run("cluster", "--help").stdout
+    assert "--n-prototypes" in run("classify", "--method", "rbf", "--help").stdout
+
+
+def test_what_auto_chose_is_told(folder):  # noqa: F811
+    shown = run("cluster", "flowers.csv", "-q").output
+    assert shown == ""
+    shown = run("cluster", "flowers.csv").stdout
+    assert "chosen: n_clusters = 3; silhouette" in shown
+
+
+def test_truth_is_compared_with(folder):  # noqa: F811
+    shown = run("cluster", "flowers.csv", "-c", 3, "--truth", "color").stdout
+    assert "compared with color" in shown
+    assert "1.000" in shown
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.npy", "d.parquet", "d.mtx"])
+def test_all_kinds_of_dissimilarities_agree(folder, name):  # noqa: F811
+    D = np.load("d.npy")
+    if name == "d.parquet":
+        pd.DataFrame(D, columns=map(str, range(60))).to_parquet(name)
+    if name == "d.mtx":
+        from scipy.io import mmwrite
+
+        mmwrite(name, D)
+    run("cluster", name, "--dissimilarities", "-c", 3, "-o", "out.npz", "--plot", "p.png", "-q")
+    expected = Recipe("d.npy", kind="dissimilarities", clusters=3).run().partition
+    np.testing.assert_allclose(read_partition("out.npz").masses, expected.masses, atol=1e-6)
+
+
+def test_some_pairs_are_enough(folder):  # noqa: F811
+    from scipy import sparse
+    from scipy.io import mmwrite
+
+    D = np.load("d.npy")
+    rng = np.random.default_rng(0)
+    kept = np.triu(rng.random(D.shape) < 0.5, 1)
+    mmwrite("some.mtx", sparse.coo_matrix(np.where(kept | kept.T, D, 0)))
+    run("cluster", "some.mtx", "--dissimilarities", "-c", 3, "-o", "out.npz")
+    labels = read_partition("out.npz").labels
+    assert len({(a, b) for a, b in zip(labels, np.arange(60) % 3, strict=True)}) == 3
+
+
+# ---- models ---------------------------------------------------------------------------------------------------------
+
+
+def test_predict_prepares_new_rows_as_the_training_run_did(made):
+    flowers().iloc[::-1].drop(columns="color").to_csv("new.csv", index=False, sep=";", decimal=",")
+    found = document("predict", "ecm.evidentia", "new.csv")
+    assert found["partition"]["n_objects"] == 60
+    predicted, trained = read_partition("new.predicted.csv"), read_partition("ecm.csv")
+    assert predicted.index.tolist() == trained.index.tolist()[::-1]
+    np.testing.assert_allclose(predicted.masses[::-1], trained.masses, atol=1e-9)
+    assert isinstance(load("ecm.evidentia"), TableModel)
+    flowers().drop(columns="depth").to_csv("less.csv", index=False)
+    assert "the table lacks column 'depth'" in run("predict", "ecm.evidentia", "less.csv", code=1).stderr
+    assert "holds a partition, not a model" in run("predict", "ecm.csv", "new.csv", code=1).stderr
+
+
+def test_classify_learns_decides_and_hesitates(folder):  # noqa: F811
+    table = flowers(120)
+    table.loc[table.index[90:], "color"] = None
+    table.to_csv("part.csv", index=False)
+    found = document("classify", "part.csv", "--target", "color", "--index", "name", "--save-model", "m.evidentia")
+    assert found["classes"] == ["blue", "red", "white"]
+    assert found["n_training"] == 90
+    assert found["cross_validation"]["accuracy"] > 0.95
+    assert sum(found["decisions"].values()) == 30
+    decided = pd.read_csv("part.decisions.csv")
+    assert decided["decision"].tolist() == flowers(120)["color"].tolist()[90:]
+    found = document("predict", "m.evidentia", "part.csv")
+    assert sum(found["decisions"].values()) == 120
+    sets = document("classify", "part.csv", "--target", "color", "--rule", "interval_dominance", "--cv", 0)
+    assert sets["cross_validation"] == {}
+    rejected = document("classify", "part.csv", "--target", "color", "--reject", 0.0, "--cv", 3)
+    assert set(rejected["decisions"]) == {"undecided"}
+    wrong = run("classify", "part.csv", "--target", "color", "--rule", "maximality", "--reject", 0.1, code=2)
+    assert "--reject is not for --rule maximality" in wrong.stderr
+
+
+# ---- partitions -----------------------------------------------------------------------------------------------------
+
+
+def test_convert_there_and_back(made):
+    first = read_partition("ecm.csv")
+    for before, after in (("ecm.csv", "a.rds"), ("a.rds", "b.parquet"), ("b.parquet", "c.evidentia")):
+        run("convert", before, after)
+    run("convert", "c.evidentia", "d.npz", "-q")
+    np.testing.assert_allclose(read_partition("d.npz").masses, first.masses, atol=1e-12)
+    assert document("convert", "ecm.evidentia", "e.tsv")["partition"]["n_objects"] == 60
+    assert "TARGET: the extension must be one of" in run("convert", "ecm.csv", "x.docx", code=2).stderr
+
+
+def test_compare_and_combine(made):
+    run("cluster", "flowers.csv", "-c", 2, "--index", "name", "-o", "two.csv", "-q")
+    found = document("compare", "ecm.csv", "two.csv", "--plot", "map.png", "-o", "moved.csv")
+    assert 0.3 < found["indices"][0]["credal Rand"] < 0.95
+    moved = pd.read_csv("moved.csv")
+    assert found["moved"]["two"]["objects"] == len(moved) > 15
+    assert (made / "map.png").read_bytes().startswith(b"\x89PNG")
+    shown = run("compare", "ecm.csv", "ecm.csv").stdout
+    assert "0 objects (0.0%)" in shown
+    found = document("combine", "ecm.csv", "two.csv", "--rule", "average", "-o", "both.csv")
+    assert found["partition"]["n_clusters"] == 3
+    assert len(read_partition("both.csv")) == 60
+    assert "name two partitions at least, got 1 file" in run("compare", "ecm.csv", code=2).stderr
+
+
+def test_select_tells_candidates(folder):  # noqa: F811
+    found = document("select", "flowers.csv", "--to", 6, "--plot", "s.png", "-o", "s.csv", "--curve", "--method", "ecm")
+    assert found["best"] == 3
+    assert [row["n_clusters"] for row in found["candidates"]] == [2, 3, 4, 5, 6]
+    assert {"support", "objective", "nonspecificity"} <= set(found["candidates"][0])
+    assert (folder / "s.png").exists()
+    assert len(pd.read_csv("s.csv")) == 5
+
+
+def test_explain_an_object_a_cluster_a_pair(made):
+    found = document("explain", "ecm.evidentia", "flowers.csv", "--object", "f003", "--plot", "o.png")
+    assert "f003" in found["text"]
+    assert sum(found["masses"].values()) == pytest.approx(1)
+    values = {row["attribute"]: row["value"] for row in found["contributions"]}
+    assert values == pytest.approx(flowers().loc[3, list(values)].to_dict())  # in the units of the table
+    assert "cluster 1" in document("explain", "ecm.csv", "flowers.csv", "--index", "name", "--cluster", 1)["text"]
+    pair = document("explain", "ecm.evidentia", "flowers.csv", "--pair", "0,1", "--plot", "p.png")
+    assert pair["tells_apart"][0]["rule"].startswith("cluster ")
+    assert len(document("explain", "ecm.evidentia", "flowers.csv")["profile"]) >= 3
+    assert (
+        "there is no object 'nobody'"
+        in run("explain", "ecm.csv", "flowers.csv", "--index", "name", "--object", "nobody", code=1).stderr
+    )
+    assert "there is no cluster '9'" in run("explain", "ecm.evidentia", "flowers.csv", "--cluster", 9, code=1).stderr
+
+
+def test_ask_and_learn_from_answers(folder):  # noqa: F811
+    found = document("ask", "flowers.csv", "-c", 3, "--index", "name", "-n", 4)
+    assert len(found["questions"]) == 4
+    assert found["changed"] is None
+    table = pd.read_csv("flowers.answers.csv")
+    assert table["answer"].isna().all()
+    colors = flowers().set_index("name")["color"]
+    same = colors[table["object"]].to_numpy() == colors[table["other"]].to_numpy()
+    table.assign(answer=np.where(same, "same", "different")).to_csv("told.csv", index=False)
+    taught = document("ask", "flowers.csv", "-c", 3, "--index", "name", "--answers", "told.csv", "--partition", "t.csv")
+    assert isinstance(taught["changed"], list)
+    assert taught["contradictions"] == []
+    assert len(read_partition("t.csv")) == 60
+    (folder / "odd.csv").write_text("object,other,answer\nf000,f001,same\nf001,f002,same\nf000,f002,different\n")
+    shown = run("ask", "flowers.csv", "-c", 3, "--index", "name", "--answers", "odd.csv")
+    assert "contradiction: f000 and f002 are different, but f000 - f001 - f002 are the same" in shown.stderr
+    assert "does not learn from answers" in run("ask", "flowers.csv", "--method", "ecm", code=2).stderr
+
+
+def test_report_is_written(made):
+    pytest.importorskip("evidentia.report")
+    document("report", "ecm.evidentia", "flowers.csv", "-o", "page.html")
+    text = (made / "page.html").read_text()
+    assert text.lstrip().lower().startswith("<!doctype html")
+    run("cluster", "flowers.csv", "-c", 3, "--method", "ecm", "--report", "r.html", "-q")
+    assert (made / "r.html").exists()
+
+
+# ---- the rest -------------------------------------------------------------------------------------------------------
+
+
+def test_info_tells_versions_and_kernels():
+    found = document("info")
+    assert found["libraries"]["numpy"] == np.__version__
+    assert found["kernels"]["library"].startswith("kernels")
+    assert found["threads"]["processors"] >= 1
+    assert "numpy" in run("info").stdout
+
+
+def test_studio_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "evidentia.studio", None)
+    assert "pip install 'evidentia[studio]'" in run("studio", code=1).stderr
+
+
+def test_demo_as_json(tmp_path):
+    assert document("demo", "--output", tmp_path / "d")["partition"]["n_clusters"] == 4
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_code_for_the_shell(shell):
+    assert "_EVIDENTIA_COMPLETE" in run("completion", shell).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["clu"], {"cluster"}),
+        (["cluster", "--meth"], {"--method"}),
+        (["cluster", "--method", "ecm"], {"ecm", "ecmdd"}),
+        (["cluster", "--method", "ecm", "--del"], {"--delta"}),
+        (["cluster", "--focal-sets", "s"], {"simple", "selected"}),
+        (["cluster", "flowers.csv", "--columns", "width,de"], {"width,depth"}),
+    ],
+)
+def test_the_shell_completes(folder, words, expected):  # noqa: F811
+    from click.shell_completion import ShellComplete
+
+    found = ShellComplete(program, {}, "evidentia", "_EVIDENTIA_COMPLETE").get_completions(words[:-1], words[-1])
+    assert {item.value for item in found} >= expected
+    assert all(item.value.startswith(words[-1]) for item in found)
+
+
+def test_every_command_has_json_or_needs_none():
+    from click import Context
+
+    for name in set(COMMANDS) - {"studio", "completion"}:
+        command = program.get_command(Context(program), name)
+        assert "--json" in {option for parameter in command.params for option in parameter.opts}, name

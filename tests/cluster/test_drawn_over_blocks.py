@@ -1,0 +1,192 @@
+"""Methods that draw objects from all blocks: landmarks, mini-batches, belief peaks, starts on other workers."""
+
+from itertools import pairwise
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from evidentia.cluster import BPEC, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, EKNNClus, Training
+from evidentia.cluster import _everyone as everyone_module
+from evidentia.cluster.evclus.network import _objective, _streamed
+from evidentia.cluster.neighbors import belief_peaks as peaks_module
+
+da = pytest.importorskip("dask.array")
+
+CENTERS = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
+X, Y = make_blobs(3000, centers=CENTERS, cluster_std=1.3, random_state=0)
+SORTED = X[np.argsort(Y, kind="stable")]  # a block shows one cluster
+CUTS = [0, 1, 900, 1000, 2000, 2000, 3000]
+
+
+def pieces(table):
+    return [table[a:b] for a, b in pairwise(CUTS)]
+
+
+def lazily(table):
+    return da.from_array(table, chunks=(tuple(b - a for a, b in pairwise(CUTS)), -1))
+
+
+@pytest.fixture
+def few_drawn(monkeypatch):
+    for module in (everyone_module, peaks_module):
+        monkeypatch.setattr(module, "SAMPLE_SIZE", 1500)
+
+
+# ---- EVCLUS ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_landmarks_give_the_masses_of_memory():
+    expected = EVCLUS(3, random_state=0).fit(X)
+    assert expected.sampling_ == "landmarks"
+    for data in (pieces(X), lazily(X)):
+        model = EVCLUS(3, random_state=0).fit(data)
+        np.testing.assert_array_equal(model.landmark_indices_, expected.landmark_indices_)
+        np.testing.assert_array_equal(model.history_, expected.history_)
+        assert (model.d0_, model.stress_) == (expected.d0_, expected.stress_)
+        np.testing.assert_allclose(
+            model.credal_partition_.compute().masses, expected.credal_partition_.masses, atol=1e-12
+        )
+
+
+@pytest.mark.usefixtures("few_drawn")
+def test_landmarks_come_from_all_blocks_however_these_are_cut():
+    models = [EVCLUS(3, random_state=0).fit(data) for data in ([SORTED], pieces(SORTED), lazily(SORTED))]
+    first = models[0]
+    share = np.bincount(first.landmark_indices_ // 1000) / len(first.landmark_indices_)
+    np.testing.assert_allclose(share, 1 / 3, atol=0.06)
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.landmark_indices_, first.landmark_indices_)
+        np.testing.assert_allclose(
+            model.credal_partition_.compute().masses, first.credal_partition_.compute().masses, atol=1e-12
+        )
+    assert adjusted_rand_score(np.sort(Y), models[2].labels_.compute()) > 0.97
+
+
+@pytest.mark.usefixtures("few_drawn")
+def test_as_many_landmarks_as_are_asked_for():
+    model = EVCLUS(3, n_landmarks=1600, focal_sets="simple", d0=8.0, n_init=1, max_iter=3, random_state=0)
+    with pytest.warns(match="did not converge"):
+        model.fit(pieces(X))
+    assert len(model.landmark_indices_) == 1600
+    with pytest.raises(ValueError, match="sampling must be 'auto' or 'landmarks' for 3,000 objects in blocks"):
+        EVCLUS(3, sampling="random").fit(pieces(X))
+
+
+# ---- NNEVCLUS -------------------------------------------------------------------------------------------------------
+
+SHORT = {"n_clusters": 3, "max_iter": 60, "network": 8, "random_state": 0}
+
+
+def test_a_network_of_few_objects_is_that_of_memory():
+    expected = NNEVCLUS(**SHORT).fit(X)
+    model = NNEVCLUS(**SHORT).fit(pieces(X))
+    np.testing.assert_array_equal(model.history_, expected.history_)
+    np.testing.assert_allclose(model.credal_partition_.compute().masses, expected.credal_partition_.masses, atol=1e-6)
+
+
+@pytest.mark.usefixtures("few_drawn")
+def test_mini_batches_are_those_of_memory(monkeypatch):
+    """From the same weights and scale, the same objects are met in the same order."""
+    monkeypatch.setattr(_objective, "_MOST_STEPS", 2)  # an epoch sees 512 of the 3,000 objects
+    settings = {**SHORT, "init": "random", "d0": 8.0, "training": Training(batch_size=256)}
+    read = []
+    monkeypatch.setattr(_streamed, "_CELLS", 3000)  # in several passes
+    monkeypatch.setattr(
+        everyone_module.Everyone,
+        "take",
+        lambda self, rows, words: read.append(words) or self.source.take(rows),
+    )
+    models = [NNEVCLUS(**settings).fit(data) for data in (SORTED, pieces(SORTED), lazily(SORTED))]
+    assert read[0].startswith("the objects of epochs 1 to ")
+    assert len(read) > 2
+    for model in models[1:]:
+        np.testing.assert_allclose(model.history_, models[0].history_, rtol=1e-4)
+
+
+@pytest.mark.usefixtures("few_drawn")
+def test_a_training_on_blocks_goes_on_from_its_checkpoint(tmp_path):
+    settings = {**SHORT, "checkpoint": tmp_path / "network"}
+    expected = NNEVCLUS(**SHORT).fit(pieces(X))
+
+    class Enough(Exception):
+        pass
+
+    broken = NNEVCLUS(**settings)
+    broken._progress = lambda total, unit: _Breaks(Enough)
+    with pytest.raises(Enough):
+        broken.fit(pieces(X))
+    model = NNEVCLUS(**settings).fit(pieces(X))
+    np.testing.assert_array_equal(model.history_, expected.history_)
+    assert adjusted_rand_score(Y, model.labels_.compute()) > 0.95
+    with pytest.raises(ValueError, match="another model, other data"):
+        NNEVCLUS(**settings).fit(pieces(X + 1))
+    with pytest.raises(ValueError, match="solver 'mini-batch' or 'auto'"):
+        NNEVCLUS(3, training=Training(solver="lbfgs")).fit(pieces(X))
+    with pytest.raises(ValueError, match="y is known only for X in memory"):
+        NNEVCLUS(3).fit(pieces(X), np.zeros(3000))
+
+
+class _Breaks:
+    """A progress bar that ends everything after three rounds."""
+
+    def __init__(self, error):
+        self.error, self.rounds = error, 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        return False
+
+    def __call__(self, note):
+        self.rounds += 1
+        if self.rounds == 3:
+            raise self.error
+
+
+# ---- belief peaks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("few_drawn")
+@pytest.mark.parametrize("kind", [pieces, lazily])
+def test_belief_peaks_of_a_sample(kind):
+    peaks = BeliefPeaks(3, random_state=0).fit(kind(SORTED))
+    drawn = SORTED[peaks.sample_indices_]
+    assert len(drawn) == 1500
+    expected = BeliefPeaks(3).fit(drawn)
+    np.testing.assert_array_equal(peaks.peak_indices_, expected.peak_indices_)
+    np.testing.assert_array_equal(peaks.labels_.compute(), expected.predict(SORTED))
+    np.testing.assert_array_equal(peaks.predict(SORTED), expected.predict(SORTED))
+    np.testing.assert_array_equal(peaks.predict(kind(X)).compute(), expected.predict(X))
+    model = BPEC(3, random_state=0).fit(kind(SORTED))
+    np.testing.assert_array_equal(model.cluster_centers_, drawn[expected.peak_indices_])
+    assert adjusted_rand_score(np.sort(Y), model.labels_.compute()) > 0.97
+
+
+def test_peaks_in_memory_predict_blocks():
+    peaks = BeliefPeaks(3).fit(X)
+    np.testing.assert_array_equal(peaks.predict(lazily(X)).compute(), peaks.predict(X))
+
+
+# ---- starts and samples on other workers ----------------------------------------------------------------------------
+
+
+def several_starts():
+    """Methods whose starts, or bootstrap samples, do not depend on each other."""
+    return {
+        "EKNNClus": lambda: EKNNClus(n_init=3, random_state=0).fit(X[:400]),
+        "EVCLUS": lambda: EVCLUS(3, n_init=3, d0=8.0, random_state=0).fit(X[:400]),
+        "BootClus": lambda: BootClus(3, n_bootstraps=12, mixture="EII", random_state=0).fit(X[:200]),
+    }
+
+
+@pytest.mark.parametrize("name", several_starts())
+def test_threads_of_joblib_give_the_same(name):
+    """Processes are tried in tests/stream/test_cluster_of_workers.py."""
+    fit = several_starts()[name]
+    expected = fit().credal_partition_.masses
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        np.testing.assert_array_equal(fit().credal_partition_.masses, expected)

@@ -1,0 +1,146 @@
+"""Fits by passes that are killed go on from their checkpoint, to the same bits."""
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evidentia.cluster import CCM, ECM, EGMM
+from evidentia.cluster import _everyone as everyone_module
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+X = np.random.default_rng(0).normal(size=(2000, 2)) + 4 * np.random.default_rng(1).integers(0, 2, size=(2000, 2))
+
+
+class Shelf:
+    """Blocks that count the passes over them, and break down in one."""
+
+    def __init__(self, table=X, breaks_in=None):
+        self.table, self.breaks_in, self.passes = table, breaks_in, 0
+
+    def __iter__(self):
+        self.passes += 1
+        for a, b in pairwise([0, 300, 301, 1500, 2000]):
+            if self.passes == self.breaks_in and a == 301:
+                raise RuntimeError("the power is gone")
+            yield self.table[a:b]
+
+
+@pytest.fixture(autouse=True)
+def few_drawn(monkeypatch):
+    monkeypatch.setattr(everyone_module, "SAMPLE_SIZE", 200)
+
+
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [(ECM, {}), (ECM, {"metric": "adaptive"}), (CCM, {"focal_sets": "selected"}), (EGMM, {"focal_sets": "pairs"})],
+)
+def test_a_fit_that_broke_down_goes_on(method, more, tmp_path):
+    settings = {"n_clusters": 3, "random_state": 3, "max_iter": 12, "tol": 0, **more}
+    whole = Shelf()
+    expected = method(**settings).fit(whole)
+    for breaks_in in (2, 3, 8):
+        path = tmp_path / f"{breaks_in}"
+        model = method(**settings, checkpoint=path)
+        with pytest.raises(RuntimeError, match="power"):
+            model.fit(Shelf(breaks_in=breaks_in))
+        rest = Shelf()
+        model.fit(rest)
+        assert rest.passes < whole.passes + 2 - max(breaks_in - 3, 0)
+        np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+        np.testing.assert_array_equal(model.history_, expected.history_)
+        assert vars(model).keys() == vars(expected).keys()
+        again = Shelf()
+        model.fit(again)  # all of it is in the file
+        assert again.passes <= 2  # the first row tells the columns; moments tell that X is the same
+        np.testing.assert_array_equal(model.history_, expected.history_)
+
+
+def test_another_fit_is_refused(tmp_path):
+    path, weights = tmp_path / "fit", np.ones(2000)
+    settings = {"n_clusters": 3, "random_state": 3, "checkpoint": path}
+    ECM(**settings).fit([X])
+    ECM(**settings, n_jobs=1, verbose=0).fit([X])
+    for other in (
+        lambda: ECM(**{**settings, "random_state": 4}).fit([X]),
+        lambda: ECM(**settings, alpha=2.0).fit([X]),
+        lambda: ECM(**settings, init=np.zeros((3, 2))).fit([X]),
+        lambda: CCM(**settings).fit([X]),
+        lambda: ECM(**settings).fit([X], sample_weight=weights),
+        lambda: ECM(**settings).fit([X[:, :1]]),
+    ):
+        with pytest.raises(ValueError, match="belongs to another model or to other parameters"):
+            other()
+    changed = X.copy()
+    changed[77, 1] += 1e-6
+    for data in ([changed], [X[:-1]]):
+        with pytest.raises(ValueError, match="belongs to other objects"):
+            ECM(**settings).fit(data)
+    path.write_text("something else altogether, of a certain length " * 9)
+    with pytest.raises(ValueError, match="is not a checkpoint"):
+        ECM(**settings).fit([X])
+    with pytest.raises(ValueError, match="is a folder"):
+        ECM(**{**settings, "checkpoint": tmp_path}).fit([X])
+    with pytest.raises(ValueError, match="folder that exists"):
+        ECM(**{**settings, "checkpoint": tmp_path / "no" / "fit"}).fit([X])
+
+
+def test_what_was_not_written_whole_is_done_again(tmp_path):
+    path = tmp_path / "fit"
+    settings = {"n_clusters": 3, "random_state": 3, "checkpoint": path, "max_iter": 6, "tol": 0}
+    expected = ECM(**settings).fit([X])
+    data = path.read_bytes()
+    for end in (0, 7, 60, 83, 90, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:end])
+        np.testing.assert_array_equal(ECM(**settings).fit([X]).history_, expected.history_)
+        assert path.read_bytes() == data
+    damaged = bytearray(data)
+    damaged[len(data) // 2] ^= 1
+    path.write_bytes(damaged)
+    np.testing.assert_array_equal(ECM(**settings).fit([X]).history_, expected.history_)
+
+
+_PROGRAM = """
+import os, signal, sys
+import numpy as np
+from evidentia.cluster import ECM, _everyone
+_everyone.SAMPLE_SIZE = 200
+X, passes = np.load(sys.argv[1]), 0
+def blocks():
+    global passes
+    passes += 1
+    yield X[:700]
+    if passes == 9 and sys.argv[4] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield X[700:]
+model = ECM(3, random_state=3, tol=1e-9, checkpoint=sys.argv[2]).fit(blocks)
+np.savez(sys.argv[3], centers=model.cluster_centers_, history=model.history_, passes=passes)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_a_process_that_is_killed_goes_on(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+
+    def run(name, fate):
+        files = [tmp_path / "x.npy", tmp_path / f"{name}.passes", tmp_path / f"{name}-{fate}.npz"]
+        command = [sys.executable, "-c", _PROGRAM, *map(str, files), fate]
+        source = str(Path(everyone_module.__file__).parents[2])
+        environment = {**os.environ, "PYTHONPATH": source}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        return done.returncode, np.load(files[-1]) if files[-1].exists() else None
+
+    _, expected = run("whole", "lives")
+    code, nothing = run("broken", "killed")
+    assert code < 0
+    assert nothing is None
+    code, found = run("broken", "lives")
+    assert code == 0
+    np.testing.assert_array_equal(found["centers"], expected["centers"])
+    np.testing.assert_array_equal(found["history"], expected["history"])
+    assert found["passes"] == expected["passes"] - 6  # moments are compared, and six sums are not taken again

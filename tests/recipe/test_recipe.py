@@ -1,0 +1,133 @@
+"""A recipe does what it says, and says what it does."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evidentia.recipe import Recipe
+from tests.recipe.data import flowers
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A table, the distances between its rows, pairs, labels and an image."""
+    table = flowers()
+    table.to_csv(tmp_path / "flowers.csv", index=False)
+    holes = table.assign(depth=table["depth"].where(np.arange(60) != 4))
+    holes.to_csv(tmp_path / "holes.csv", index=False, sep=";", decimal=",")
+    values = table[["length, cm", "width", "depth"]].to_numpy() / [1, 100, 1]
+    D = np.linalg.norm(values[:, None] - values, axis=2)
+    np.save(tmp_path / "d.npy", D)
+    pd.DataFrame(D, index=table["name"], columns=table["name"]).to_csv(tmp_path / "d.csv")
+    pairs = "object,other,answer\nf000,f003,same\nf001,f002,different\nf004,f007,same\n"
+    (tmp_path / "pairs.csv").write_text(pairs)
+    labels = pd.Series(table["color"].to_numpy()).where(np.arange(60) < 9)
+    pd.DataFrame({"name": table["name"], "label": labels}).to_csv(tmp_path / "labels.csv", index=False)
+    table[["name", "width"]].to_csv(tmp_path / "other.csv", index=False)
+    image = np.zeros((12, 10))
+    image[:, 5:] = 1
+    np.save(tmp_path / "image.npy", image + np.random.default_rng(0).normal(scale=0.1, size=image.shape))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+RECIPES = {
+    "default": {"clusters": "auto"},
+    "columns": {"columns": ["length, cm", "width"], "clusters": 3, "method": "ecm", "parameters": {"delta": 4}},
+    "unscaled": {"exclude": ["width"], "scale": False, "clusters": 3, "seed": 5, "parameters": {"n_init": 2}},
+    "names": {"index": "name", "truth": "color", "clusters": 3, "method": "ccm"},
+    "categories": {"index": "name", "categories": ["color"], "clusters": 3},
+    "only categories": {"columns": ["color"], "method": "catecm", "clusters": 3},
+    "missing": {"files": "holes.csv", "missing": "partial", "clusters": 3},
+    "dropped": {"files": "holes.csv", "missing": "drop", "index": "name", "constraints": "pairs.csv", "clusters": 3},
+    "labels": {"index": "name", "labels": "labels.csv", "clusters": 3, "method": "cecm"},
+    "column of labels": {"labels": "color", "constraints": "pairs.csv", "index": "name", "clusters": 3},
+    "matrix": {"files": "d.npy", "kind": "dissimilarities", "clusters": 3, "method": "recm"},
+    "named matrix": {"files": "d.csv", "kind": "dissimilarities", "clusters": 3, "constraints": "pairs.csv"},
+    "own number": {"method": "eknnclus"},
+    "none for auto": {"method": "bpec"},
+    "image": {"files": "image.npy", "method": "secm", "clusters": 2},
+    "views": {"files": ["flowers.csv", "other.csv"], "index": "name", "method": "wmvec", "clusters": 3},
+}
+
+
+def recipe_of(name):
+    return Recipe(**{"files": "flowers.csv", **RECIPES[name]})
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_code_and_file_do_the_same(folder, name):
+    recipe = recipe_of(name)
+    outcome = recipe.run()
+    assert Recipe.from_toml(recipe.to_toml()) == recipe
+    code = recipe.to_code()
+    assert os.fspath(folder) not in code
+    found = {}
+    exec(code, found)
+    np.testing.assert_array_equal(found["partition"].masses, outcome.partition.masses)
+    again = Recipe.from_toml(recipe.to_toml()).run()
+    np.testing.assert_array_equal(again.partition.masses, outcome.partition.masses)
+
+
+def test_an_outcome_tells_what_was_done(folder):
+    told = []
+    outcome = Recipe("flowers.csv", truth="color", clusters="auto").run(note=told.append)
+    assert told == ["left out the column name (text, different in every row)"]
+    assert outcome.notes[:1] == told
+    assert "standardised" in outcome.notes[1]
+    assert outcome.truth.tolist() == flowers()["color"].tolist()
+    assert outcome.choices["n_clusters"].startswith("3;")
+    assert list(outcome.table.columns) == list(flowers().columns)
+    assert outcome.attributes.columns == ["length, cm", "width", "depth"]
+    assert outcome.seconds > 0
+
+
+def test_progress_is_heard(folder):
+    heard = []
+    Recipe("flowers.csv", method="ecm", clusters=3).run(progress=lambda *told: heard.append(told))
+    name, done, total, unit, _ = heard[-1]
+    assert name == "ECM"
+    assert done == total == len(heard) - 1
+    assert unit
+
+
+def test_what_cannot_be_is_refused_before_anything_is_read():
+    for wrong, words in (
+        (
+            {"method": "ecm", "kind": "dissimilarities"},
+            "kind: method ecm cannot work with dissimilarities; take .*evclus",
+        ),
+        ({"method": "ecm", "categories": ["a"]}, "categories: method ecm works with numbers only; take .*evclus"),
+        ({"method": "ecm", "constraints": "p.csv"}, "constraints: method ecm does not learn from them; take .*cecm"),
+        ({"method": "ecm", "labels": "y"}, "labels: method ecm does not learn from them"),
+        ({"method": "egmm", "missing": "partial"}, "missing: method egmm needs all values; take missing='drop'"),
+        ({"method": "eknnclus", "clusters": 3}, "clusters: method eknnclus finds the number of clusters itself"),
+        ({"clusters": 0}, "clusters must be 'auto' or an integer of at least 1, got 0"),
+        ({"missing": "impute"}, "missing must be one of 'refuse', 'drop', 'partial', got 'impute'"),
+        ({"files": ["a.csv", "b.csv"]}, "several tables of the same objects need method='wmvec'"),
+        ({"files": []}, "files must name what is to be read"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Recipe(**{"files": "x.csv", **wrong})
+
+
+def test_files_of_recipes_are_checked():
+    with pytest.raises(ValueError, match="a recipe has no 'cluster'; it has files, kind"):
+        Recipe.from_toml('files = ["a.csv"]\ncluster = 3\n')
+    with pytest.raises(ValueError, match="this is not TOML"):
+        Recipe.from_toml("files = [")
+    with pytest.raises(ValueError, match="parameters must be given by name"):
+        Recipe.from_toml('files = ["a.csv"]\nparameters = 3\n')
+
+
+def test_any_text_survives_the_file():
+    odd = 'a "b" \\ \t \n \x7f \u2028 é'
+    recipe = Recipe([odd], columns=[odd, "-1"], parameters={"d0": 0.1, "n_jobs": None, "symmetrize": True})
+    assert Recipe.from_toml(recipe.to_toml()) == recipe
+
+
+def test_more_clusters_than_rows(folder):
+    with pytest.raises(ValueError, match="clusters=900 is more than there are rows, 60"):
+        Recipe("flowers.csv", clusters=900).run()

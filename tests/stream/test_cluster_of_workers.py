@@ -1,0 +1,185 @@
+"""A real cluster of processes on this machine: workers that are killed, that lack memory, and what is sent to them."""
+
+import os
+import warnings
+from pathlib import Path
+
+import cloudpickle
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from evidentia.cluster import ECM, EGMM, EVCLUS, BootClus, EKNNClus
+from evidentia.cluster import _everyone as everyone_module
+from evidentia.stream.door import blocks_of
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+CENTERS = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]])
+X, _ = make_blobs(4000, centers=CENTERS, cluster_std=1.3, random_state=0)
+SETTINGS = {"n_clusters": 3, "init": CENTERS + 0.5, "max_iter": 6, "tol": 0, "random_state": 0}
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # another cluster may have the usual port
+        workers = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        with workers as cluster, distributed.Client(cluster) as found:
+            yield found
+
+
+def lazily(table=X, rows=400):
+    return da.from_array(table, chunks=(rows, -1))
+
+
+class Arrives:
+    """Something shared by all tasks, which notes where it is unpacked."""
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+
+    def __reduce__(self):
+        return _arrived, (self.folder,)
+
+
+def _arrived(folder):
+    with open(Path(folder) / f"{os.getpid()}", "ab") as file:
+        file.write(b".")
+    return Arrives(folder)
+
+
+def _sum(block, shared, apply):
+    return block.sum(axis=0)
+
+
+def test_what_all_blocks_share_goes_to_a_worker_once(client, tmp_path):
+    blocks = blocks_of(lazily(rows=50))  # 80 tasks
+    np.testing.assert_allclose(blocks.reduce(_sum, Arrives(tmp_path), None), X.sum(axis=0))
+    notes = {int(file.name): len(file.read_bytes()) for file in tmp_path.iterdir()}
+    workers = client.run(os.getpid).values()
+    assert sum(notes.get(pid, 0) for pid in workers) <= 2 * len(workers)
+
+
+def test_the_model_is_in_the_graph_once(client):
+    many = np.tile(X, (1, 200))  # centers and landmarks of 400 attributes
+    model = EVCLUS(3, n_init=1, max_iter=5, random_state=0).fit(many[:1500])
+    size = len(cloudpickle.dumps(model._model))
+    graph = dict(dask.optimize(model.predict_mass(da.zeros((10_000, 400), chunks=(100, 400))).labels)[0].dask)
+    parts = sorted(len(cloudpickle.dumps(node)) for node in graph.values())
+    assert parts[-1] > 0.5 * size  # the model itself
+    assert sum(parts[:-1]) < size  # and 100 tasks that only name it
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda: EKNNClus(n_init=3, random_state=0).fit(X[:300]),
+        lambda: EVCLUS(3, n_init=3, d0=8.0, random_state=0).fit(X[:300]),
+        lambda: BootClus(3, n_bootstraps=16, mixture="EII", random_state=0).fit(X[:200]),
+    ],
+    ids=["EKNNClus", "EVCLUS", "BootClus"],
+)
+def test_starts_and_bootstraps_go_through_joblib(client, fit):
+    """To the last bit but for EVCLUS, whose sums may be rounded otherwise where an array lies elsewhere in memory."""
+    expected = fit().credal_partition_.masses
+    with joblib.parallel_config(backend="dask", n_jobs=2):
+        np.testing.assert_allclose(fit().credal_partition_.masses, expected, rtol=1e-10, atol=1e-14)
+
+
+# ---- traps, on the same workers -------------------------------------------------------------------------------------
+
+
+def test_empty_unknown_and_single_rows(client, monkeypatch):
+    monkeypatch.setattr(everyone_module, "SAMPLE_SIZE", 300)
+    expected = EGMM(**SETTINGS).fit([X])
+    cuts = da.from_array(X, chunks=((0, 1, 0, 1, 1998, 2000, 0), -1))
+    unknown = cuts[da.from_array(np.ones(4000, dtype=bool), chunks=(cuts.chunks[0],))]  # sizes are forgotten
+    assert np.isnan(unknown.shape[0])
+    for data in (cuts, unknown):
+        model = EGMM(**SETTINGS).fit(data)
+        np.testing.assert_allclose(model.means_, expected.means_, atol=1e-10)
+        assert len(model.labels_.compute()) == 4000
+
+
+def test_missing_values_integers_and_categories(client):
+    holes = X.copy()
+    holes[3210, 1] = np.nan
+    with pytest.raises(ValueError, match="row 10 of block 8 has nan in column 1"):
+        ECM(**SETTINGS).fit(lazily(holes))
+    whole = np.rint(X * 10).astype(np.int32)
+    model = ECM(**{**SETTINGS, "init": CENTERS * 10}).fit(lazily(whole))
+    np.testing.assert_allclose(
+        model.cluster_centers_, ECM(**{**SETTINGS, "init": CENTERS * 10}).fit(whole).cluster_centers_, atol=1e-9
+    )
+    import pandas as pd
+
+    table = pd.DataFrame({"a": X[:, 0], "kind": pd.Categorical(np.where(np.arange(4000) < 2000, "x", "y"))})
+    parts = [table[:2000].assign(kind=pd.Categorical(["x"] * 2000)), table[2000:]]
+    for frame in (dd.from_pandas(table, npartitions=4), dd.concat([dd.from_pandas(p, npartitions=1) for p in parts])):
+        with pytest.raises(ValueError, match="column kind of block 0 is (category|object|str)"):
+            ECM(**SETTINGS).fit(frame)
+
+
+def test_more_masses_than_small_integers_count():
+    model = ECM(**SETTINGS).fit(X)
+    n = 2**31 + 5
+    partition = model.predict_mass(da.zeros((n, 2), chunks=(2**26, 2)))
+    assert partition.masses.shape == (n, len(model.focal_sets_))
+    assert partition.masses.size > 2**33
+    assert (partition.labels.dtype, partition.ambiguous.dtype) == (np.int64, np.int64)
+    assert partition.n_objects == n
+    assert "2,147,483,653 objects" in repr(partition)
+    last = partition.labels.blocks[-1]
+    assert last.compute().shape == (5,)
+
+
+# ---- workers that die: last, as those in their place have nothing imported
+
+
+def _dies_once(block, folder, calls, block_info=None):
+    """The block as it is; the process that is asked for the third one for the n-th time is gone."""
+    if block_info[0]["chunk-location"][0] == 3:
+        done = Path(folder) / "done"
+        count = len(done.read_bytes()) if done.exists() else 0
+        with open(done, "ab") as file:
+            file.write(b".")
+        if count == calls:
+            os._exit(1)
+    return block
+
+
+def test_a_killed_worker_changes_no_bit(client, tmp_path):
+    expected = ECM(**SETTINGS).fit(lazily())
+    before = set(client.scheduler_info()["workers"])
+    mortal = da.map_blocks(_dies_once, lazily(), str(tmp_path), 4, dtype=float, meta=X[:0])
+    found = ECM(**SETTINGS).fit(mortal)
+    assert len((tmp_path / "done").read_bytes()) > 4  # it died, and the block was asked for again
+    assert set(client.scheduler_info()["workers"]) != before
+    np.testing.assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+    np.testing.assert_array_equal(found.history_, expected.history_)
+    np.testing.assert_array_equal(found.credal_partition_.masses.compute(), expected.credal_partition_.masses.compute())
+
+
+def test_a_worker_without_memory_is_a_clear_error(client):
+    """A block that kills every worker it is given to, as one does that is larger than their memory."""
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        client.run_on_scheduler(_no_second_chance)
+        data = da.map_blocks(_kills, lazily(), dtype=float, meta=X[:0])
+        with pytest.raises(MemoryError, match="cut X into smaller blocks"):
+            ECM(**SETTINGS).fit(data)
+        client.wait_for_workers(2)
+
+
+def _no_second_chance(dask_scheduler):
+    dask_scheduler.allowed_failures = 0
+
+
+def _kills(block):
+    os._exit(1)
