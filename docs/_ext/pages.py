@@ -73,8 +73,8 @@ def saying_what_is_missing(text: str) -> str:
     if not names:
         return text
     note = (
-        f":::{{note}}\nThis page was built where {' and '.join(names)} {'is' if len(names) == 1 else 'are'} not installed: its "
-        'code is shown but was not run. `pip install "evidentia[docs]"` brings what it needs.\n:::'
+        f":::{{note}}\nThis page was built where {' and '.join(names)} {'is' if len(names) == 1 else 'are'} not installed: "
+        'its code is shown but was not run. `pip install "evidentia[docs]"` brings what it needs.\n:::'
     )
     return NEEDS.sub(lambda m: note, text, count=1)
 
