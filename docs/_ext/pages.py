@@ -72,8 +72,9 @@ def saying_what_is_missing(text: str) -> str:
     names = missing_packages(text)
     if not names:
         return text
+    absent = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
     note = (
-        f":::{{note}}\nThis page was built where {' and '.join(names)} {'is' if len(names) == 1 else 'are'} not installed: "
+        f":::{{note}}\nThis page was built where {absent} not installed: "
         'its code is shown but was not run. `pip install "evidentia[docs]"` brings what it needs.\n:::'
     )
     return NEEDS.sub(lambda m: note, text, count=1)
