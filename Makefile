@@ -105,7 +105,7 @@ docs: $(VENV)/.installed-all kernels
 	@echo "open docs/_build/html/index.html"
 
 docs-quick: $(VENV)/.installed-all kernels
-	$(SPHINX) -D quick=1 docs docs/_build/quick
+	$(SPHINX) -b dummy -D quick=1 docs docs/_build/quick
 
 # Every platform is compiled here, by zig; only the wheel of this machine can be tried here.
 wheels: $(BIN)/python

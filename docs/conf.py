@@ -55,6 +55,8 @@ numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 
 
+# Pages with wide tables have the room to themselves.
+WIDE_PAGES = ("index", "which_method", "reproduction", "coming_from_r", "benchmarks", "benchmarks_defaults")
 html_theme = "pydata_sphinx_theme"
 html_title = "evidentia"
 html_static_path = ["_static"]
@@ -67,12 +69,8 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "show_prev_next": True,
-    # Pages with wide tables have the room to themselves.
     "secondary_sidebar_items": {
-        **{
-            page: []
-            for page in ("which_method", "benchmarks", "benchmarks_*", "reproduction", "coming_from_*", "index")
-        },
+        **{page: [] for page in WIDE_PAGES},
         "**": ["page-toc"],
     },
     "footer_start": ["copyright"],

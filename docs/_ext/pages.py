@@ -84,7 +84,9 @@ def listed(app: Sphinx, name: str, source: list[str]) -> None:
     """``program?`` in a list of pages: only if there is such a page."""
 
     def page(m: re.Match[str]) -> str:
-        return m[1] if Path(app.srcdir, name).with_name(f"{m[1]}.md").exists() else ""
+        file = Path(app.srcdir, name).with_name(f"{m[1]}.md")
+        app.env.note_dependency(str(file), docname=name)  # the list is read anew when the page comes
+        return m[1] if file.exists() else ""
 
     source[0] = re.sub(r"^(\w+)\?$", page, source[0], flags=re.MULTILINE)
 
