@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from evidentia._parameters import check, integer
 from evidentia.belief import FocalSets
@@ -16,6 +15,9 @@ from evidentia.io.atomic import as_path, atomic_write
 from evidentia.io.tables import missing_pyarrow
 from evidentia.partition import CredalPartition
 from evidentia.partition.top import family_with_frame, top_masses
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["is_sparse_schema", "read_sparse", "write_top_masses"]
 
@@ -94,6 +96,8 @@ def read_sparse(path: Path) -> tuple[sparse.csr_array, FocalSets, np.ndarray, di
     data = values.flatten().to_numpy()
     if len(data) != len(places) or (len(places) and (places.min() < 0 or places.max() >= len(family))):
         raise ValueError("the file is damaged: its masses do not go with its sets")
+    from scipy import sparse
+
     masses = sparse.csr_array((data, places, ends), shape=(len(sets), len(family)))
     return masses, family, table.column(0).to_numpy(), about
 

@@ -6,10 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from evidentia._parameters import check, choice, integer
 from evidentia.belief import FocalSets
@@ -18,6 +17,9 @@ from evidentia.partition.credal_partition import CredalPartition
 from evidentia.partition.summary import PartitionSummary
 from evidentia.partition.top import top_masses
 from evidentia.stream.blocks import Blocks
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["LazyCredalPartition"]
 

@@ -6,10 +6,14 @@ belief is larger than it was, no plausibility smaller. What is lost is which of 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy import sparse
 
 from evidentia.belief import FocalSets
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["family_with_frame", "top_masses"]
 
@@ -26,6 +30,8 @@ def top_masses(masses: np.ndarray, family: FocalSets, top: int) -> sparse.csr_ar
 
     ``family`` is that of the masses; the columns are those of `family_with_frame`. Rows sum to what they did.
     """
+    from scipy import sparse  # which tables and partitions do without
+
     wider = family_with_frame(family)
     assert wider.omega_index is not None
     n, f = masses.shape
