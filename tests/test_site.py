@@ -186,3 +186,49 @@ def test_a_block_that_fails_is_named(tmp_path):
     page.write_text(PAGE.format(0))
     with pytest.raises(blocks.PageError, match=r"block 2, line 16:(.|\n)*ZeroDivisionError"):
         blocks.run_page(page, tmp_path)
+
+
+# ---- pages that need a package --------------------------------------------------------------------------------------
+
+
+def test_a_missing_package_is_named_and_the_page_says_so():
+    import pages
+
+    text = "# Page\n\n<!-- needs: numpy, no_such_package -->\n\n```python\n1 / 0\n```\n"
+    assert blocks.missing_packages(text) == ["no_such_package"]
+    note = pages.saying_what_is_missing(text)
+    assert "where no_such_package is not installed" in note
+    assert "needs:" not in note
+    there = text.replace(", no_such_package", "")
+    assert pages.saying_what_is_missing(there) == there
+
+
+def test_a_page_whose_package_is_missing_is_not_run(tmp_path, monkeypatch):
+    import pages
+    import running
+
+    monkeypatch.setattr(running, "DOCS", tmp_path)
+    monkeypatch.setattr(running, "KEPT", tmp_path / "kept")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- needs: no_such_package -->\n\n```python\nprint(1)\n```\n")
+    assert not pages.is_waiting(page)
+    page.write_text("<!-- needs: numpy -->\n\n```python\nprint(1)\n```\n")
+    assert pages.is_waiting(page)
+
+
+def test_what_pages_need_is_in_the_extra():
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["docs"]
+    installed = {re.match(r"[\w-]+", requirement)[0] for requirement in extra}
+    texts = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md") if "_build" not in page.parts]
+    needed = {name.strip() for text in texts for m in blocks.NEEDS.finditer(text) for name in m["packages"].split(",")}
+    assert {"scanpy", "nilearn", "palmerpenguins"} <= needed <= installed
+
+
+@pytest.mark.parametrize("name", ["cells", "tissue", "monitoring", "penguins"])
+def test_workflows_show_pictures_with_words(name):
+    text = (DOCS / "workflows" / f"{name}.md").read_text(encoding="utf-8")
+    found = blocks.blocks_of(text)
+    assert 2 <= sum(block.alt is not None for block in found) <= 4
+    for block in found:
+        compile(block.code, name, "exec")
+        assert block.alt or "plt.subplots" not in block.code, f"line {block.line}: a picture without words"

@@ -14,9 +14,11 @@ import re
 import sys
 import tempfile
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+NEEDS = re.compile(r"^<!-- needs: (?P<packages>.*?) -->$", re.MULTILINE)
 FENCE = re.compile(r"(?:^<!-- picture: (?P<alt>.*?) -->\n+)?^```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -40,6 +42,12 @@ def blocks_of(text: str) -> list[Block]:
         Block(m["code"], text.count("\n", 0, m.start("code")) + 1, m["alt"] and " ".join(m["alt"].split()), *m.span())
         for m in FENCE.finditer(text)
     ]
+
+
+def missing_packages(text: str) -> list[str]:
+    """Packages that ``<!-- needs: scanpy, nilearn -->`` in a page names and that are not installed."""
+    named = [name.strip() for m in NEEDS.finditer(text) for name in m["packages"].split(",")]
+    return [name for name in named if find_spec(name) is None]
 
 
 def run_page(page: Path, folder: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,7 @@
-"""The code of the pages is run, and what it prints and draws stands below it."""
+"""The code of the pages is run, and what it prints and draws stands below it.
+
+A page that needs a package which is not there is built without its results, and says so.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import running
-from blocks import Block, blocks_of
+from blocks import NEEDS, Block, blocks_of, missing_packages
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -28,11 +31,7 @@ def run_all(app: Sphinx) -> None:
     """Run the pages whose code or whose library has changed, in a few processes: most of the time goes into imports."""
     app.env.find_files(app.config, app.builder)
     pages = [Path(app.srcdir, f"{name}.md") for name in sorted(app.env.found_docs)]
-    waiting = [
-        page
-        for page in pages
-        if page.exists() and blocks_of(page.read_text(encoding="utf-8")) and not running.is_done(folder_of(page))
-    ]
+    waiting = [page for page in pages if page.exists() and is_waiting(page)]
 
     def work(some: list[Path]) -> None:
         done = running.python(
@@ -45,18 +44,40 @@ def run_all(app: Sphinx) -> None:
     running.all_of([share for share in shares if share], work, f"running the code of {len(waiting)} pages")
 
 
+def is_waiting(page: Path) -> bool:
+    """Whether a page has code that can be run and has not been."""
+    text = page.read_text(encoding="utf-8")
+    return bool(blocks_of(text)) and not missing_packages(text) and not running.is_done(folder_of(page))
+
+
 def with_results(app: Sphinx, name: str, source: list[str]) -> None:
     """Put results below their blocks."""
     page = Path(app.srcdir, f"{name}.md")
     blocks = blocks_of(source[0]) if page.exists() else []
-    if not blocks or not running.is_done(folder_of(page)):
-        return  # nothing to run, or it failed, and that was said
+    if not blocks:
+        return
     app.env.note_dependency(str(folder_of(page) / "results.json"), docname=name)  # read anew when it is run anew
+    if not running.is_done(folder_of(page)):
+        source[0] = saying_what_is_missing(source[0])
+        return  # it needs what is not there, or it failed, and that was said
     text, at = "", 0
     for block, result in zip(blocks, running.results_in(folder_of(page)), strict=True):
         text += source[0][at : block.end] + shown(block, result, folder_of(page), name)
         at = block.end
     source[0] = text + source[0][at:]
+
+
+def saying_what_is_missing(text: str) -> str:
+    """The page with a note in place of ``<!-- needs: ... -->`` if a package is missing."""
+    names = missing_packages(text)
+    if not names:
+        return text
+    absent = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
+    note = (
+        f":::{{note}}\nThis page was built where {absent} not installed: "
+        'its code is shown but was not run. `pip install "evidentia[docs]"` brings what it needs.\n:::'
+    )
+    return NEEDS.sub(lambda m: note, text, count=1)
 
 
 def listed(app: Sphinx, name: str, source: list[str]) -> None:
