@@ -39,6 +39,11 @@ $(VENV)/.installed-all: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[all,test,docs]"
 	@touch $@
 
+# What only the workflows of the site need; without it these pages are built, but not run.
+$(VENV)/.installed-docs: $(VENV)/.installed-all pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[workflows]"
+	@touch $@
+
 kernels: $(VENV)/.installed
 	@$(BIN)/python src/evidentia/_native/build.py
 
@@ -100,7 +105,7 @@ questions: $(VENV)/.installed-all
 
 # Warnings are errors. What is kept in docs/_build/kept is used again until a source changes.
 SPHINX := $(BIN)/python -m sphinx -W --keep-going -q -j 2
-docs: $(VENV)/.installed-all kernels
+docs: $(VENV)/.installed-docs kernels
 	$(SPHINX) docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
