@@ -217,7 +217,7 @@ def test_a_page_whose_package_is_missing_is_not_run(tmp_path, monkeypatch):
 
 
 def test_what_pages_need_is_in_the_extra():
-    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["docs"]
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["workflows"]
     installed = {re.match(r"[\w-]+", requirement)[0] for requirement in extra}
     texts = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md") if "_build" not in page.parts]
     needed = {name.strip() for text in texts for m in blocks.NEEDS.finditer(text) for name in m["packages"].split(",")}
