@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help kernels demo test browser test-sanitized test-long lint benchmark defaults scale reproduce reproduce-quick wheels release-check clean
+.PHONY: help kernels demo test browser test-sanitized test-long lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example dataset, write demo/"
@@ -16,6 +16,9 @@ help:
 	@echo "make defaults   how good every method's defaults are, on public and generated data (under 15 minutes)"
 	@echo "make scale      time, memory and quality from 10^4 to 10^7 objects, in memory, from files, on workers (20 minutes)"
 	@echo "make reproduce  the tables and figures of the papers (under an hour on two cores); reproduce-quick: a few minutes"
+	@echo "make questions  which pairs to ask an expert about, beside scikit-query (some minutes)"
+	@echo "make docs       the site, into docs/_build/html; every example run, every picture drawn (under ten minutes)"
+	@echo "make docs-quick the site without examples and pictures: are code and links of the pages right? (a minute)"
 	@echo "make wheels     wheels for Linux, macOS and Windows, compiled on this machine into dist/"
 	@echo "make release-check  wheel and sdist, the wheel in an empty environment, the demo from it"
 	@echo "make clean      remove .venv, demo/ and caches"
@@ -33,7 +36,12 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py
 # would fetch the newest release with several gigabytes of GPU libraries.
 $(VENV)/.installed-all: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet "torch==2.13.0"
-	$(BIN)/python -m pip install --quiet --editable ".[all,test]"
+	$(BIN)/python -m pip install --quiet --editable ".[all,test,docs]"
+	@touch $@
+
+# What only the workflows of the site need; without it these pages are built, but not run.
+$(VENV)/.installed-docs: $(VENV)/.installed-all pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[workflows]"
 	@touch $@
 
 kernels: $(VENV)/.installed
@@ -43,8 +51,8 @@ demo: $(VENV)/.installed kernels
 	$(BIN)/evidentia demo --output demo
 
 lint: $(VENV)/.installed-all
-	$(BIN)/ruff check src tests benchmarks examples reproduce tools
-	$(BIN)/ruff format --check src tests benchmarks examples reproduce tools
+	$(BIN)/ruff check src tests benchmarks docs examples reproduce tools
+	$(BIN)/ruff format --check src tests benchmarks docs examples reproduce tools
 	$(BIN)/mypy
 
 # Pages are tried in a real browser, which no Python package brings. Without one those tests are skipped, and say so.
@@ -59,7 +67,7 @@ browser:
 	command -v chromium >/dev/null || echo "no Chromium and no Chrome here: tests in a browser will be skipped"
 
 # Two files at a time, each in a process with one thread for linear algebra: more would wait for each other.
-test: $(VENV)/.installed-all kernels lint browser
+test: $(VENV)/.installed-all kernels lint docs-quick browser
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and
@@ -90,6 +98,19 @@ reproduce: $(VENV)/.installed-all
 
 reproduce-quick: $(VENV)/.installed-all
 	$(BIN)/python -m reproduce --quick
+
+questions: $(VENV)/.installed-all
+	$(BIN)/python -m pip install --quiet --no-deps scikit-query==0.4.2 scikit-fuzzy cvxopt
+	$(BIN)/python -m benchmarks.questions
+
+# Warnings are errors. What is kept in docs/_build/kept is used again until a source changes.
+SPHINX := $(BIN)/python -m sphinx -W --keep-going -q -j 2
+docs: $(VENV)/.installed-docs kernels
+	$(SPHINX) docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+docs-quick: $(VENV)/.installed-all kernels
+	$(SPHINX) -b dummy -D quick=1 docs docs/_build/quick
 
 # Every platform is compiled here, by zig; only the wheel of this machine can be tried here.
 wheels: $(BIN)/python

@@ -28,6 +28,14 @@ the objects that have one: planted outliers do not count). Classes of public set
 the neighbors in a table, not with 1.
 """
 
+_KEPT = (
+    "![Mean adjusted Rand index against the share of objects kept, a curve for each of seven methods](figures/kept.png)"
+)
+_NUMBERS = (
+    "![Numbers of clusters found against numbers of classes"
+    ", by EVCLUS and by k-means with the silhouette](figures/numbers.png)"
+)
+
 
 def write_page(records: dict[str, Any], page: Path) -> None:
     """Write the page and, in the folder ``figures`` beside it, its figures."""
@@ -36,9 +44,9 @@ def write_page(records: dict[str, Any], page: Path) -> None:
     parts += ["## In short", _table(("promise", "seen", "kept"), promises(evidence, records["protein"]))]
     if len(evidence.public()):
         parts += ["## Labels, the number of clusters given: public sets", _labels(evidence)]
-        parts += ["## What doubt is worth: public sets", _doubt(evidence), "![Kept](figures/kept.png)"]
+        parts += ["## What doubt is worth: public sets", _doubt(evidence), _KEPT]
     parts += ["## Outliers", _outliers(evidence)]
-    parts += ["## How many clusters", _numbers(evidence), "![Numbers](figures/numbers.png)"]
+    parts += ["## How many clusters", _numbers(evidence), _NUMBERS]
     parts += ["## Generated families, the number of clusters given", _families(evidence)]
     parts += ["## Data like this, take that", _advice(evidence)]
     parts += ["## Each set", _each_set(evidence)]

@@ -38,6 +38,10 @@ class MassFunctions(MadeMasses):
     frame : sequence of length c, optional
         Names of the answers (clusters, classes); 0..c-1 by default.
 
+    References
+    ----------
+    G. Shafer (1976). A Mathematical Theory of Evidence. Princeton University Press.
+
     Examples
     --------
     >>> from evidentia import MassFunctions
@@ -53,10 +57,6 @@ class MassFunctions(MadeMasses):
     >>> m1 & m2  # the same before the conflict is removed
     MassFunctions(1 mass function on {a,b,c})
     ∅: 0.3  {a}: 0.3  {b}: 0.2  {a,b}: 0.2
-
-    References
-    ----------
-    G. Shafer (1976). A Mathematical Theory of Evidence. Princeton University Press.
     """
 
     def _like(self, masses: np.ndarray, focal_sets: FocalSets) -> MassFunctions:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from evidentia import _parameters as rule
 from evidentia._reading import as_labels, is_missing, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
+from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
@@ -46,7 +47,7 @@ class Targets:
         return self.indicators if self.soft is None else self.soft.contour
 
 
-class EvidentialClassifier(ClassifierMixin, BaseEstimator):
+class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     """Base of the classifiers: a method learns in ``fit`` and gives the masses of objects in ``_masses``.
 
     ``fit`` calls `_checked_training`, which sets ``classes_``, and sets ``focal_sets_``, the family that the columns

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from evidentia._fitting import draft_of
 from evidentia._parameters import listed
 from evidentia._reading import reading_labels
+from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names
 from evidentia._types import ArrayLike
 from evidentia.belief import MassFunctions
@@ -19,7 +20,7 @@ from evidentia.belief import MassFunctions
 __all__ = ["ContextualDiscounting"]
 
 
-class ContextualDiscounting(TransformerMixin, BaseEstimator):
+class ContextualDiscounting(TransformerMixin, DocumentedEstimator, BaseEstimator):
     """Contextual discounting: mass functions of a source, weakened where it was found to be wrong.
 
     `fit` finds the rates with which the plausibilities of the classes come nearest to the truth,

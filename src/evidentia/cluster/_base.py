@@ -19,6 +19,7 @@ from evidentia._missing import check_missing, remedy
 from evidentia._progress import progress_bar
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
+from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
@@ -64,7 +65,7 @@ class Task:
     dissimilarities: ArrayLike = None
 
 
-class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, BaseEstimator):
+class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator, BaseEstimator):
     """Base of the clusterers.
 
     A clusterer writes its constructor and docstring, a table of rules for its parameters, a `fit` that hands over to

@@ -56,6 +56,11 @@ class Constraints:
     shape : (n_objects,)
         For scikit-learn: there is something to be said of each of so many objects.
 
+    References
+    ----------
+    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential c-means algorithm.
+    Computational Statistics and Data Analysis 56.
+
     Examples
     --------
     >>> from evidentia.constraints import Constraints
@@ -68,11 +73,6 @@ class Constraints:
     [0 and 5 must not link, but 0 - 3 - 5 are must-linked]
     >>> Constraints([(0, 3), (3, 5)], n_objects=6)[3:].must_link.tolist()  # among the last three, renumbered
     [[0, 2]]
-
-    References
-    ----------
-    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential c-means algorithm.
-    Computational Statistics and Data Analysis 56.
     """
 
     __slots__ = ("_cannot_link", "_must_link", "_n_objects")
@@ -305,17 +305,17 @@ class Constraints:
         metric : str or callable, default "precomputed"
             Any metric of `sklearn.neighbors.NearestNeighbors`, for attributes.
 
+        References
+        ----------
+        F. Li, S. Li and T. Denoeux (2018). k-CEVCLUS: constrained evidential clustering of large dissimilarity data.
+        Knowledge-Based Systems 142, Algorithm 2.
+
         Examples
         --------
         >>> from evidentia.constraints import Constraints
         >>> X = [[0.0], [0.1], [0.3], [5.0], [5.2], [5.5]]
         >>> Constraints(cannot_link=[(0, 3)]).expand(X, n_neighbors=2, metric="euclidean").cannot_link.tolist()
         [[0, 3], [1, 3], [0, 4]]
-
-        References
-        ----------
-        F. Li, S. Li and T. Denoeux (2018). k-CEVCLUS: constrained evidential clustering of large dissimilarity data.
-        Knowledge-Based Systems 142, Algorithm 2.
         """
         from evidentia.constraints.expansion import expanded, neighborhoods  # needs scikit-learn
 

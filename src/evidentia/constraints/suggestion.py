@@ -55,6 +55,11 @@ def suggest_pairs(
         The uncertain object, then the certain one; all pairs different, the most useful first. Fewer rows if there
         are no more questions. Nothing of size n x n is made.
 
+    References
+    ----------
+    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential c-means algorithm.
+    Computational Statistics and Data Analysis 56.
+
     Examples
     --------
     >>> from evidentia import CredalPartition, FocalSets
@@ -66,11 +71,6 @@ def suggest_pairs(
            [1, 0]])
     >>> suggest_pairs(cp, 1, constraints=Constraints(must_link=[(2, 0)]))
     array([[1, 0]])
-
-    References
-    ----------
-    V. Antoine, B. Quost, M.-H. Masson and T. Denoeux (2012). CECM: constrained evidential c-means algorithm.
-    Computational Statistics and Data Analysis 56.
     """
     credal = as_credal_partition(partition)
     wanted = checked_count(n, "n")

@@ -12,12 +12,13 @@ from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
 from evidentia._reading import reading
+from evidentia._site import DocumentedEstimator
 from evidentia.dissimilarity.sources import check_square, check_values
 
 __all__ = ["DissimilarityPCA"]
 
 
-class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
     """Turns dissimilarities into attributes, for new objects too.
 
     The row d_i = (d_i1, ..., d_in) of a dissimilarity matrix describes object i by its dissimilarities to all n

@@ -22,7 +22,21 @@ def decay(d0: float) -> float:
 
 
 def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
-    """delta = 1 - exp(-gamma d^2): 0 for identical objects, 0.95 at d0 (Denoeux, 2021, eq. 4)."""
+    """delta = 1 - exp(-gamma d^2): 0 for identical objects, 0.95 at d0 (Denoeux, 2021, eq. 4).
+
+    Parameters
+    ----------
+    dissimilarities : array of any shape
+        Not negative.
+    d0 : float > 0
+        From here on two objects must be in different clusters.
+
+    Examples
+    --------
+    >>> from evidentia.dissimilarity import to_conflict
+    >>> to_conflict([0, 1, 2], d0=2).round(2)
+    array([0.  , 0.53, 0.95])
+    """
     if not is_number(d0) or not 0 < d0 < np.inf:
         raise ValueError(f"d0 must be a number above 0, got {d0!r}")
     d = as_reals(dissimilarities, "dissimilarities")

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights
 from evidentia._types import ArrayLike, TableLike
 from evidentia.belief import FocalSets
@@ -33,7 +34,7 @@ _MOST_PAIRED = 100  # clusters, all pairs of which may be answers
 _LEAST_CAUTION = 1e-3  # so that a set is told from its parts, and from larger ones, whatever the caution
 
 
-class CautiousTree(BaseEstimator):
+class CautiousTree(DocumentedEstimator, BaseEstimator):
     """A credal partition in a few rules: a decision tree whose leaves answer sets of clusters.
 
     Where a leaf holds objects that are certainly in one cluster it answers this cluster; where they are ambiguous, or

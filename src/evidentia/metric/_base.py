@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from evidentia import _parameters as rule
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
+from evidentia._site import DocumentedEstimator
 
 __all__ = [
     "MetricLearner",
@@ -52,7 +53,7 @@ class Descent:
         return self.history[-1]
 
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
     """Base of the learners: a method supplies ``fit``, which sets ``components_``, and ``transform``."""
 
     _rules: Mapping[str, rule.Rule] = {}

@@ -17,6 +17,7 @@ from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
+from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, ordered_like
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
@@ -33,7 +34,7 @@ def _several(test: Any) -> Any:
     return lambda v: isinstance(v, Iterable) and not isinstance(v, str) and len(list(v)) > 0 and all(map(test, v))
 
 
-class ParsimoniousGaussianMixture(DensityMixin, BaseEstimator):
+class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     """Mixture of Gaussian distributions whose covariances share volume, shape or orientation, chosen by BIC.
 
     The density is sum_k pi_k N(x; mu_k, Sigma_k) with Sigma_k = lambda_k D_k A_k D_k': a volume lambda_k, a shape A_k

@@ -129,6 +129,11 @@ def consistency_index(a: Any, b: Any) -> float:
     The Rand index for hard partitions. A partition that says nothing is consistent with everything, so read it
     together with `nonspecificity_of_pairs`. Computed over all pairs in time linear in the number of objects.
 
+    Parameters
+    ----------
+    a, b : CredalPartition, fitted clusterer or hard labels
+        Of the same objects.
+
     Examples
     --------
     >>> from evidentia.partition import consistency_index
@@ -163,6 +168,10 @@ def consistency_index(a: Any, b: Any) -> float:
 def nonspecificity_of_pairs(partition: Any) -> float:
     """Mean mass of "unknown" (or empty) over the pairs: 0 for a hard partition, 1 if nothing is known.
 
+    Parameters
+    ----------
+    partition : CredalPartition, fitted clusterer or hard labels
+
     Examples
     --------
     >>> from evidentia.partition import nonspecificity_of_pairs
@@ -179,7 +188,18 @@ def nonspecificity_of_pairs(partition: Any) -> float:
 def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     """Whether partition ``a`` is at least as consistent with the reference as ``b``, and at least as precise.
 
-    With ``strict=True`` one of the two must be strictly better.
+    Parameters
+    ----------
+    a, b, reference : CredalPartition, fitted clusterer or hard labels
+        Of the same objects.
+    strict : bool, default=False
+        One of the two must be strictly better.
+
+    Examples
+    --------
+    >>> from evidentia.partition import dominates
+    >>> dominates([0, 0, 1, 1], [0, 0, 0, 1], reference=[0, 0, 1, 1])
+    True
     """
     reference = as_credal_partition(reference, "reference")
     check_flags(strict=strict)
@@ -190,7 +210,20 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
 
 
 def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
-    """Positions of the partitions that no other strictly dominates with respect to the reference."""
+    """Positions of the partitions that no other strictly dominates with respect to the reference.
+
+    Parameters
+    ----------
+    partitions : sequence of CredalPartition, fitted clusterers or hard labels
+    reference : CredalPartition, fitted clusterer or hard labels
+        Of the same objects.
+
+    Examples
+    --------
+    >>> from evidentia.partition import non_dominated
+    >>> non_dominated([[0, 0, 0, 1], [0, 0, 1, 1]], reference=[0, 0, 1, 1])
+    [1]
+    """
     compared = listed(partitions, "partitions", "partitions")
     reference = as_credal_partition(reference, "reference")
     scores = [(consistency_index(p, reference), nonspecificity_of_pairs(p)) for p in compared]

@@ -38,6 +38,10 @@ class CredalPartition(MassFunctions):
     metadata : mapping, optional
         How it was made: method, parameters, objective, iterations, convergence, seed. Estimators fill it in.
 
+    References
+    ----------
+    T. Denoeux and M.-H. Masson (2004). EVCLUS: evidential clustering of proximity data. IEEE Trans. SMC B 34.
+
     Examples
     --------
     >>> from evidentia import CredalPartition, FocalSets
@@ -47,10 +51,6 @@ class CredalPartition(MassFunctions):
     (array([0, 0, 0]), array([1]), array([2]))
     >>> cp.lower(0), cp.upper(0)
     (array([0]), array([0, 1]))
-
-    References
-    ----------
-    T. Denoeux and M.-H. Masson (2004). EVCLUS: evidential clustering of proximity data. IEEE Trans. SMC B 34.
     """
 
     def __init__(

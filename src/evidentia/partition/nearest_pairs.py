@@ -43,6 +43,14 @@ def nearest_pairs(
 
     The second step of the two-step strategy adds them as focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
 
+    Parameters
+    ----------
+    partition : CredalPartition
+    n_neighbors : int, default=1
+        A pair is taken if each cluster is among so many nearest ones of the other.
+    weights : array of shape (n,), optional
+        Weights of the objects.
+
     Examples
     --------
     >>> from evidentia import CredalPartition

@@ -50,10 +50,12 @@ class CredalPartitionDisplay(RoughPicture):
     axis_names : pair of str
     is_strip : bool, default=False
         The data have one attribute; the second coordinate has no meaning.
+    explained_variance_ratio : array of shape (2,), optional
+        Share of the variance on each axis when they are principal components.
 
     Attributes
     ----------
-    points, assignment, cluster_names, centers, axis_names, is_strip
+    points, assignment, cluster_names, centers, axis_names, is_strip, explained_variance_ratio
         As given.
     lower, upper : lists of c arrays
         Positions of the objects that certainly, and possibly, belong to each cluster.
@@ -62,8 +64,6 @@ class CredalPartitionDisplay(RoughPicture):
     lower_hulls, upper_hulls : lists of c arrays
         Positions of the objects at the corners of the convex hulls, counterclockwise: ``points[lower_hulls[k]]`` is a
         polygon, or a segment, a point or nothing when there are too few objects.
-    explained_variance_ratio : array of shape (2,) or None
-        Share of the variance on each axis when they are principal components.
     ax_, figure_ : Matplotlib axes and figure
     colors_ : array of shape (c, 3)
     lower_patches_, upper_patches_ : lists of patches

@@ -77,10 +77,12 @@ class KeptCurveDisplay:
         partition : CredalPartition or labels, or mapping of names to them
         y : array-like of shape (n,)
             True classes.
-        shares, quality
+        shares : array-like, optional
             As in `evidentia.explain.kept_curve`.
         doubt : array-like of shape (n,), or mapping of names to them, optional
             Another ranking of the objects; with several partitions, for those that are named.
+        quality : {"ari", "accuracy"}, default="ari"
+            As in `evidentia.explain.kept_curve`.
         ax : Matplotlib axes, optional
         **options
             Passed to `plot`.

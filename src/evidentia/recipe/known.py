@@ -83,6 +83,11 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
 def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """Labels as 0, 1, ... (-1 where nothing is known), and what these stand for.
 
+    Parameters
+    ----------
+    labels : pandas Series
+        Anything that can be sorted; missing where nothing is known.
+
     Examples
     --------
     >>> import pandas as pd
@@ -98,6 +103,12 @@ def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
 
 def labels_as_constraints(y: ArrayLike, random_state: Seed = 0) -> Constraints:
     """What labels of some objects say of pairs: of all, or of many drawn at random where they are too many.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        -1 where nothing is known.
+    random_state : int, RandomState, Generator or None, default=0
 
     Examples
     --------

@@ -76,6 +76,10 @@ class Parameter:
 def method_names(package: str = "cluster") -> list[str]:
     """Names of the methods of ``evidentia.cluster`` (or "classify") as they are typed: ``ecm`` for the class `ECM`.
 
+    Parameters
+    ----------
+    package : {"cluster", "classify"}, default="cluster"
+
     Examples
     --------
     >>> from evidentia.recipe import method_names
@@ -91,13 +95,32 @@ def load_method(name: str, package: str = "cluster") -> Any:
 
 
 def method_summary(name: str, package: str = "cluster") -> str:
-    """The first sentence of the docstring."""
+    """The first sentence of the docstring of a method.
+
+    Parameters
+    ----------
+    name : str
+        One of `method_names`.
+    package : {"cluster", "classify"}, default="cluster"
+
+    Examples
+    --------
+    >>> from evidentia.recipe import method_summary
+    >>> method_summary("catecm")
+    'Categorical evidential c-means: `ECM` for tables of categories.'
+    """
     text = _record(name, package).docstring
     return " ".join(text.strip().split("\n\n")[0].split())
 
 
 def method_parameters(name: str, package: str = "cluster") -> tuple[Parameter, ...]:
     """The parameters of a method, in the order of its constructor.
+
+    Parameters
+    ----------
+    name : str
+        One of `method_names`.
+    package : {"cluster", "classify"}, default="cluster"
 
     Examples
     --------

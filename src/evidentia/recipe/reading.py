@@ -71,6 +71,10 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
 def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     """An image as (height, width, channels) floats: a picture, or an array in a ``.npy`` file.
 
+    Parameters
+    ----------
+    path : str or path
+
     Examples
     --------
     >>> import tempfile

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._site import DocumentedEstimator
 from evidentia._types import Metric, Seed, TableLike
 from evidentia.cluster._base import COMMON_RULES, check_enough_objects
 from evidentia.cluster._blockwise import named_rows
@@ -29,7 +30,7 @@ from evidentia.stream.door import blocks_of, sample_rows
 __all__ = ["BeliefPeaks"]
 
 
-class BeliefPeaks(ClusterMixin, BaseEstimator):
+class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     """Finds cluster centres, and how many there are, in the plane of belief and delta.
 
     The K nearest neighbours j of an object i are pieces of evidence that i is the centre of a cluster, the stronger

@@ -1,0 +1,110 @@
+"""A page for every public name: ``api/generated/evidentia.cluster.ECM.rst`` and its like, written at every build.
+
+Which names there are is read from the packages. The pages in ``api/`` sort them; `tests/test_site.py` holds that each
+name is there once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from typing import Any
+
+import running
+from sphinx.application import Sphinx
+
+FOLDER = running.DOCS / "api" / "generated"
+
+
+def public_names() -> dict[str, str]:
+    """Every public name and the package it is documented in: the first that has it, the top one before all."""
+    packages = sorted(
+        ".".join(file.parent.relative_to(running.ROOT / "src").parts)
+        for file in (running.ROOT / "src" / "evidentia").glob("*/__init__.py")
+        if not file.parent.name.startswith("_") and file.parent.name != "cli"  # a program, which has a page
+    )
+    homes: dict[str, str] = {}
+    for package in ["evidentia", *packages]:
+        for name in getattr(import_module(package), "__all__", ()):
+            value = getattr(import_module(package), name)
+            if not name.startswith("__") and not inspect.ismodule(value):
+                if any(getattr(import_module(home), known) is value for known, home in homes.items() if known == name):
+                    continue
+                homes[name] = package
+    return homes
+
+
+def members_of(cls: type) -> list[str]:
+    """Public methods and properties that are ours, in the order they are written."""
+    own: dict[str, None] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("evidentia"):
+            for name, value in vars(base).items():
+                described = inspect.getdoc(value) if callable(value) or hasattr(value, "__get__") else None
+                of_sklearn = re.fullmatch("set_[a-z_]+_request", name)
+                if not name.startswith("_") and not of_sklearn and described and not _is_field(base, name, value):
+                    own[name] = None
+    return [name for name in own if getattr(cls, name, None) is not None]
+
+
+def _is_field(cls: type, name: str, value: Any) -> bool:
+    """A field of a named tuple or a dataclass, which the docstring of the class describes."""
+    fields = {*getattr(cls, "_fields", ()), *getattr(cls, "__dataclass_fields__", ())}
+    return name in fields or inspect.isclass(value)
+
+
+def page(name: str, package: str, uses: dict[str, tuple[str, str]]) -> str:
+    """The page of a name in reStructuredText."""
+    value = getattr(import_module(package), name)
+    title = f"{package}.{name}"
+    lines = [title, "=" * len(title), "", f".. currentmodule:: {package}", ""]
+    if (running.DOCS / "methods" / f"{name.lower()}.md").exists():
+        lines += [
+            f"The idea, what the parameters do in pictures, and when it fails: :doc:`/methods/{name.lower()}`.",
+            "",
+        ]
+    if inspect.isclass(value):
+        members = members_of(value)
+        lines += [f".. autoclass:: {name}"]
+        if members:
+            lines += [f"   :members: {', '.join(members)}", "   :member-order: bysource"]
+        lines += [""]
+        if hasattr(value, "get_params"):
+            lines += [
+                "It also has what every estimator of scikit-learn has: ``get_params``, ``set_params`` and so on.",
+                "",
+            ]
+    else:
+        lines += [f".. autofunction:: {name}", ""]
+    named = [
+        f":doc:`{title} </gallery/{stem}>`" for stem, (title, text) in uses.items() if re.search(rf"\b{name}\b", text)
+    ]
+    if named:
+        lines += [".. rubric:: Examples that use it", "", ", ".join(named), ""]
+    return "\n".join(lines)
+
+
+def examples() -> dict[str, tuple[str, str]]:
+    return {
+        file.stem: (file.stem.replace("_", " "), file.read_text(encoding="utf-8"))
+        for file in sorted((running.ROOT / "examples").glob("*.py"))
+    }
+
+
+def write_all(app: Sphinx, config: Any) -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    uses, written = examples(), set()
+    for name, package in public_names().items():
+        file = FOLDER / f"{package}.{name}.rst"
+        text = page(name, package, uses)
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+        written.add(file)
+    for file in set(FOLDER.glob("*.rst")) - written:
+        file.unlink()
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("config-inited", write_all)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,68 @@
+"""Pictures that no block of a page draws: ``figures/ecm.py`` writes ``ecm-alpha.png`` and its like.
+
+A page shows them by ``![what is to be seen](figures/ecm-alpha.png)``. They are drawn when the site is built.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import imagesize
+import running
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+FOLDER = running.DOCS / "figures"
+LINK = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<path>[./]*figures/(?P<name>[\w-]+)\.png)\)")
+WIDE = 900
+logger = logging.getLogger(__name__)
+
+
+def draw_all(app: Sphinx) -> None:
+    if int(app.config.quick):
+        return
+
+    def folder(script: Path) -> Path:
+        shared = "".join(file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("_*.py")))
+        return running.folder_of(f"figure-{script.stem}", script.read_text(encoding="utf-8") + shared)
+
+    def work(script: Path) -> None:
+        if not running.is_done(folder(script)):
+            error = running.run_script(script, folder(script))
+            if error:
+                logger.warning(f"figures/{script.name} fails: {error}")
+        for picture in folder(script).glob("*.png"):
+            (FOLDER / picture.name).write_bytes(picture.read_bytes())
+
+    running.all_of(sorted(FOLDER.glob("[!_]*.py")), work, "drawing")
+
+
+def checked(app: Sphinx, name: str, source: list[str]) -> None:
+    """Every picture has a script and words; without pictures the words stand for them."""
+
+    def picture(m: re.Match[str]) -> str:
+        if not (FOLDER / f"{m['name'].split('-')[0]}.py").exists():
+            logger.warning(f"no script in docs/figures draws {m['name']}.png", location=name)
+        if not m["alt"].strip():
+            logger.warning(f"{m['name']}.png has no words", location=name)
+        return (
+            f"*(picture: {m['alt']})*"
+            if int(app.config.quick)
+            else image(m["path"], m["alt"], FOLDER / f"{m['name']}.png")
+        )
+
+    source[0] = LINK.sub(picture, source[0])
+
+
+def image(path: str, alt: str, file: Path) -> str:
+    """A picture in Markdown. Wide ones may be scrolled on narrow screens, where they could not be read."""
+    wide = "\n:class: wide" if imagesize.get(file)[0] > WIDE else ""
+    return f"```{{image}} {path}\n:alt: {alt}{wide}\n```"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("builder-inited", draw_all)
+    app.connect("source-read", checked)
+    return {"parallel_read_safe": True}

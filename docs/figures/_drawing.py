@@ -1,0 +1,60 @@
+"""What the pictures of the site share: size, quiet axes, and the row of three that shows a parameter."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+
+from evidentia.explain import doubt_of
+from evidentia.plot import CredalPartitionDisplay
+
+mpl.use("Agg")
+plt.rcParams.update({"figure.dpi": 110, "savefig.bbox": "tight", "font.size": 10, "axes.titlesize": 10.5})
+
+TOO_SMALL_TO_LARGE = ("too small", "about right", "too large")
+
+
+def save(figure: Any, name: str) -> None:
+    figure.savefig(f"{name}.png")
+    plt.close(figure)
+
+
+def blank(ax: Any) -> None:
+    """No ticks and no labels: only the shape matters."""
+    ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
+
+
+def partition_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float = 14) -> None:
+    """A fitted model over its data, with how many are torn and how many are outliers below the title."""
+    CredalPartitionDisplay.from_estimator(model, X).plot(ax=ax, marker_size=marker_size, legend=False)
+    found = model.credal_partition_
+    ax.set_title(f"{title}\n{len(found.ambiguous)} torn, {len(found.outliers)} outliers")
+    blank(ax)
+
+
+def doubt_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float = 14) -> None:
+    """The objects from light, without doubt, to dark, nothing known."""
+    doubt = doubt_of(model.credal_partition_)
+    ax.scatter(*X.T, s=marker_size, c=doubt, cmap="cividis_r", vmin=0, vmax=1, edgecolors="0.4", linewidths=0.3)
+    ax.set_title(f"{title}\nmean doubt {doubt.mean():.2f}")
+    ax.spines[["top", "right"]].set_visible(False)
+    blank(ax)
+
+
+def parameter_row(
+    name: str,
+    parameter: str,
+    values: Sequence[Any],
+    fit: Callable[..., Any],
+    X: Any,
+    words: Sequence[str] = TOO_SMALL_TO_LARGE,
+    show: Callable[[Any, Any], str] = lambda value, model: f"{value}",
+    panel: Callable[[Any, Any, Any, str], None] = partition_panel,
+) -> None:
+    """One picture for a parameter: the same data with each of the values, drawn by ``panel``."""
+    figure, axes = plt.subplots(1, len(values), figsize=(3.7 * len(values), 3.6), layout="constrained")
+    for ax, value, word in zip(axes, values, words, strict=True):
+        model = fit(**{parameter: value})
+        panel(ax, model, X, f"{word}: {parameter}={show(value, model)}")
+    save(figure, name)

@@ -1,0 +1,80 @@
+"""Eight shapes, eight methods: labels by color, torn objects ringed, outliers as crosses."""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+from _drawing import blank, save
+from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.mixture import GaussianMixture
+
+from evidentia.cluster import ECM, EGMM, EVCLUS, BootClus
+from evidentia.datasets import make_bananas, make_circles
+
+COLORS = np.array(["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#f0e442", "0.5"])
+rng = np.random.default_rng(7)
+
+
+def clouds(*parts):
+    """Gaussian clouds, each with its center, its spread and its number of objects."""
+    return np.vstack([rng.normal(center, spread, (n, 2)) for center, spread, n in parts])
+
+
+def scattered(X, n):
+    """The objects and n more anywhere around them."""
+    return np.vstack([X, rng.uniform(X.min(axis=0) - 3, X.max(axis=0) + 3, (n, 2))])
+
+
+SHAPES = {
+    "blobs": (clouds(((0, 0), 1, 100), ((6, 1), 1, 100), ((2, 6), 1, 100)), 3),
+    "a row of three": (clouds(((0, 0), 1, 100), ((3.6, 0), 1, 100), ((7.2, 0), 1, 100)), 3),
+    "unequal": (clouds(((0, 0), 2.2, 240), ((6.5, 0), 0.5, 30), ((5, 4.5), 0.5, 30)), 3),
+    "elongated": (clouds(((0, 0), (4, 0.5), 120), ((0, 3), (4, 0.5), 120)), 2),
+    "bananas": (make_bananas(300, random_state=1)[0], 2),
+    "rings": (make_circles(random_state=1)[0], 2),
+    "noise": (scattered(clouds(((0, 0), 0.6, 90), ((5, 0), 0.6, 90), ((2.5, 4), 0.6, 90)), 60), 3),
+    "mixed": (scattered(clouds(((0, 0), (2.5, 0.4), 110), ((0, 3.5), 0.6, 90), ((4.5, 4), 1.3, 100)), 12), 3),
+}
+METHODS = {
+    "k-means": lambda c: KMeans(c, n_init=10, random_state=0),
+    "Gaussian mixture": lambda c: GaussianMixture(c, n_init=5, random_state=0),
+    "HDBSCAN": lambda c: HDBSCAN(min_cluster_size=15, copy=True),
+    "ECM": lambda c: ECM(c, random_state=0),
+    "ECM, adaptive": lambda c: ECM(c, metric="adaptive", random_state=0),
+    "EGMM": lambda c: EGMM(c, n_init=4, random_state=0),
+    "BootClus": lambda c: BootClus(c, n_bootstraps=30, random_state=0),
+    "EVCLUS": lambda c: EVCLUS(c, random_state=0),
+}
+
+figure, axes = plt.subplots(
+    len(SHAPES), len(METHODS), figsize=(1.72 * len(METHODS), 1.6 * len(SHAPES)), layout="constrained"
+)
+for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
+    X = (X - X.mean(axis=0)) / X.std()  # one scale for both axes: shapes keep their shape
+    row[0].set_ylabel(shape)
+    for ax, (name, make) in zip(row, METHODS.items(), strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where a method fails is what the picture shows
+            model = make(c).fit(X)
+        partition = getattr(model, "credal_partition_", None)
+        labels = model.predict(X) if hasattr(model, "predict") and partition is None else model.labels_
+        torn, out = [], np.flatnonzero(labels < 0)
+        if partition is not None:
+            torn, out = partition.ambiguous, partition.outliers
+        inside = np.setdiff1d(np.arange(len(X)), out)
+        found = np.unique(labels[inside])
+        place = np.argsort(
+            np.argsort([X[labels == k].mean(axis=0) @ (1, 0.5) for k in found])
+        )  # the same colors in a row
+        shade = COLORS[place[np.searchsorted(found, labels[inside])] % len(COLORS)]
+        ax.scatter(*X[inside].T, s=4, c=shade, linewidths=0)
+        ax.scatter(*X[torn].T, s=11, facecolors="none", edgecolors="black", linewidths=0.5)
+        ax.scatter(*X[out].T, s=9, marker="x", color="black", linewidths=0.6)
+        if shape == "blobs":
+            ax.set_title(name, fontsize=9)
+        ylabel = ax.get_ylabel()
+        blank(ax)
+        ax.set(ylabel=ylabel, aspect="equal", adjustable="datalim")
+        for spine in ax.spines.values():
+            spine.set_color("0.8")
+save(figure, "comparison-shapes")

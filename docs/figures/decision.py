@@ -1,0 +1,49 @@
+"""Which method: from what there is, over what matters, to a name."""
+
+import matplotlib.pyplot as plt
+from _drawing import save
+
+QUESTIONS = {
+    "a table of numbers": {
+        "nothing known of it": "EVCLUS",
+        "round clusters, an answer at once": "ECM",
+        "elongated, or more than 15 attributes": "EGMM",
+        "statements that must hold, '90 % sure'": "BootClus",
+        "new objects all the time": "NNEVCLUS",
+        "rings, spirals": "HDBSCAN; EVCLUS on paths",
+    },
+    "dissimilarities": {
+        "any": 'EVCLUS(metric="precomputed")',
+        "squared Euclidean distances": "RECM",
+        "typical objects wanted": "ECMdd, WECMdd, MECM",
+    },
+    "something else": {
+        "categories": "CatECM",
+        "numbers and categories": 'EVCLUS(metric="gower")',
+        "an image": "SECM",
+        "several tables of the same objects": "WMVEC",
+    },
+    "something known": {
+        "pairs: together or apart": "EVCLUS, CECM with constraints",
+        "classes of some objects": "EKNNClassifier and its neighbors",
+        "not even the number of clusters": 'n_clusters="auto", BPEC, EKNNClus',
+    },
+}
+
+rows = sum(len(answers) for answers in QUESTIONS.values()) + 0.6 * (len(QUESTIONS) - 1)
+figure, ax = plt.subplots(figsize=(9.6, 0.42 * rows), layout="constrained")
+box = {"boxstyle": "round,pad=0.35", "linewidth": 1}
+y = 0.0
+for have, answers in QUESTIONS.items():
+    middle = y + (len(answers) - 1) / 2
+    ax.text(0, middle, have, weight="bold", bbox={**box, "facecolor": "#dcebf5", "edgecolor": "#0072b2"}, va="center")
+    for want, take in answers.items():
+        ax.plot([2.05, 2.5], [middle, y], color="0.6", linewidth=1)
+        ax.text(2.6, y, want, va="center")
+        ax.annotate("", (6.5, y), (6.05, y), arrowprops={"arrowstyle": "->", "color": "0.4"})
+        ax.text(6.7, y, take, va="center", bbox={**box, "facecolor": "#fbeedd", "edgecolor": "#d55e00"})
+        y += 1
+    y += 0.6
+ax.set(xlim=(-0.2, 10.4), ylim=(y - 0.8, -0.7))
+ax.axis("off")
+save(figure, "decision-tree")
