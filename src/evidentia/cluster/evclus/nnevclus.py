@@ -16,7 +16,8 @@ from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from evidentia.cluster._families import Families, named_family
+from evidentia.cluster._families import Families
+from evidentia.cluster._mass_step import carried_partition
 from evidentia.cluster._search import Method, Sample, Search, progress_bar
 from evidentia.cluster._starts import check_partition
 from evidentia.cluster.evclus._settings import link_factor
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["NNEVCLUS"]
 
 _WIDEST = 1_000_000  # layer of a network
-_PAIRS_UP_TO = 4  # clusters: focal_sets="auto"
 
 
 def _are_sizes(network: Any) -> bool:
@@ -288,16 +288,16 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return self._checked_attributes(X, reset=reset, allow_nd=is_module(self.network))
 
     def _families(self, n_clusters: int) -> Families:
-        """With "auto" nothing is read off at the end: the sets are the outputs of the network, there from the start."""
+        """With "auto" the frame and the empty set are there too, as in EVCLUS, and for the outlier detector."""
         if self.focal_sets != "auto":
             return super()._families(n_clusters)
-        return Families(named_family("pairs" if n_clusters <= _PAIRS_UP_TO else "simple", n_clusters))
+        return Families(FocalSets.simple(n_clusters), neighbors=True)
 
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
         """The family is that of the first masses; a training shows its rounds, so the starts are not counted."""
         method = self._method(sample, task)
         quiet = replace(search, progress=partial(progress_bar, type(self).__name__, shown=False))
-        return method, quiet.run(method, Families(method.family))
+        return method, quiet.run(method, Families(method.family, neighbors=self.focal_sets == "auto"))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
         settings = NetworkSettings(
@@ -330,19 +330,22 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     ) -> tuple[NetworkTargets, FirstMasses]:
         """What the network learns first, and what it is to match: belief peaks count as labelled objects."""
         c = task.n_clusters
-        quantile = network_quantile(c) if self.d0_quantile == "auto" else float(self.d0_quantile)
+        quantile = network_quantile(c) if isinstance(self.d0_quantile, str) else float(self.d0_quantile)
         init = self.init if isinstance(self.init, str) else type(self.init).__name__
         origin = f"{init}, d0={self.d0}, quantile={quantile}"
         self._evclus = None
         if init == "evclus":
-            self._evclus = model = self._fitted_evclus(targets, c, quantile, int(rng.integers(2**31)))
+            found = self.focal_sets == "auto" and self.d0_quantile == "auto"  # by EVCLUS, from the data
+            seed = int(rng.integers(2**31))
+            self._evclus = model = self._fitted_evclus(targets, c, None if found else quantile, seed)
             return targets, FirstMasses(model.focal_sets_, model.d0_, model.credal_partition_.masses, origin)
         families = self._families(c)
         family, masses = families.first, None
         if isinstance(self.init, CredalPartition):
             check_partition(self.init, len(targets), c)
             family = family if families.select is None else families.select(self.init, None)
-            masses = self.init.on(family).masses
+            given = carried_partition(self.init, family) if families.neighbors else self.init.on(family)
+            masses = given.masses
         elif families.select is not None:
             raise ValueError("focal_sets='selected' takes its pairs from a partition: use init='evclus', or give one")
         d0 = targets.scale(quantile, rng) if self.d0 is None else float(self.d0)
@@ -353,12 +356,12 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             targets = replace(targets, labels=labels)
         return targets, FirstMasses(family, d0, masses, origin, given=masses is not None)
 
-    def _fitted_evclus(self, targets: NetworkTargets, n_clusters: int, quantile: float, seed: int) -> EVCLUS:
+    def _fitted_evclus(self, targets: NetworkTargets, n_clusters: int, quantile: float | None, seed: int) -> EVCLUS:
         source = targets.source
         metric, table = (source.metric, source.objects) if source.matrix is None else ("precomputed", source.matrix)
         return EVCLUS(
             n_clusters,
-            focal_sets=self._families(n_clusters).first if self.focal_sets == "auto" else self.focal_sets,
+            focal_sets="simple" if self.focal_sets == "auto" else self.focal_sets,
             metric=metric,
             d0="auto" if self.d0 is None else self.d0,
             d0_quantile=quantile,
