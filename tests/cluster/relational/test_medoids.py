@@ -183,7 +183,8 @@ def test_objects_between_neighbors_are_ambiguous(method):
     assert np.flatnonzero(sets[0]).tolist() == sorted([left, right])
     assert [np.flatnonzero(row).tolist() for row in sets[1:4]] == [[left], [right], [above]]
     cp = model.credal_partition_
-    assert 0 < len(cp.ambiguous) < 45 and not (model.labels_[cp.ambiguous] == above).any()
+    assert 0 < len(cp.ambiguous) < 45
+    assert not (model.labels_[cp.ambiguous] == above).any()
     assert (np.abs(X[cp.ambiguous, 0] - 2) < 1.2).all()  # in the middle between the two
     assert len(cp.outliers) < 14
 

@@ -61,8 +61,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
     with pl_i the plausibilities of the clusters and y_i the indicator of the label (nu = 0 without labels).
 
-    New objects get masses by a forward pass. With an ``outlier_detector`` a share of the mass that grows outside the
-    region of the data goes to the empty set, so that the network recognises what it has never seen.
+    By default it is trained with single clusters; then doubt is read off as in `EVCLUS`, and the network, with outputs
+    for the pairs of neighboring clusters, learns it. New objects get masses by a forward pass. With an
+    ``outlier_detector`` a share of the mass that grows outside the region of the data goes to the empty set, so that
+    the network recognises what it has never seen.
 
     Layers of the sizes in ``network`` are computed with NumPy. A network of your own, or another ``device`` than the
     processor, needs torch (``pip install evidentia[nn]``).
@@ -73,16 +75,19 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
         holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters, and the pairs of mutually nearest clusters of the partition that
-        the network starts from.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the pairs of neighboring
+        clusters (with no third one between them) and outliers are read off around 1,000 objects or more, by how near
+        the members of each cluster are, and learnt by the network that found the clusters. Objects with labels or
+        constraints keep what these led to. The others are outputs of the network from the start. "selected": single
+        clusters, and the pairs of mutually nearest clusters of the partition that the network starts from.
     metric : str, callable, or transformer, default="euclidean"
         Dissimilarities of the rows of X: a metric of scikit-learn, or a transformer (such as
         `evidentia.metric.PCCA`) that is fitted to ``constraints`` or ``y`` and in whose space distances are Euclidean.
     d0 : float, optional
         Dissimilarity at which two objects are almost surely in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
-        If ``d0`` is not given: quantile of the dissimilarities. "auto": as in `EVCLUS`, but 0.62 for three or
+        If ``d0`` is not given: quantile of the dissimilarities. "auto": what `EVCLUS` finds from the data, with
+        ``focal_sets="auto"`` and ``init="evclus"``; else the quantile that it had in the papers, but 0.62 for three or
         four clusters, as a network smooths the borders between clusters and leaves enough objects ambiguous.
     xi : float >= 0, default=0.5
         Weight of the constraints.
@@ -99,11 +104,13 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     network : "auto", int, sequence of int or torch.nn.Module, default="auto"
         Sizes of rectified linear hidden layers; "auto": one of 3 units for each focal set (at least 20). Or a network
         of your own, with one output for each focal set (before the softmax); X may then have any shape
-        (n_samples, ...), such as images.
+        (n_samples, ...), such as images. With ``focal_sets="auto"`` the sets are those of the training: the empty set,
+        the clusters and the frame; those of the pairs are linear in its outputs.
     outlier_detector : None, "one-class-svm" or an object with ``decision_function``, default=None
         "one-class-svm": scikit-learn's, nu=0.2, Gaussian kernel with gamma=0.2 on standardised attributes. An
         estimator of scikit-learn that is not fitted is fitted to the standardised attributes; anything else is used
-        as it is, on these.
+        as it is, on these. With ``focal_sets="auto"`` half of the mass goes to the empty set at the lower fence of a
+        box plot of the decision values (two interquartile ranges); else where the training puts it.
     n_partners : int, optional
         Random partners of each object for training on whole batches; all pairs by default.
     training : Training, optional
@@ -149,7 +156,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     d0_ : float
     stress_, loss_ : float
         Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
-        pairs; beyond 1,000 objects estimated from 200,000 random pairs.
+        pairs; beyond 1,000 objects estimated from 200,000 random pairs. Of the masses before doubt is read off.
     focal_sets_ : FocalSets
     objective_ : float
         Loss with all penalties that the training ended with.
@@ -370,6 +377,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             random_state=seed,
             n_jobs=self.n_jobs,
         ).fit(table, constraints=targets.constraints)
+
+    def _choices(self, method: NetworkMethod) -> dict[str, str]:
+        chosen, scale = super()._choices(method), None if self._evclus is None else self._evclus.scale_
+        return chosen if scale is None else {**chosen, "d0": scale.reasons()}
 
     def _attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
         found = method.assess(self.credal_partition_.masses)

@@ -38,7 +38,7 @@ from evidentia.partition import CredalPartition
 __all__ = ["FirstMasses", "NetworkMethod", "Seeded"]
 
 _ITERATIONS_OF_AN_EPOCH = 10  # of max_iter
-_TAUGHT, _TAUGHT_IN_BATCHES = 3000, 20_000  # objects whose doubt is read off for a network to learn
+_TAUGHT, _TAUGHT_IN_BATCHES = 2000, 20_000  # objects whose doubt is read off for a network to learn
 
 
 @dataclass(frozen=True)
@@ -205,12 +205,12 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
         known, given = self.targets.labels >= 0, self.targets.constraints
         if given is not None and self.settings.penalties.xi > 0:
             known[np.concatenate([given.must_link, given.cannot_link]).ravel()] = True
-        rows = np.flatnonzero(known[who])
-        own = trained[np.ix_(who[rows], np.append(self.family.singleton_index, self.family.empty_index))]
+        rows, place = np.flatnonzero(known[who]), family.find(self.family.membership)
+        own = trained[np.ix_(who[rows], place >= 0)]
         total = own.sum(axis=1)
-        masses[rows[total > 0]] = 0
-        columns = np.append(family.singleton_index, family.empty_index)
-        masses[np.ix_(rows[total > 0], columns)] = own[total > 0] / total[total > 0, None]
+        there = rows[total > 0]
+        masses[there] = 0
+        masses[np.ix_(there, place[place >= 0])] = (own / np.where(total > 0, total, 1)[:, None])[total > 0]
 
     def _new_network(self, seed: int) -> Network:
         s, f = self.settings, len(self.family)
