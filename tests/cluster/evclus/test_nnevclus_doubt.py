@@ -137,7 +137,7 @@ def test_networks_of_torch_learn_it_too(row, tmp_path):
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)
     module = torch.nn.Sequential(*layers)
-    model = NNEVCLUS(4, network=module, training=Training(batch_size=64), random_state=0).fit(X)
+    model = NNEVCLUS(4, network=module, training=Training(batch_size=64), max_iter=100, tol=1e-3, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.85
     assert 0.01 < len(model.credal_partition_.ambiguous) / len(X) < 0.25
     assert len(model.credal_partition_.outliers) <= 0.03 * len(X)
