@@ -87,8 +87,9 @@ def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, 
 
 
 def choice(*options: Any) -> Rule:
+    *most, last = map(repr, options)
     return Rule(
-        " or ".join(repr(o) for o in options),
+        f"{', '.join(most)} or {last}" if most else last,
         lambda v: v is None if options == (None,) else any(_same_word(v, o) for o in options),
     )
 
@@ -108,7 +109,14 @@ def kind(*types: type, words: str | None = None) -> Rule:
     return Rule(words or " or ".join(f"a {t.__name__}" for t in types), lambda v: isinstance(v, types))
 
 
-array = Rule("an array", lambda v: not isinstance(v, str) and hasattr(v, "__len__") and np.ndim(v) >= 1)
+def _is_array(value: Any) -> bool:
+    try:
+        return not isinstance(value, str) and hasattr(value, "__len__") and np.ndim(value) >= 1
+    except Exception:  # rows of several lengths, and whatever else NumPy cannot read
+        return False
+
+
+array = Rule("an array", _is_array)
 
 seed = Rule(
     "None, an integer, or a numpy RandomState or Generator",
@@ -148,13 +156,16 @@ def listed(values: Any, name: str, what: str) -> list[Any]:
     if not isinstance(values, str | bytes | Mapping):
         try:
             return list(values)
-        except TypeError:
+        except (TypeError, MemoryError):  # of what cannot be gone through, or says it is longer than any list
             pass
     raise ValueError(f"{name} must hold {what}, got {_shown(values)}")
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # that of an object which cannot say what it is
+        text = f"an object of the type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

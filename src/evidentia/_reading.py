@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["reading", "reading_labels", "as_labels", "is_missing"]
+__all__ = ["reading", "reading_labels", "reading_table", "as_labels", "is_missing"]
 
 
 @contextmanager
@@ -45,7 +45,25 @@ def reading_labels(labels: Any, name: str) -> Iterator[None]:
     except Exception as error:
         if re.search(rf"\b{name}\b", str(error)):
             raise
-        raise ValueError(f"{name} must hold one label for each object: {error}") from error
+        reason = "its rows have different lengths" if "inhomogeneous" in str(error) else error
+        raise ValueError(f"{name} must hold one label for each object: {reason}") from error
+
+
+@contextmanager
+def reading_table(table: Any, name: str) -> Iterator[None]:
+    """The same around the lines that read a table whose cells may be text as well as numbers."""
+    _refuse_masked(table, name)
+    if hasattr(table, "compute"):
+        raise TypeError(f"{name} must be in memory, got a {type(table).__name__} that is not computed yet")
+    if type(table).__module__.split(".")[0] == "pyarrow":
+        raise TypeError(f"{name} must be an array or a table of pandas or polars: take its to_pandas()")
+    try:
+        yield
+    except Exception as error:
+        if re.search(rf"\b{name}\b|column", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} must be a table, objects in rows: {str(error) or type(error).__name__}") from error
 
 
 def as_labels(labels: Any, name: str) -> np.ndarray:
@@ -78,7 +96,7 @@ def _refuse_masked(values: Any, name: str) -> None:
 
 
 def _refuse_kinds(values: Any, name: str) -> None:
-    if hasattr(values, "dtypes") and hasattr(values, "columns"):  # a table
+    if _is_table(values):
         for column, kind in zip(values.columns, values.dtypes, strict=False):
             if _is_date(kind):
                 raise ValueError(f"{name} must hold real numbers, but column {column!r} holds dates or times ({kind})")
@@ -103,9 +121,10 @@ def _is_date(kind: Any) -> bool:
 
 def _unreadable(values: Any) -> str | None:
     """Why these cannot be numbers; None if they can."""
-    if hasattr(values, "collect"):
-        return "it is not computed yet, call its collect()"
-    if hasattr(values, "dtypes") and hasattr(values, "columns"):
+    for lazy in ("collect", "compute"):
+        if hasattr(values, lazy):
+            return f"it is not computed yet, call its {lazy}()"
+    if _is_table(values):
         for column in values.columns:
             reason = _not_numbers(values[column])
             if reason is not None:
@@ -116,7 +135,12 @@ def _unreadable(values: Any) -> str | None:
 
 def _repeated(values: Any) -> bool:
     """Whether columns of a table have the same name."""
-    return hasattr(values, "dtypes") and hasattr(values, "iloc") and len(set(values.columns)) < len(values.columns)
+    return _is_table(values) and hasattr(values, "iloc") and len(set(values.columns)) < len(values.columns)
+
+
+def _is_table(values: Any) -> bool:
+    """Columns with names and types of their own, of pandas or polars."""
+    return hasattr(values, "dtypes") and hasattr(values, "columns")
 
 
 def _not_numbers(values: Any) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from evidentia._reading import reading
 
-__all__ = ["LARGEST", "SMALLEST", "as_reals", "as_truth", "check_scale", "check_size", "checked_masses"]
+__all__ = ["LARGEST", "SMALLEST", "as_reals", "as_truth", "read_fields", "check_scale", "check_size", "checked_masses"]
 
 LARGEST, SMALLEST = 1e75, 1e-75  # for double precision, and for parameters in units of the data
 _SINGLE = 1e12, 1e-12
@@ -25,6 +25,8 @@ def _bounds(dtype: np.dtype) -> tuple[float, float]:
 
 def as_reals(values: Any, name: str) -> np.ndarray:
     """An array of real numbers: float32 as it is, anything else as float64."""
+    if hasattr(values, "tocsr"):
+        raise TypeError(f"{name} must be a dense array, got a sparse one: take its toarray()")
     with reading(values, name):
         array = np.asarray(values)
         if array.dtype.kind == "O":
@@ -32,6 +34,23 @@ def as_reals(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in "buif":
         raise ValueError(f"{name} must hold real numbers, got {array.dtype}")
     return array if array.dtype == np.float32 else array.astype(float, copy=False)
+
+
+def read_fields(owner: Any, **axes: str) -> None:
+    """Fields of a frozen dataclass become arrays of finite numbers; a letter for each axis, the same for the same
+    length: ``read_fields(self, means="gd", covariances="gdd")``."""
+    lengths: dict[str, int] = {}
+    for name, letters in axes.items():
+        array = as_reals(getattr(owner, name), name)
+        shape = ", ".join(letters) + "," * (len(letters) == 1)
+        if array.ndim != len(letters) or not np.isfinite(array).all():
+            raise ValueError(f"{name} must be an array ({shape}) of finite numbers, got shape {array.shape}")
+        for letter, length in zip(letters, array.shape, strict=True):
+            if lengths.setdefault(letter, length) != length:
+                raise ValueError(
+                    f"{name} must have shape ({shape}) with {letter} = {lengths[letter]}, got {array.shape}"
+                )
+        object.__setattr__(owner, name, array)
 
 
 def as_truth(table: Any, name: str) -> np.ndarray:
@@ -72,7 +91,8 @@ def check_scale(values: np.ndarray, name: str) -> None:
     _, smallest = _bounds(values.dtype)
     spread = float((values.max(axis=0) - values.min(axis=0)).max(initial=0.0))
     if np.isnan(spread):
-        spread = float((np.nanmax(values, axis=0) - np.nanmin(values, axis=0)).max(initial=0.0))
+        known = values[:, ~np.isnan(values).all(axis=0)] if values.ndim > 1 else values[~np.isnan(values)]
+        spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0)) if known.size else 0.0
     if 0 < spread < smallest:
         raise ValueError(
             f"{name} must hold numbers that differ by at least {smallest:g} ({values.dtype}), but they differ by at "
@@ -85,7 +105,7 @@ def checked_masses(masses: np.ndarray) -> np.ndarray:
 
     X and every parameter are checked by themselves; what is left are combinations of them.
     """
-    total = masses.sum(axis=1, dtype=float)
+    total = masses @ np.ones(masses.shape[1], dtype=masses.dtype)
     wrong = ~(np.abs(total - 1) <= _SUM_TO_ONE)  # NaN is wrong too
     if wrong.any():
         raise ValueError(

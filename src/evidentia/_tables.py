@@ -37,23 +37,28 @@ def column_names(X: Any) -> list[Any] | None:
     return list(columns)
 
 
-def object_weights(sample_weight: Any, n_objects: int) -> np.ndarray | None:
-    """Weights of the objects, checked; None if none are given."""
+def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weight") -> np.ndarray | None:
+    """Weights of the objects, checked; None if none are given. ``name`` is that of the argument."""
     if sample_weight is None:
         return None
     from sklearn.utils.validation import _check_sample_weight
 
     objects = np.empty((n_objects, 1))
-    with reading(sample_weight, "sample_weight"):
-        weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
+    with reading(sample_weight, name):
+        try:
+            weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
+        except (ValueError, TypeError) as error:
+            if name in str(error):
+                raise
+            raise type(error)(f"{name} must hold {n_objects:,} weights, one for each object: {error}") from error
     if not np.isfinite(weights).all():
-        raise ValueError("sample_weight must hold finite weights, got NaN or infinity")
+        raise ValueError(f"{name} must hold finite weights, got NaN or infinity")
     if not weights.any():
-        raise ValueError("sample_weight must hold at least one non-zero weight")
-    check_size(weights, "sample_weight")
+        raise ValueError(f"{name} must hold at least one non-zero weight")
+    check_size(weights, name)
     least = weights[weights > 0].min()
     if least < SMALLEST:
-        raise ValueError(f"sample_weight must hold zeros or weights of at least {SMALLEST:g}, got {least:.6g}")
+        raise ValueError(f"{name} must hold zeros or weights of at least {SMALLEST:g}, got {least:.6g}")
     return weights
 
 

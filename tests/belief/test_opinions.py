@@ -66,7 +66,10 @@ def test_single_precision_stays():
         (lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [()])).to_opinions(), "but ∅ has some"),
         (lambda: MassFunctions.from_opinions([[0.5, 0.1]]).to_opinions([0.5, 0.6]), "base_rate must hold 2 prob"),
         (lambda: MassFunctions.from_opinions([[0.5, 0.5]]).to_opinions().to_dirichlet(), "infinite evidence .row 0"),
-        (lambda: Opinions(np.ones((1, 2)), np.ones(1), np.ones(2)).to_dirichlet(-1), "prior_weight must be a positive"),
+        (
+            lambda: Opinions(np.ones((1, 2)), np.ones(1), np.ones(2)).to_dirichlet(-1),
+            "prior_weight must be None or a number above 0",
+        ),
     ],
 )
 def test_clear_errors(build, words):

@@ -312,7 +312,7 @@ def test_searches_and_cross_validation(iris):
     [
         (EvidenceFromClassifier(GaussianNB()), TypeError, "estimator must be a classifier with a linear last layer"),
         (EvidenceFromClassifier(prefit=True), ValueError, "estimator must be a fitted classifier when prefit=True"),
-        (EvidenceFromClassifier(focal_sets="pairs"), ValueError, "focal_sets must be 'auto' or 'full' or 'simple'"),
+        (EvidenceFromClassifier(focal_sets="pairs"), ValueError, "focal_sets must be 'auto', 'full' or 'simple'"),
         (EvidenceFromClassifier(OneVsRestClassifier(LogisticRegression())), TypeError, "linear last layer"),
     ],
     ids=["naive Bayes", "nothing fitted", "focal sets", "one versus rest"],

@@ -377,7 +377,7 @@ def test_pipelines_searches_pandas_pickle(iris):
         ({"regularization": []}, "regularization must hold numbers of at least 0"),
         ({"regularization": [0.1, -0.1]}, "regularization must hold numbers of at least 0"),
         ({"mixing": 2}, "mixing must be None or a number of at least 0 and at most 1, got 2"),
-        ({"init": "random"}, "init must be 'auto' or 'classes' or 'all', got 'random'"),
+        ({"init": "random"}, "init must be 'auto', 'classes' or 'all', got 'random'"),
         ({"cv": 1}, "cv must be an integer of at least 2, got 1"),
         ({"cv": 200, "regularization": "cv"}, "cv must be at most the number of training objects, 150, got 200"),
         ({"n_init": 0}, "n_init must be an integer of at least 1, got 0"),

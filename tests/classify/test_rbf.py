@@ -237,7 +237,7 @@ def test_names_pipelines_pandas_pickle(iris):
         ({"n_prototypes": 151}, "n_prototypes must be at most the number of different training objects"),
         ({"regularization": -1}, "regularization must be"),
         ({"regularization": [np.nan]}, "regularization must hold numbers of at least 0"),
-        ({"focal_sets": "pairs"}, "focal_sets must be 'auto' or 'full' or 'simple', got 'pairs'"),
+        ({"focal_sets": "pairs"}, "focal_sets must be 'auto', 'full' or 'simple', got 'pairs'"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
     ],
 )

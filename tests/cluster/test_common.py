@@ -25,7 +25,8 @@ from evidentia.cluster import (
     WECMdd,
 )
 
-QUICK = {"NNEVCLUS": {"max_iter": 60, "network": 10}}  # the others are quick enough as they are
+# the others are quick enough as they are
+QUICK = {"NNEVCLUS": {"max_iter": 60, "network": 10}, "BootClus": {"n_bootstraps": 30}}
 PUBLIC = {name: getattr(cluster, name) for name in cluster.__all__}
 CLUSTERERS = [
     kind(**QUICK.get(name, {}))

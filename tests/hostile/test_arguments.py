@@ -9,9 +9,13 @@ import pandas as pd
 import pytest
 
 from evidentia import CredalPartition, FocalSets, MassFunctions
+from evidentia.belief import Opinions
+from evidentia.classify import ContextualDiscounting
+from evidentia.cluster import ECM
 from evidentia.constraints import Constraints, links, suggest_pairs
 from evidentia.dissimilarity import to_conflict
-from evidentia.explain import kept_curve
+from evidentia.explain import CautiousTree, KeptCurve, explain_object, kept_curve, profile, stability
+from evidentia.mixture import GaussianParameters
 from evidentia.model_selection import n_clusters_curve, number_of_clusters
 from evidentia.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
 from evidentia.partition import (
@@ -209,6 +213,63 @@ OTHERS = {
 }
 
 
+X = np.repeat([[0.0, 0.0], [6.0, 1.0]], 6, axis=0) + np.linspace(0, 1, 24).reshape(12, 2)
+CLUSTERED = CredalPartition.from_hard(np.repeat([0, 1], 6))
+TABLES_READ = {
+    "profile": lambda v: profile(CLUSTERED, v),
+    "CautiousTree": lambda v: CautiousTree(2).fit(v, CLUSTERED),
+    "explain_object": lambda v: explain_object(CLUSTERED, v, 0),
+    "stability": lambda v: stability(ECM(2, n_init=1, random_state=0), v, 2, random_state=0),
+    "a block": lambda v: ECM(2, n_init=1, random_state=0).fit(lambda: iter([X, v])),
+}
+
+
+class HugeLength:
+    def __len__(self):
+        return 2**62
+
+    def __getitem__(self, i):
+        return 1.0
+
+
+@pytest.mark.parametrize("which", TABLES_READ)
+def test_tables_that_cannot_be_read(which):
+    """Not a row of them: the error names X, whatever the library that failed to read it says."""
+    import dask.dataframe as dd
+    import pyarrow as pa
+
+    lazy, arrow = dd.from_pandas(pd.DataFrame(X), npartitions=2), pa.array([1.0, 2.0])
+    wrong = [HugeLength(), Unreadable(), masked(X), [[1.0, 2.0], [3.0]], pd.Period("2020"), arrow, 10**400]
+    for value in wrong + [lazy] * (which != "a block"):  # blocks are computed one by one
+        with limited(), pytest.raises((ValueError, TypeError), match=r"\bX\b"):
+            TABLES_READ[which](value)
+
+
+VALUES = {
+    "belief": lambda v: Opinions(v, [0.4], [0.5, 0.5]),
+    "uncertainty": lambda v: Opinions([[0.2, 0.4]], v, [0.5, 0.5]),
+    "base_rate": lambda v: Opinions([[0.2, 0.4]], [0.4], v),
+    "share": lambda v: KeptCurve(v, [0.5, 0.6], "ari"),
+    "means": lambda v: GaussianParameters([1.0], v, [[[1.0]]], "EII"),
+    "covariances": lambda v: GaussianParameters([1.0], [[0.0]], v, "EII"),
+    "possibilities": CredalPartition.from_possibilistic,
+    "weights": lambda v: nearest_pairs(M, 1, weights=[v, v]),
+    "reference": lambda v: dominates(M, M, v),
+    "feature_names": lambda v: explain_object(CLUSTERED, X, 0, feature_names=[v] if isinstance(v, list) else v),
+    "clusters": lambda v: explain_object(CLUSTERED, X, 0, clusters=v),
+    "attributes": lambda v: explain_object(CLUSTERED, X, 0, attributes=v),
+    "contexts": lambda v: ContextualDiscounting(v).fit(M, [0, 1, 1]),
+    "event": M.condition,
+}
+
+
+@pytest.mark.parametrize("which", VALUES)
+def test_values_name_their_fields(which):
+    for value in (0.5, 1j, b"x", object(), int, [[1.0, 2.0], [3.0]], HugeLength(), Unreadable()):
+        with limited(), pytest.raises((ValueError, TypeError), match=which):
+            VALUES[which](value)
+
+
 @pytest.mark.parametrize("which", OTHERS)
 def test_values_of_other_kinds(which):
     for value in (True, 3, 0.5, 1j, b"x", object(), int, DATES[0], slice(None)):
@@ -232,8 +293,6 @@ def test_families_that_explode_are_refused_at_once():
 
 
 def test_curves_take_no_more_threads_than_fits():
-    from evidentia.cluster import ECM
-
     X = np.repeat([[0.0], [5.0], [9.0]], 5, axis=0) + np.linspace(0, 1, 15)[:, None]
     one, many = (n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3], n_jobs=k) for k in (1, 100_000))
     np.testing.assert_array_equal(one.objective, many.objective)

@@ -3,6 +3,7 @@
 import decimal
 import fractions
 import inspect
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_iris
 
 from evidentia import classify, metric
-from evidentia.constraints import Constraints
+from evidentia.constraints import Constraints, ContradictionError, ContradictionWarning
 from evidentia.mixture import ParsimoniousGaussianMixture
 from tests.cluster.contract import SUBJECTS, answer, categories, prediction
 from tests.hostile.limits import refused_or_sensible
@@ -111,7 +112,7 @@ OBJECTS = {
     "ties": np.array(np.meshgrid(range(5), range(5))).reshape(2, -1).T.astype(float),
 }
 
-TABLES = [s for s in SUBJECTS if str(s) != "SECM"]  # which reads images
+TABLES = [s for s in SUBJECTS if s.takes_tables]  # others read images
 HIDDEN = ("masked", "dates", "dates in a table", "spans of time", "complex", "pandas NA", "sparse tensor", "lazy")
 
 
@@ -134,10 +135,12 @@ def valid_masses(model):
         assert np.isfinite(model.objective_)
 
 
-@pytest.mark.parametrize("subject", TABLES, ids=str)
+@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_clusterers(subject):
     for name, X in OBJECTS.items():
         message = refused_or_sensible(lambda X=X: quick_make(subject).fit(X), valid_masses)
+        if name == "three dimensions" and not subject.takes_tables:
+            continue  # channels
         if name in ("NaN", "infinity", "code for missing", "empty", "nothing", "three dimensions", "ragged", *HIDDEN):
             assert message is not None or str(subject) == "CatECM", name
         if name in HIDDEN and str(subject) != "CatECM":
@@ -149,7 +152,7 @@ DRESSES = ["Fortran order", "strides", "read-only", "big-endian", "long doubles"
            "two levels of names"]  # fmt: skip
 
 
-@pytest.mark.parametrize("subject", [s for s in TABLES if str(s) != "CatECM"], ids=str)
+@pytest.mark.parametrize("subject", [s for s in SUBJECTS if str(s) != "CatECM"], ids=str)
 def test_the_same_numbers_in_another_dress(subject):
     """Whatever the numbers come in, the answer is the same or an error that says X."""
     expected = answer(quick_make(subject).fit(IRIS))
@@ -179,7 +182,7 @@ WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("subject", [s for s in TABLES if s.fit_takes("sample_weight")], ids=str)
+@pytest.mark.parametrize("subject", [s for s in SUBJECTS if s.fit_takes("sample_weight")], ids=str)
 def test_weights(subject):
     X = categories(IRIS[:, :2]) if str(subject) == "CatECM" else IRIS
     for name, weights in WEIGHTS.items():
@@ -291,7 +294,7 @@ VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("subject", TABLES, ids=str)
+@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_parameters_of_clusterers(subject, tmp_path, monkeypatch):
     """Whatever a parameter is set to: a ValueError that names it, or a valid fit."""
     monkeypatch.chdir(tmp_path)  # a word may be the name of a checkpoint
@@ -320,6 +323,26 @@ CONSTRAINTS = {
     "all apart": Constraints([], [(i, j) for i in range(30) for j in range(i)]),
     "text": "constraints",
 }
+
+
+TAKING_CONSTRAINTS = [s.make() for s in TABLES if s.fit_takes("constraints")] + [
+    quick(kind) for kind in (metric.PCCA, metric.KPCCA, metric.MMC, metric.DMLEig)
+]  # the others learn from labels alone
+
+
+@pytest.mark.parametrize("estimator", TAKING_CONSTRAINTS, ids=lambda e: type(e).__name__)
+def test_contradictions_have_one_rule(estimator):
+    """A pair that must and must not link is refused; a chain that says so is told, with the chain, and weighed."""
+    X = IRIS[:30, :2]
+    with pytest.raises(ContradictionError, match="4 and 9 must not link, but 4 - 9 are must-linked"):
+        estimator.fit(X, constraints=Constraints([(4, 9)], [(9, 4), (0, 1)]))
+    chain = Constraints([(0, 3), (3, 7), (7, 12)], [(0, 12), (1, 2)])
+    with pytest.warns(ContradictionWarning, match="1 places.*0 and 12 must not link, but 0 - 3 - 7 - 12 are must"):
+        estimator.fit(X, constraints=chain)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ContradictionWarning)
+        estimator.fit(X, constraints=Constraints([(0, 3)], [(0, 12), (1, 2)]))
+    assert not [w for w in said if issubclass(w.category, ContradictionWarning)]
 
 
 @pytest.mark.parametrize("subject", [s for s in TABLES if s.fit_takes("constraints")], ids=str)

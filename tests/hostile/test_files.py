@@ -1,7 +1,9 @@
 """Files: tables that can be read in two ways, names of every kind, archives made to fill the memory, the program."""
 
 import gzip
+import hashlib
 import io
+import json
 import zipfile
 
 import numpy as np
@@ -11,7 +13,7 @@ from click.testing import CliRunner
 
 from evidentia import CredalPartition, FocalSets
 from evidentia.cli import program
-from evidentia.io import read_partition, read_table, write_partition
+from evidentia.io import describe, load, read_partition, read_r, read_table, save, write_partition, write_r
 from tests.hostile.limits import limited, refused_or_sensible
 
 # text of a table, and what it holds or the option that settles it
@@ -145,6 +147,59 @@ def test_archives_are_not_unpacked_before_they_are_looked_at(tmp_path):
         archive.writestr("masses.npy", _npy(np.zeros((2, 7))))
     with limited(), pytest.raises(ValueError, match="masses .* do not go with sets"):
         read_partition(tmp_path / "bomb.npz")
+
+
+PATHS = [None, 3, 0.5, b"x", True, ["a"], object(), int, "a\0b", "\ud800", "x" * 100_000]
+
+
+@pytest.mark.parametrize("read", [load, describe, read_r, read_partition, read_table], ids=lambda f: f.__name__)
+def test_paths_that_are_none(read):
+    for path in PATHS:
+        with pytest.raises((TypeError, ValueError), match="^path must"):
+            read(path)
+
+
+@pytest.mark.parametrize("write", [save, write_r, write_partition], ids=lambda f: f.__name__)
+def test_paths_that_cannot_be_written(write):
+    for path in PATHS:
+        with pytest.raises((TypeError, ValueError), match="^path must"):
+            write(CredalPartition([[0, 1, 0, 0]], FocalSets.full(2)), path)
+
+
+def test_forged_files_are_told_in_words(tmp_path):
+    """Digests that are right say nothing of what a forger wrote: any other layout is refused, in one line."""
+    path, forged = tmp_path / "partition.evidentia", tmp_path / "forged.evidentia"
+    save(CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("a", "b")), path)
+    with zipfile.ZipFile(path) as archive:
+        members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    header = json.loads(members.pop("evidentia.json"))
+    for content in (3, None, "x", [], {}, [3], {"kind": 3}, {"kind": None, "fields": 3}, {"kind": {"a": 1}}):
+        written = {**members, "content.json": json.dumps(content).encode()}
+        header["members"] = {
+            name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in written.items()
+        }
+        with zipfile.ZipFile(forged, "w") as archive:
+            for name, data in {**written, "evidentia.json": json.dumps(header).encode()}.items():
+                archive.writestr(name, data)
+        with limited(), pytest.raises(ValueError, match=r"forged.evidentia .*(cannot be read|damaged)") as caught:
+            load(forged)
+        assert "object has no attribute" not in str(caught.value)
+
+
+def test_altered_files_of_r(tmp_path):
+    path = tmp_path / "partition.rds"
+    write_r(CredalPartition([[0, 1, 0, 0], [0, 0.5, 0.5, 0]], FocalSets.full(2), ["a", "b"]), path)
+    raw, rng = gzip.decompress(path.read_bytes()), np.random.default_rng(0)
+    for _ in range(200):
+        data = bytearray(raw)
+        for place in rng.integers(0, len(data), 3):
+            data[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(gzip.compress(bytes(data), 1))
+        refused_or_sensible(
+            lambda: read_r(path).masses,
+            lambda masses: np.testing.assert_allclose(masses.sum(axis=1), 1),
+            "partition.rds",
+        )
 
 
 def _npy(array):

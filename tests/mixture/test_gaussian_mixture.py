@@ -178,7 +178,7 @@ def test_many_objects_start_from_the_better_of_a_tree_and_k_means():
         (np.full((150, 3), np.nan), "sum to one"),
         (np.zeros(20), "150"),
         (np.ones((150, 2)) / 2, "n_components must be 2, as in init, got 3"),
-        ("random", "init must be 'hierarchical' or"),
+        ("random", "init must be 'hierarchical'"),
         (GaussianParameters(np.ones(3) / 3, np.zeros((3, 2)), np.zeros((3, 2, 2)), "VVV"), "means of shape"),
     ],
 )

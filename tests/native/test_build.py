@@ -121,3 +121,50 @@ def test_the_library_knows_its_sources():
     if os.environ.get("EVIDENTIA_KERNELS"):
         pytest.skip("another library is chosen")
     assert build.is_current()
+
+
+class Loaded:
+    """Stands for a library, on a processor with or without AVX2."""
+
+    def __init__(self, path, faster):
+        self.name, self.faster = Path(path).name, faster
+
+    def library_has_avx2(self):
+        return self.faster
+
+
+@pytest.mark.parametrize(
+    ("there", "faster", "chosen"),
+    [
+        (["kernels.so", "kernels-avx2.so"], True, "kernels-avx2.so"),
+        (["kernels.so", "kernels-avx2.so"], False, "kernels.so"),
+        (["kernels-avx2.so"], True, "kernels-avx2.so"),
+        (["kernels.so"], True, "kernels.so"),
+    ],
+)
+def test_the_fastest_library_that_runs_here(monkeypatch, tmp_path, there, faster, chosen):
+    assert _chosen(monkeypatch, tmp_path, there, faster).name == chosen
+
+
+def test_a_library_for_another_processor_is_refused(monkeypatch, tmp_path):
+    with pytest.raises(ImportError, match="compiled for another processor than this one: .*`make kernels`"):
+        _chosen(monkeypatch, tmp_path, ["kernels-avx2.so"], False)
+
+
+def _chosen(monkeypatch, folder, there, faster):
+    from evidentia._native import library
+
+    monkeypatch.delenv("EVIDENTIA_KERNELS", raising=False)
+    monkeypatch.setattr(build, "HERE", folder)
+    monkeypatch.setattr(build.Target, "this_machine", lambda: X86)
+    monkeypatch.setattr(library, "_load", lambda path: Loaded(path, faster))
+    monkeypatch.setattr(library, "_check_age", lambda kernels: None)
+    for name in there:
+        (folder / name).touch()
+    return library.library.__wrapped__()
+
+
+def test_this_machine_needs_one_library():
+    names = build.names_here(build.find_compiler())
+    assert len(names) == 1
+    assert names[0] in build.library_names(Target.this_machine())

@@ -1,3 +1,8 @@
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -163,3 +168,17 @@ def test_clear_errors(arguments, message):
             combine_partitions([[0, 1, 1]], **{keyword: value})
     with pytest.raises(ValueError, match="family on 3 clusters, but n_clusters=2"):
         combine_partitions([[0, 1, 1]], n_clusters=2, focal_sets=FocalSets.simple(3))
+
+
+def test_combining_many_starts_can_be_interrupted():
+    labels = [np.random.default_rng(k).integers(0, 3, 400) for k in range(3)]
+    sent = []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.5, interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        combine_partitions(labels, n_init=100_000, random_state=0)
+    assert time.monotonic() - sent[0] < 1

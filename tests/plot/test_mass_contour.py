@@ -336,7 +336,7 @@ def test_only_two_attributes_can_be_drawn(fourclass):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"quantity": "commonality"}, "quantity must be 'mass', 'plausibility' or 'belief', got 'commonality'"),
+        ({"quantity": "commonality"}, "quantity must be one of 'mass', 'plausibility', 'belief', got 'commonality'"),
         ({"grid_resolution": 1}, "grid_resolution must be an integer of at least 2, got 1"),
         ({"margin": -1}, "margin must be a number of at least 0, got -1"),
         ({"sets": []}, "sets must hold at least one set"),
@@ -345,7 +345,7 @@ def test_only_two_attributes_can_be_drawn(fourclass):
         ({"layout": "grid"}, "layout must be 'auto', 'panels' or 'together', got 'grid'"),
         ({"levels": [0.5, 0.2]}, "levels must be an increasing sequence"),
         ({"levels": [0.5, 2]}, r"levels must lie in \[0, 1\]"),
-        ({"n_columns": 0}, "n_columns must be an integer of at least 1, got 0"),
+        ({"n_columns": 0}, "n_columns must be None or an integer of at least 1, got 0"),
         ({"colors": ["red"]}, "colors must be a sequence of at least 4"),
     ],
 )

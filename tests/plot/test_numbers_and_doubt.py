@@ -61,7 +61,7 @@ def test_numbers_that_are_refused(numbers):
         NumberOfClustersDisplay(n_clusters=[3, 2], support=[0, 1])
     with pytest.raises(ValueError, match="support must hold 2 finite numbers"):
         NumberOfClustersDisplay(n_clusters=[2, 3], support=[0, np.nan])
-    with pytest.raises(ValueError, match="one must hold 2 finite numbers"):
+    with pytest.raises(ValueError, match="witnesses.*one.*must hold 2 finite numbers"):
         NumberOfClustersDisplay(n_clusters=[2, 3], support=[0, 1], witnesses={"one": [1]})
 
 

@@ -104,7 +104,7 @@ def test_bad_input_is_refused(iris):
         RejectionCurve.from_losses([True], [np.nan])
     with pytest.raises(TypeError, match="curves must map"):
         RejectionCurveDisplay(curves={})
-    with pytest.raises(ValueError, match="rejection_rate must lie in"):
+    with pytest.raises(ValueError, match="rejection_rate must be a number of at least 0 and at most 1"):
         RejectionCurve.from_losses([True], [0.1]).error_at(2)
 
 

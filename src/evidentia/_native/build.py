@@ -7,14 +7,16 @@ The package's build hook does the same when the package is installed. This modul
 library, so that it can run before there is anything else.
 
 The compiler is the one named by ``CC``, or the machine's, or the one in the wheel ``ziglang``, which is a whole C
-compiler for every platform. On x86-64 the library is compiled twice: for every processor of the last fifteen years, and
-for those with AVX2; the faster one is chosen when it is loaded. The results are the same to the last bit: products
-and sums are never fused or reordered (``-ffp-contract=off``, no fast-math).
+compiler for every platform. A wheel for x86-64 holds the library twice: for every processor of the last fifteen years,
+and for those with AVX2; the faster one is chosen when it is loaded. In a checkout only the one that this processor runs
+is compiled. The results are the same to the last bit: products and sums are never fused or reordered
+(``-ffp-contract=off``, no fast-math).
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import hashlib
 import importlib.util
 import os
@@ -29,7 +31,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Compiler", "Target", "TARGETS", "build", "find_compiler", "fingerprint", "library_names"]
+__all__ = [
+    "Compiler",
+    "Target",
+    "TARGETS",
+    "build",
+    "build_here",
+    "find_compiler",
+    "fingerprint",
+    "library_names",
+    "names_here",
+]
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent
@@ -102,6 +114,18 @@ def library_names(target: Target) -> list[str]:
     return [kind + target.suffix for kind in kinds]
 
 
+def names_here(compiler: Compiler) -> list[str]:
+    """Names of the libraries that this machine needs: of two kinds the faster one, if its processor can run it."""
+    target = Target.this_machine()
+    names = library_names(target)
+    if len(names) == 1:
+        return names
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        asked = Path(folder, names[0])
+        _run([*_command(compiler, target, asked), "-shared", str(HERE / "library.c"), "-o", str(asked), "-lm"])
+        return names[1:] if ctypes.CDLL(str(asked)).library_has_avx2() else names[:1]
+
+
 def machine_compiler() -> Compiler | None:
     """The compiler that ``CC`` names, else the first of the usual ones that works."""
     if os.environ.get("CC"):
@@ -135,10 +159,19 @@ def fingerprint() -> str | None:
 
 
 def is_current() -> bool:
-    """Whether the libraries beside this file are compiled from the present C text, whose fingerprint they hold."""
+    """Whether what lies beside this file is compiled from the present C text, whose fingerprint it holds."""
     libraries = [HERE / name for name in library_names(Target.this_machine())]
-    present = str(fingerprint()).encode()
-    return all(library.exists() and present in library.read_bytes() for library in libraries)
+    there = [library.read_bytes() for library in libraries if library.exists()]
+    return bool(there) and all(str(fingerprint()).encode() in library for library in there)
+
+
+def build_here(cache: Path | None = None) -> None:
+    """Compile beside this file what this machine needs, and nothing else stays there."""
+    compiler = find_compiler()
+    kept = build(compiler=compiler, names=names_here(compiler), cache=cache)
+    for name in library_names(Target.this_machine()):
+        if HERE / name not in kept:
+            (HERE / name).unlink(missing_ok=True)
 
 
 def build(
@@ -239,7 +272,7 @@ def main() -> None:
         if folder:
             build(folder, extra=SANITIZE, cache=CACHE, names=library_names(Target.this_machine())[:1])
         elif not is_current():
-            build(cache=CACHE)
+            build_here(CACHE)
     except RuntimeError as error:
         sys.exit(str(error))
 

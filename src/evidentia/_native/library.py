@@ -20,10 +20,13 @@ def library() -> ctypes.CDLL:
     if chosen:
         return _load(chosen)
     names = build.library_names(build.Target.this_machine())
-    kernels = _load(str(build.HERE / names[0]))
-    faster = build.HERE / names[-1]
-    if len(names) > 1 and faster.exists() and kernels.library_has_avx2():
-        kernels = _load(str(faster))
+    there = [name for name in names if (build.HERE / name).exists()] or names[:1]
+    kernels = _load(str(build.HERE / there[0]))
+    if there[-1] != names[0]:  # the faster kind
+        if kernels.library_has_avx2():
+            kernels = _load(str(build.HERE / there[-1]))
+        elif len(there) == 1:
+            raise ImportError(f"the kernels of evidentia were compiled for another processor than this one: {_REMEDY}")
     _check_age(kernels)
     return kernels
 

@@ -26,8 +26,8 @@ SUM_TOLERANCE = 1e-6
 _NEGATIVE_TOLERANCE = 1e-10
 
 
-def positions(clusters: Any, frame: tuple[Hashable, ...]) -> tuple[int, ...]:
-    """Positions in the frame of a set given by names or numbers."""
+def positions(clusters: Any, frame: tuple[Hashable, ...], name: str = "sets") -> tuple[int, ...]:
+    """Positions in the frame of a set given by names or numbers; ``name`` is that of the argument."""
     where = {name: k for k, name in enumerate(frame)}
     unnumbered = not any(isinstance(name, Number) for name in frame)  # numbers can only mean positions
     members = list(clusters) if isinstance(clusters, tuple | list | set | frozenset | range) else [clusters]
@@ -45,7 +45,7 @@ def positions(clusters: Any, frame: tuple[Hashable, ...]) -> tuple[int, ...]:
         elif unnumbered and _is_position(member, len(frame)):
             found.append(int(member))
         else:
-            raise ValueError(f"{member!r} is not in the frame {frame}")
+            raise ValueError(f"{name} must hold answers of the frame: {member!r} is not in the frame {frame}")
     return tuple(sorted(set(found)))
 
 
@@ -61,28 +61,30 @@ def _is_position(member: Any, c: int) -> bool:
     return isinstance(member, int | np.integer) and not isinstance(member, bool) and 0 <= int(member) < c
 
 
-def membership_rows(sets: Any, family: FocalSets, frame: tuple[Hashable, ...]) -> tuple[np.ndarray, bool]:
+def membership_rows(
+    sets: Any, family: FocalSets, frame: tuple[Hashable, ...], name: str = "sets"
+) -> tuple[np.ndarray, bool]:
     """(s, c) membership of the sets asked for (the family for None), and whether it was a single set."""
     c = family.n_clusters
     if sets is None:
         return family.membership, False
     if isinstance(sets, FocalSets):
         if sets.n_clusters != c:
-            raise ValueError(f"sets has {sets.n_clusters} clusters instead of {c}")
+            raise ValueError(f"{name} has {sets.n_clusters} clusters instead of {c}")
         return sets.membership, False
     if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
         if sets.shape[1] != c:
-            raise ValueError(f"sets must have {c} columns, got {sets.shape[1]}")
+            raise ValueError(f"{name} must have {c} columns, got {sets.shape[1]}")
         return sets, False
     if isinstance(sets, complex) or getattr(sets, "ndim", 0) > 0:
         raise ValueError(
-            f"sets must be one set (a tuple of answers), a list of sets, a Boolean array (s, {c}) or a FocalSets, "
+            f"{name} must be one set (a tuple of answers), a list of sets, a Boolean array (s, {c}) or a FocalSets, "
             f"got {type(sets).__name__}"
         )
     single = not isinstance(sets, list)
     rows = np.zeros((1 if single else len(sets), c), dtype=bool)
     for i, clusters in enumerate([sets] if single else sets):
-        rows[i, list(positions(clusters, frame))] = True
+        rows[i, list(positions(clusters, frame, name))] = True
     return rows, single
 
 
@@ -109,7 +111,7 @@ def checked_masses(masses: Any, f: int) -> np.ndarray:
 
 def checked_index(index: Any, n: int) -> Any:
     """Names of the rows, None for none."""
-    if index is not None and (isinstance(index, str) or not hasattr(index, "__len__")):
+    if index is not None and (isinstance(index, str) or not hasattr(index, "__len__") or hasattr(index, "tocsr")):
         raise ValueError(f"index must hold one name per row ({n}), got {index!r}")
     if index is not None and len(index) != n:
         raise ValueError(f"index must hold one name per row ({n}), got {len(index)}")

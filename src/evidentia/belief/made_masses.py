@@ -37,7 +37,7 @@ class MadeMasses(MassTable):
         rows = [masses] if isinstance(masses, Mapping) else listed(masses, "masses", "dictionaries {set: mass}")
         if not rows or not all(isinstance(row, Mapping) for row in rows):
             raise ValueError(f"masses must hold at least one dictionary {{set: mass}} and nothing else, got {masses!r}")
-        sets = [{positions(key, names): value for key, value in row.items()} for row in rows]
+        sets = [{positions(key, names, "masses"): value for key, value in row.items()} for row in rows]
         for row, given in zip(sets, rows, strict=True):
             if len(row) < len(given):
                 raise ValueError(f"masses names the same set twice: {list(given)}")

@@ -12,6 +12,7 @@ import numpy as np
 from evidentia._parameters import check_choice, check_flags
 from evidentia._tables import order_of_names
 from evidentia.belief import decisions, discounting, measures, rendering
+from evidentia.belief._arguments import membership_rows
 from evidentia.belief.combination import NORMALIZATIONS, combine_masses, remove_empty
 from evidentia.belief.focal_sets import FocalSets, checked_family, frozen, inside
 from evidentia.belief.made_masses import MadeMasses
@@ -220,7 +221,7 @@ class MassFunctions(MadeMasses):
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
         """Learn that the answer is in ``event``: each mass moves to the intersection; then Dempster normalisation."""
         check_flags(normalized=normalized)
-        rows, single = self.membership_rows(event)
+        rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
             raise ValueError(f"event must be one set of answers, got {event!r}")
         certain = MassFunctions.unchecked(np.ones((1, 1), dtype=self._masses.dtype), FocalSets(rows), None, self.frame)

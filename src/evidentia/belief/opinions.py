@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._scale import as_reals
+from evidentia._parameters import check, choice, real
+from evidentia._scale import as_reals, read_fields
 from evidentia.belief._arguments import SUM_TOLERANCE
 from evidentia.belief.focal_sets import FocalSets
 from evidentia.belief.mass_table import MassTable
@@ -44,6 +45,9 @@ class Opinions:
     uncertainty: np.ndarray
     base_rate: np.ndarray
 
+    def __post_init__(self) -> None:
+        read_fields(self, belief="nc", uncertainty="n", base_rate="c")
+
     @property
     def probability(self) -> np.ndarray:
         """(n, c) projected probabilities: belief + base rate * uncertainty; the mean of the Dirichlet distribution."""
@@ -57,9 +61,8 @@ class Opinions:
         prior_weight : float > 0, optional
             W, the sum of the parameters before any evidence: c by default, as in `MassFunctions.from_dirichlet`.
         """
+        check(prior_weight, "prior_weight", choice(None) | real(0, open_low=True))
         weight = float(len(self.base_rate) if prior_weight is None else prior_weight)
-        if not 0 < weight < np.inf:
-            raise ValueError(f"prior_weight must be a positive number, got {prior_weight!r}")
         if (self.uncertainty <= 0).any():
             row = int((self.uncertainty <= 0).argmax())
             raise ValueError(

@@ -13,9 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from evidentia import _parameters as rule
-from evidentia._reading import is_missing, reading, reading_labels
+from evidentia._reading import as_labels, is_missing, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
-from evidentia._tables import object_index, order_of_names, ordered_like
+from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
 
@@ -194,11 +194,11 @@ class EvidentialClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         if is_soft(y):
             raise TypeError("y must hold the classes to compare with, got MassFunctions")
-        unseen = set(np.asarray(y).ravel().tolist()) - set(self.classes_.tolist())
+        unseen = set(as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             shown = ", ".join(sorted(map(repr, unseen))[:5])
             raise ValueError(f"y holds labels that were not seen in training: {shown}")
-        return super().score(X, y, sample_weight)
+        return super().score(X, y, object_weights(sample_weight, len(np.asarray(y))))
 
 
 def singletons_and_frame(n_classes: int) -> FocalSets:
@@ -261,6 +261,8 @@ def _names(frame: Sequence[Hashable]) -> np.ndarray:
 def _hard_targets(y: Any) -> Targets:
     with reading_labels(y, "y"):
         labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "V":
+        raise ValueError(f"y must hold one label for each object, got records ({labels.dtype})")
     if labels.dtype == object and any(map(is_missing, labels.tolist())):
         raise ValueError("y must not hold None or missing values; leave out objects whose class is unknown")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():

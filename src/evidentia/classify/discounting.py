@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia._fitting import draft_of
+from evidentia._parameters import listed
+from evidentia._reading import reading_labels
 from evidentia._tables import object_index, object_weights, order_of_names
 from evidentia._types import ArrayLike
 from evidentia.belief import MassFunctions
@@ -123,7 +125,11 @@ class ContextualDiscounting(TransformerMixin, BaseEstimator):
             if self.contexts not in ("classes", "frame"):
                 raise ValueError(f"contexts must be 'classes', 'frame' or a list of sets, got {self.contexts!r}")
             return np.eye(c, dtype=bool) if self.contexts == "classes" else np.ones((1, c), dtype=bool)
-        rows = masses.membership_rows(list(self.contexts))[0]
+        contexts = listed(self.contexts, "contexts", "sets of classes")
+        try:
+            rows = masses.membership_rows(contexts)[0]
+        except ValueError as error:
+            raise ValueError(f"contexts must be sets of classes: {error}") from error
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():
             raise ValueError(
                 f"contexts must be nonempty sets of classes, no two of which share a class, got {self.contexts!r}"
@@ -147,7 +153,8 @@ def _checked(masses: Any) -> MassFunctions:
 
 def _classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
     """(n,) positions of the classes in the frame."""
-    names = np.asarray(y, dtype=object)
+    with reading_labels(y, "y"):
+        names = np.asarray(y, dtype=object)
     if names.shape != (len(masses),):
         raise ValueError(f"y must hold the classes of {len(masses)} objects, got shape {names.shape}")
     order = order_of_names(object_index(y), masses.index)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._scale import as_reals
 from evidentia._tables import object_index
 from evidentia._types import ArrayLike, Metric
 from evidentia.belief import MassFunctions
@@ -265,7 +266,7 @@ class EKNNClassifier(EvidentialClassifier):
         """(M,) the scales given, or those from which learning starts."""
         n_classes = len(self.classes_)
         if self.gamma is not None:
-            given = np.asarray(self.gamma, dtype=float)
+            given = as_reals(self.gamma, "gamma").astype(float, copy=False)
             if given.shape not in ((), (n_classes,)) or not (np.isfinite(given) & (given >= 0)).all():
                 raise ValueError(f"gamma must hold {n_classes} numbers of at least 0 (or one), got {self.gamma!r}")
             if self._soft is not None and np.ptp(given) > 0:

@@ -308,8 +308,12 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, BaseEstimator):
             return self._predicted_blocks(X)
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
-            masses = self._model.masses(values, apply)
+            masses = self._masses_of(values, apply)
         return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._names(X))
+
+    def _masses_of(self, values: Any, apply: Apply) -> np.ndarray:
+        """(n, f) masses of objects as the method reads them."""
+        return self._model.masses(values, apply)
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Cluster of largest plausibility of new objects."""

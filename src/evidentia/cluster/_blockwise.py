@@ -46,6 +46,7 @@ class BlockwiseClusterer:
     labels_: Any
     _model: Any
     _read: Callable[..., Any]
+    _masses_of: Callable[..., np.ndarray]
     _wanted_clusters: Callable[[], int | None]
     _attributes_in_rows: tuple[str, ...] = ()  # fitted attributes that hold positions of objects
 
@@ -110,7 +111,7 @@ def _block_masses(block: np.ndarray, clusterer: BlockwiseClusterer, apply: Apply
     if len(block) == 0:
         return np.empty((0, len(clusterer.focal_sets_)), block.dtype)
     values = clusterer._read(block, reset=False)
-    return checked_masses(clusterer._model.masses(values, apply)).astype(block.dtype, copy=False)
+    return checked_masses(clusterer._masses_of(values, apply)).astype(block.dtype, copy=False)
 
 
 def _named(values: np.ndarray, source: Blocks) -> TableLike:

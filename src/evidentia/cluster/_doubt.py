@@ -8,9 +8,10 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 
-__all__ = ["doubtful_masses", "plausible_on_the_way"]
+__all__ = ["doubtful_masses", "pair_columns", "plausible_on_the_way"]
 
 _DECAY = 2.5  # of the plausibility of a neighbor, on the way from halfway to a cluster, times alpha
+_NO_WAY = 1e9  # between clusters that coincide
 
 
 def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray | None = None) -> np.ndarray:
@@ -34,7 +35,7 @@ def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray
     rows = np.arange(len(contour))
     best = contour.argmax(axis=1)
     top = contour[rows, best]
-    pair_of = _pair_columns(family)
+    pair_of = pair_columns(family)
     others = np.where(pair_of[best] >= 0, contour, 0)
     second = others.argmax(axis=1) if c > 1 else best
     column = pair_of[best, second]
@@ -69,13 +70,13 @@ def plausible_on_the_way(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> n
         Penalty of pairs.
     """
     beyond, gap = costs - costs.min(axis=1, keepdims=True), gaps[costs.argmin(axis=1)]
-    on_the_way = np.where(beyond > 0, np.inf, 0.0)  # between clusters that coincide there is no way
+    on_the_way = np.where(beyond > 0, _NO_WAY, 0.0)
     np.divide(beyond, gap, out=on_the_way, where=gap > 0)
     return np.exp2(-_DECAY * alpha * on_the_way)
 
 
 @lru_cache(maxsize=16)
-def _pair_columns(family: FocalSets) -> np.ndarray:
+def pair_columns(family: FocalSets) -> np.ndarray:
     """(c, c) column of each pair of clusters in the family, -1 where it has none."""
     c = family.n_clusters
     columns = np.full((c, c), -1)

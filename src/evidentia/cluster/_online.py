@@ -17,8 +17,9 @@ from evidentia.cluster._search import MassModel, Sample, Search
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.partition import CredalPartition
 
-__all__ = ["OnlineClusterer", "OnlineModel"]
+__all__ = ["OnlineClusterer", "OnlineModel", "DEVICE_RULE"]
 
+DEVICE_RULE = rule.kind(str, words="the name of a device")
 _HALF_LIFE = rule.choice(None) | rule.real(0, open_low=True)
 
 
@@ -44,7 +45,24 @@ class OnlineClusterer(EvidentialClusterer):
     """
 
     _online: OnlineModel
+    _model: Any
     n_samples_seen_: int
+    device: str
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.device == "cpu":
+            return
+        from evidentia.optimize.projection_torch import torch_on
+
+        if self.missing == "partial":
+            raise ValueError(f"device={self.device!r} needs all cells of X: missing must be 'refuse', got 'partial'")
+        torch_on(self.device)
+
+    def _masses_of(self, values: np.ndarray, apply: Apply) -> np.ndarray:
+        if self.device == "cpu":
+            return super()._masses_of(values, apply)
+        return self._model.masses_on_device(values, self.device)
 
     def _shown(self, model: Any, learned: Any, dtype: np.dtype) -> dict[str, Any]:
         """The fitted attributes of this clusterer after a block, by name."""
@@ -104,7 +122,7 @@ class OnlineClusterer(EvidentialClusterer):
             kept = 1.0 if half_life is None else 0.5 ** (amount / half_life)
             learned = learned.after(sample.values, sample.kernel_weights, kept, update=update, apply=apply)
             self._online, self._model = learned, learned.fitted()
-            masses = checked_masses(self._model.masses(sample.values, apply))
+            masses = checked_masses(self._masses_of(sample.values, apply))
         if not np.isfinite(learned.objective):
             raise ValueError(f"the objective is {learned.objective}: scale X, or set less extreme parameters")
         self._set_learned(learned, first, len(sample.values), update)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._missing import has_missing
+from evidentia._scale import as_reals
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition
@@ -20,6 +21,7 @@ from evidentia.partition import CredalPartition
 __all__ = [
     "SAMPLE_SIZE",
     "systematic_draw",
+    "direction_of_line",
     "order_along_line",
     "sample_in_order",
     "representative_sample",
@@ -48,15 +50,19 @@ def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) 
     return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
 
 
+def direction_of_line(X: np.ndarray) -> np.ndarray:
+    """(p,) factors of the attributes, the same for all X with as many of them."""
+    return np.random.RandomState(0).normal(size=X.shape[1:])
+
+
 def order_along_line(X: np.ndarray) -> np.ndarray:
     """The objects along a line through the attributes: the same order however the rows are permuted.
 
     Different objects at the same place are ordered by their attributes; equal ones stay in the order of the rows.
     """
-    direction: np.ndarray = np.random.RandomState(0).normal(size=X.shape[1:])
     at = np.zeros(len(X))
     for start in range(0, len(X), 4096):
-        for column, factor in zip(X[start : start + 4096].T, direction, strict=True):
+        for column, factor in zip(X[start : start + 4096].T, direction_of_line(X), strict=True):
             at[start : start + 4096] += factor * column  # a matrix product may round equal rows differently
     if np.isnan(at).any():
         return order_along_line(_beyond(X))
@@ -93,10 +99,11 @@ def sample_in_order(
 
 
 def representative_sample(
-    X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
+    X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState, order: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The objects in a fixed order, with weights; at most 20,000 of them, drawn in proportion to the weights."""
-    order = order_along_line(X)
+    """The objects in a fixed order, that along a line by default, with weights; at most 20,000 of them, drawn in
+    proportion to the weights."""
+    order = order_along_line(X) if order is None else order
     w = np.ones(len(X)) if len(weights) == 0 else weights.astype(float)
     order = order[w[order] > 0]
     if len(order) <= SAMPLE_SIZE:
@@ -142,7 +149,7 @@ def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> 
     if isinstance(init, CredalPartition):
         check_partition(init, n_objects, family.n_clusters)
         return init
-    masses = np.asarray(init, dtype=float)
+    masses = as_reals(init, "init")
     if masses.shape != (n_objects, len(family)):
         raise ValueError(
             f"init must hold masses of shape {(n_objects, len(family))} (n_samples, number of focal sets), "

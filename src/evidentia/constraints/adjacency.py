@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from evidentia.constraints._pairs import pair_codes
+from evidentia.constraints.closure import ContradictionError
 from evidentia.constraints.constraints import Constraints
 
 __all__ = ["links"]
@@ -43,8 +42,9 @@ def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarr
         raise TypeError(f"constraints must be a Constraints object or None, got {type(constraints).__name__}")
     constraints.check(n)
     must, cannot = constraints.must_link, constraints.cannot_link
-    both = np.intersect1d(pair_codes(must), pair_codes(cannot)).size
-    if both:
-        warnings.warn(f"{both} of the pairs are must-links and cannot-links at once: they cancel out", stacklevel=2)
+    both = np.intersect1d(pair_codes(must), pair_codes(cannot))
+    if both.size:
+        pair = must[pair_codes(must) == both[0]][0].tolist()
+        raise ContradictionError(f"constraints contradict each other: {pair[0]} and {pair[1]} must and must not link")
     sign = np.repeat([1.0, -1.0], [len(must), len(cannot)])
     return symmetric_pairs(n, np.concatenate([must, cannot]), sign)[:3]

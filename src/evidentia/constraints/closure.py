@@ -17,6 +17,7 @@ from evidentia._sizes import check_memory
 __all__ = [
     "Contradiction",
     "ContradictionError",
+    "ContradictionWarning",
     "closed",
     "find_contradictions",
     "must_link_components",
@@ -50,7 +51,11 @@ class Contradiction:
 
 
 class ContradictionError(ValueError):
-    """Constraints that contradict each other have no closure."""
+    """Constraints that contradict each other have no closure, and a pair that must and must not link fits no method."""
+
+
+class ContradictionWarning(UserWarning):
+    """Constraints that contradict each other through a chain: a method weighs them, and cannot meet them all."""
 
 
 class _Graph:

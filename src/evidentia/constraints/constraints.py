@@ -32,8 +32,12 @@ class Constraints:
     """Pairs of objects known to be in the same cluster (must-link) or in different ones (cannot-link).
 
     A value: it never changes, every operation gives a new one. Pairs are unordered; each is kept once, smaller number
-    first, in the order of first appearance. Contradictory constraints can be held (an expert may give them) and
-    looked at with `contradictions`.
+    first, in the order of first appearance.
+
+    Contradictory constraints can be held (an expert may give them) and looked at with `contradictions`. Every method
+    that takes constraints refuses a pair that both must and must not link with a `ContradictionError`, and tells of
+    contradictions through a chain with a `ContradictionWarning`: constraints are weighed, and need not all be met. To
+    refuse these too: ``warnings.simplefilter("error", ContradictionWarning)``.
 
     Parameters
     ----------

@@ -102,7 +102,10 @@ class Column:
 def _sort_key(cell: Any) -> tuple[str, float, str]:
     """Numbers come first, by their values; anything else by its type and its text."""
     if isinstance(cell, bool | int | float | np.number | np.bool_):
-        return "", float(cell), ""
+        try:
+            return "", float(cell), ""
+        except OverflowError:  # beyond the floating-point numbers
+            return "", np.inf if cell > 0 else -np.inf, str(cell)
     return type(cell).__name__, 0.0, str(cell)
 
 

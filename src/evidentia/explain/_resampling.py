@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
+from evidentia._reading import reading_table
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.views import Views, square_part
 from evidentia.explain._subject import partition_of
-from evidentia.optimize.blocks import n_threads
+from evidentia.optimize.blocks import fits_in_threads, n_threads
 from evidentia.partition import CredalPartition
 
 __all__ = ["Resampling", "Refit"]
@@ -44,7 +44,8 @@ class Resampling:
 
     @property
     def n_objects(self) -> int:
-        return int(_num_samples(self.X)) if self._views is None else len(self._views)
+        with reading_table(self.X, "X"):
+            return int(_num_samples(self.X)) if self._views is None else len(self._views)
 
     @cached_property
     def _views(self) -> Views | None:
@@ -74,8 +75,7 @@ class Resampling:
         threads = n_threads(n_jobs) if n_resamples > 1 else 1
         # nested pools of threads would compete for the same processors, and nested bars for the same line
         inside = {"n_jobs": 1} if threads > 1 else {}
-        jobs = (delayed(self._refit)([seed, b], size, bootstrap, inside) for b in range(n_resamples))
-        return Parallel(n_jobs=threads, prefer="threads", return_as="generator")(jobs)
+        return fits_in_threads(self._refit, (([seed, b], size, bootstrap, inside) for b in range(n_resamples)), threads)
 
     def _refit(self, entropy: list[int], size: int, bootstrap: bool, inside: dict[str, Any]) -> Refit:
         rng = np.random.default_rng(np.random.SeedSequence(entropy))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._reading import reading_labels, reading_table
 from evidentia._tables import object_index, order_of_names
 from evidentia.dissimilarity.columns import Column, read_columns
 from evidentia.dissimilarity.views import joined_views, split_views
@@ -49,7 +50,8 @@ def partition_of(partition: Any, name: str = "partition") -> CredalPartition:
             )
         partition = found
     elif not hasattr(partition, "focal_sets"):
-        labels = np.asarray(partition)
+        with reading_labels(partition, name):
+            labels = np.asarray(partition)
         if labels.ndim != 1:
             raise ValueError(
                 f"{name} must be a CredalPartition, an estimator that has one, or a sequence of labels, got "
@@ -57,7 +59,7 @@ def partition_of(partition: Any, name: str = "partition") -> CredalPartition:
                 "CredalPartition(masses, focal_sets)"
             )
         partition = labels
-    return as_credal_partition(partition)
+    return as_credal_partition(partition, name)
 
 
 def matched_partition(partition: Any, X: Any, n_rows: int) -> CredalPartition:
@@ -78,6 +80,11 @@ def read_attributes(X: Any, *, dates: bool = False) -> list[Column]:
 
     if issparse(X):
         raise TypeError("X must be a dense table, got a sparse matrix; use X.toarray(), or fewer columns")
+    with reading_table(X, "X"):
+        return _attributes(X, dates)
+
+
+def _attributes(X: Any, dates: bool) -> list[Column]:
     if hasattr(X, "collect"):
         X = X.collect()  # lazily evaluated
     if hasattr(X, "to_frame") and not hasattr(X, "columns"):

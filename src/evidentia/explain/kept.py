@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia._parameters import check_choice, is_number
-from evidentia._scale import as_reals
+from evidentia._scale import as_reals, read_fields
 from evidentia._types import ArrayLike
 from evidentia.explain._subject import partition_of
 from evidentia.explain.classes import checked_classes, cluster_of_class, numbered
@@ -42,6 +42,9 @@ class KeptCurve:
     share: np.ndarray
     quality: np.ndarray
     measure: str
+
+    def __post_init__(self) -> None:
+        read_fields(self, share="k", quality="k")
 
     def at(self, share: float) -> float:
         """Quality when this share of the objects is kept; between two shares, on the line that joins them."""

@@ -19,6 +19,7 @@ from pathlib import Path
 __all__ = ["as_path", "atomic_write", "atomic_writes"]
 
 _PREFIX = ".evidentia-"
+_LONGEST_PATH = 32_767  # of any system
 
 
 @contextmanager
@@ -94,8 +95,15 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     """The path of a file, given as text or as a `Path`."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise TypeError(f"path must be text or a Path, got {type(path).__name__}")
-    if "\0" in os.fspath(path):
-        raise ValueError(f"path must not hold a zero byte, got {os.fspath(path)!r}")
+    text = os.fspath(path)
+    if len(text) > _LONGEST_PATH:
+        raise ValueError(f"path must have at most {_LONGEST_PATH:,} characters, got {len(text):,}")
+    if "\0" in text:
+        raise ValueError(f"path must not hold a zero byte, got {text!r}")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"path must hold characters that the file system can write, got {text!r}") from error
     return Path(path)
 
 

@@ -102,6 +102,10 @@ def open_container(path: Path) -> Iterator[Reader]:
             yield Reader(path, archive)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         raise _damaged(path, str(error)) from error
+    except OSError as error:
+        if error.filename is not None:
+            raise  # the file system failed, not the content
+        raise _damaged(path, error.strerror or str(error)) from error
 
 
 def _what_it_is(start: bytes) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.io.atomic import atomic_write
+from evidentia.io.atomic import as_path, atomic_write
 from evidentia.io.codec import Decoder, Encoder
 from evidentia.io.container import FORMAT_VERSION, Reader, open_container, write_container
 from evidentia.io.schema import schema_for
@@ -70,7 +70,7 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     >>> (again.predict_mass(X).masses == model.predict_mass(X).masses).all()
     np.True_
     """
-    path = Path(path)
+    path = as_path(path)
     other = _OF_OTHERS.get(path.suffix.lower())
     if other is not None:
         raise ValueError(f"{path}: the extension {path.suffix} says that it is {other}; take .evidentia")
@@ -112,15 +112,15 @@ def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any
         It is not a file of `save`, a pickle for instance; it was cut short or altered; it asks for more memory than it
         is large; a newer version wrote it; it holds something else than ``kind``.
     """
-    path = Path(path)
+    path = as_path(path)
     if kind is not None and not isinstance(kind, type):
-        raise TypeError(f"kind must be a class such as CredalPartition, got {kind!r}")
+        raise TypeError(f"kind must be a class such as CredalPartition, got {type(kind).__name__}")
     with open_container(path) as reader:
         try:
             obj = Decoder(reader, network).decode_all(reader.content())
         except (TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
-            words = " ".join(str(error).split()) or type(error).__name__
-            raise _unfit(path, reader, words) from error
+            # what Python says of it is for those who look for the cause
+            raise _unfit(path, reader, "its content is not laid out as evidentia.io.save does it") from error
         except ValueError as error:
             if str(path) in str(error):
                 raise
@@ -155,7 +155,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> found["kind"], found["version"]
     ('FocalSets', 1)
     """
-    with open_container(Path(path)) as reader:
+    with open_container(as_path(path)) as reader:
         header = reader.header
         told = {name: header.get(name) for name in ("version", "library", "python", "numpy", "scikit-learn")}
         size = sum(record["size"] for record in header["members"].values())

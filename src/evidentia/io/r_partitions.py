@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.io.atomic import atomic_write
+from evidentia.io.atomic import as_path, atomic_write
 from evidentia.io.rds import RValue, read_rds, write_rds
 from evidentia.io.tables import failure_in_words
 from evidentia.partition import CredalPartition
@@ -37,11 +36,14 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
     ValueError
         It is no such file, or the masses are none.
     """
-    path = Path(path)
+    path = as_path(path)
     with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
         pass
     with failure_in_words(path):
-        return _from_r(read_rds(path))
+        try:
+            return _from_r(read_rds(path))
+        except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError) as error:
+            raise ValueError("its content is damaged, or none of a credal partition") from error
 
 
 def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:

@@ -93,7 +93,7 @@ def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> De
         nonlocal converged
         value, _, gap = ascent.at(intermediate_result.x.reshape(start.shape))
         history.append(value)
-        if gap() <= tol * abs(value):
+        if gap() <= float(tol) * abs(value):
             converged = True
             raise StopIteration
 

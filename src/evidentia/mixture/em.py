@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._scale import read_fields
 from evidentia.mixture import _em_kernels as kernels
 from evidentia.mixture.models import DIAGONAL_MODELS, MODELS
 
@@ -40,6 +41,9 @@ class GaussianParameters:
     covariances: np.ndarray
     model: str
     orientation: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        read_fields(self, proportions="g", means="gd", covariances="gdd")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from evidentia._parameters import check, check_flags, verbosity
 from evidentia._random import seed_number
 from evidentia.belief import FocalSets
 from evidentia.model_selection._candidates import checked_candidates
-from evidentia.optimize.blocks import n_threads
+from evidentia.optimize.blocks import fits_in_threads, n_threads
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -175,8 +174,8 @@ def n_clusters_curve(
     threads = min(n_threads(n_jobs), len(candidates))
     # nested pools of threads would compete for the same processors, and nested bars for the same line
     inside = {"verbose": 0, **({"n_jobs": 1} if threads > 1 else {})}
-    jobs = (delayed(_fit)(model, inside, X, fit_params, return_estimators) for model in models)
-    results = Parallel(n_jobs=threads, prefer="threads", return_as="generator")(jobs)
+    jobs = ((model, inside, X, fit_params, return_estimators) for model in models)
+    results = fits_in_threads(_fit, jobs, threads)
     fits = list(_with_progress(results, len(models), type(estimator).__name__) if verbose else results)
     partitions, objectives, converged, fitted = map(list, zip(*fits, strict=True))
     return NClustersCurve(

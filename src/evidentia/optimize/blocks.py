@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from evidentia._parameters import check
 from evidentia._parameters import n_jobs as n_jobs_rule
 
-__all__ = ["Apply", "row_blocks", "n_threads", "block_map"]
+__all__ = ["Apply", "row_blocks", "n_threads", "block_map", "fits_in_threads"]
 
 Result = TypeVar("Result")
 
@@ -62,3 +62,23 @@ def block_map(n_jobs: int | None) -> Iterator[Apply]:
         if pool is not None:
             # after an error or Ctrl-C nothing that waits is begun any more
             pool.shutdown(cancel_futures=True)
+
+
+def fits_in_threads(
+    function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], threads: int
+) -> Iterator[Result]:
+    """Results of a function that fits estimators, in order and as they come.
+
+    Settings of scikit-learn belong to a thread and are carried into each. Its own parallel tools do so too, but they
+    set the filters of warnings as well, which belong to the whole program: other threads would be left with them.
+    """
+    from joblib import Parallel, delayed
+    from sklearn import config_context, get_config
+
+    settings = get_config()
+
+    def configured(*given: Any) -> Result:
+        with config_context(**settings):
+            return function(*given)
+
+    return Parallel(n_jobs=threads, prefer="threads", return_as="generator")(delayed(configured)(*a) for a in arguments)

@@ -14,7 +14,7 @@ import numpy as np
 from evidentia.optimize.projection import linear_image, projection_hessian
 from evidentia.optimize.simplex_qp import simplex_qp_batch
 
-__all__ = ["project_euclidean", "simplex_qp_torch", "torch_on"]
+__all__ = ["project_euclidean", "simplex_qp_torch", "torch_on", "sent", "bring"]
 
 _CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
 _LONGEST_LIST = 8  # nonzero masses a row may have here
@@ -61,7 +61,7 @@ def project_euclidean(
     out = np.empty((len(rows), masses.shape[1]), dtype=rows.dtype)
     size = rows_at_once or max(1024, _CONFLICTS_AT_ONCE // max(len(references), 1))
     for start in range(0, len(rows), size):
-        A = torch.as_tensor(rows[start : start + size], dtype=dtype).to(device)
+        A = sent(rows[start : start + size], device)
         S = torch.addmm(square.neg(), A - shift, B.T, alpha=2)
         S -= ((A - shift) ** 2).sum(dim=1, keepdim=True)
         S.clamp_(max=0)
@@ -72,7 +72,7 @@ def project_euclidean(
         if len(close):
             equal = (A[close] == original[nearest[close]]).all(dim=1)
             X[close[equal]] = known[nearest[close[equal]]]
-        out[start : start + size] = X.cpu().numpy()
+        bring(X, out[start : start + size])
     return out
 
 
@@ -187,6 +187,21 @@ def _finish(H: Any, G: Any, rows: Any, out: Any) -> None:
     X = np.zeros((len(rows), G.shape[1]))
     simplex_qp_batch(H.cpu().numpy(), G[rows].cpu().numpy(), X, 0, len(rows))
     out[rows] = torch.as_tensor(X, device=out.device)
+
+
+def sent(values: np.ndarray, device: str) -> Any:
+    """An array as a tensor on a device; where that is the memory of the host, perhaps the same memory."""
+    import torch
+
+    contiguous = np.ascontiguousarray(values)
+    return torch.as_tensor(contiguous if contiguous.flags.writeable else contiguous.copy(), device=device)
+
+
+def bring(block: Any, out: np.ndarray) -> None:
+    """Write a tensor into an array, straight from its device."""
+    import torch
+
+    torch.from_numpy(out).copy_(block)
 
 
 def torch_on(device: str, what: str | None = None) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check, check_choice, choice, integer, kind, listed, real
+from evidentia._parameters import check, check_choice, choice, integer, kind, listed, real, verbosity
 from evidentia._random import generator
 from evidentia._tables import order_of_names
 from evidentia.belief import FocalSets
@@ -19,6 +20,7 @@ __all__ = ["combine_partitions", "combine_relations"]
 
 _RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
 _ALL_PAIRS_UP_TO = 500  # objects
+_FEW_SWEEPS = 5
 _MOST_SETS = 256  # of the result
 _PAIRS_PER_OBJECT = 200
 _LINKAGE_UP_TO = 2000  # objects for which a hierarchy of the combined relation is a start
@@ -40,6 +42,7 @@ def combine_partitions(
     tol: float = 1e-6,
     n_partners: int | str = "auto",
     random_state: Any = None,
+    verbose: int = 0,
 ) -> CredalPartition:
     """Combine partitions of the same objects into one credal partition.
 
@@ -69,6 +72,8 @@ def combine_partitions(
     n_partners : int or "auto"
         Partners of each object; "auto": all up to 500 objects, 200 beyond, so that the cost is linear.
     random_state : int, RandomState, Generator or None
+    verbose : int
+        1 shows a progress bar over the starts.
 
     Returns
     -------
@@ -96,9 +101,9 @@ def combine_partitions(
         (n_init, "n_init", integer(1)),
         (max_iter, "max_iter", integer(1)),
         (tol, "tol", real(0)),
+        (verbose, "verbose", verbosity),
     ):
-        if not valid.test(value):
-            raise ValueError(f"{name} must be {valid.words}, got {value!r}")
+        check(value, name, valid)
     orders = [order_of_names(p.index, sources[0].index) for p in sources]
     sources = [p if order is None else p[order] for p, order in zip(sources, orders, strict=True)]
     if rule != "conjunctive":
@@ -108,11 +113,9 @@ def combine_partitions(
     pairs = _chosen_pairs(n, n_partners, rng)
     relation = combine_relations([p.relational().of(pairs) for p in sources], rule)
     problem = _Recovery(pairs, relation, family, n)
-    starts = [m for _, m in zip(range(n_init), _starts(sources, rule, family, n, rng), strict=False)]
-    # a few sweeps tell the starts apart; the best goes on
-    runs = [problem.run(m, 5 if len(starts) > 1 else max_iter, tol) for m in starts]
-    best = max(range(len(runs)), key=lambda k: (runs[k][1], -k))
-    masses, index, n_sweeps = problem.run(runs[best][0], max_iter, tol)
+    starts = islice(_starts(sources, rule, family, n, rng), n_init)
+    best = _best_start(problem, _shown(starts, n_init) if verbose else starts, tol) if n_init > 1 else next(starts)
+    masses, index, n_sweeps = problem.run(best, max_iter, tol)
     return CredalPartition(
         masses,
         family,
@@ -186,15 +189,16 @@ class _Recovery:
 
     def run(self, start: np.ndarray, max_iter: int, tol: float) -> tuple[np.ndarray, float, int]:
         """Masses, index and number of sweeps."""
+        from evidentia._native import interruptible
         from evidentia.optimize.row_fit import sweep_rows
 
         masses = np.array(start, dtype=float, order="C")
         index, sweeps = self.index(masses), 0
         for _ in range(max_iter):
             before = masses.copy()
-            sweep_rows(
-                masses, self.order, self.indptr, self.indices, self.weights, self.entry_targets, self.forms, True,
-                self.links,
+            interruptible(
+                sweep_rows, masses, self.order, self.indptr, self.indices, self.weights, self.entry_targets, self.forms,
+                True, self.links,
             )  # fmt: skip
             sweeps += 1
             now = self.index(masses)
@@ -204,6 +208,23 @@ class _Recovery:
             if gain <= tol * abs(index):
                 break
         return masses, index, sweeps
+
+
+def _best_start(problem: _Recovery, starts: Iterable[np.ndarray], tol: float) -> np.ndarray:
+    """A few sweeps tell the starts apart; only the best, which goes on, is kept. The first of equals wins."""
+    best, highest = None, -np.inf
+    for start in starts:
+        masses, index, _ = problem.run(start, _FEW_SWEEPS, tol)
+        if best is None or index > highest:
+            best, highest = masses, index
+    assert best is not None
+    return best
+
+
+def _shown(starts: Iterable[np.ndarray], number: int) -> Iterable[np.ndarray]:
+    from tqdm.auto import tqdm
+
+    return tqdm(starts, total=number, desc="combine_partitions", unit="start")
 
 
 def _starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iterator[np.ndarray]:

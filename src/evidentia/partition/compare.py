@@ -181,6 +181,7 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
 
     With ``strict=True`` one of the two must be strictly better.
     """
+    reference = as_credal_partition(reference, "reference")
     check_flags(strict=strict)
     ci_a, ci_b = consistency_index(a, reference), consistency_index(b, reference)
     ns_a, ns_b = nonspecificity_of_pairs(a), nonspecificity_of_pairs(b)
@@ -191,6 +192,7 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
 def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     """Positions of the partitions that no other strictly dominates with respect to the reference."""
     compared = listed(partitions, "partitions", "partitions")
+    reference = as_credal_partition(reference, "reference")
     scores = [(consistency_index(p, reference), nonspecificity_of_pairs(p)) for p in compared]
 
     def beaten(i: int) -> bool:
@@ -202,7 +204,7 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
 
 def _same_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
     """Two partitions whose rows correspond: by their names if both have some, else by their positions."""
-    a, b = as_credal_partition(a), as_credal_partition(b)
+    a, b = as_credal_partition(a, "a"), as_credal_partition(b, "b")
     if len(a) != len(b):
         raise ValueError(f"the partitions must be of the same objects, got {len(a)} and {len(b)} objects")
     _at_least_two(a)

@@ -12,7 +12,7 @@ from evidentia._scale import as_reals, as_truth
 from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets, inverse, transforms
 
-__all__ = ["masses_from_hard", "masses_from_fuzzy", "masses_from_soft", "masses_from_rough"]
+__all__ = ["masses_from_hard", "masses_from_fuzzy", "masses_from_soft", "masses_from_rough", "checked_possibilities"]
 
 _ROUNDING = 1e-6
 
@@ -126,6 +126,14 @@ def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 _NESTED = {"plausibility": _from_relative_memberships, "pignistic": transforms.consonant_from_pignistic}
+
+
+def checked_possibilities(possibilities: Any) -> np.ndarray:
+    """(n, c) degrees of possibility."""
+    values = as_reals(possibilities, "possibilities")
+    if values.ndim not in (1, 2) or not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"possibilities must be a table (n, c) of numbers in [0, 1], got shape {values.shape}")
+    return values
 
 
 def masses_from_rough(upper: Any, lower: Any = None) -> tuple[np.ndarray, FocalSets]:

@@ -150,7 +150,7 @@ class CredalPartition(MassFunctions):
     @classmethod
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
         """From degrees of possibility (n, c) in [0, 1]: nested masses whose plausibilities they are."""
-        return cls.from_contour(possibilities, **keywords)
+        return cls.from_contour(convert.checked_possibilities(possibilities), **keywords)
 
     @classmethod
     def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
@@ -286,10 +286,13 @@ class CredalPartition(MassFunctions):
         return int(rows[0].argmax())
 
 
-def as_credal_partition(partition: Any) -> CredalPartition:
-    """A credal partition as it is, or one made from hard labels."""
+def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartition:
+    """A credal partition as it is, or one made from hard labels; ``name`` is that of the argument."""
     if isinstance(partition, CredalPartition):
         return partition
     if isinstance(partition, MassFunctions):
         return CredalPartition(partition)
-    return CredalPartition.from_hard(partition)
+    try:
+        return CredalPartition.from_hard(partition)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{name} must be a CredalPartition or one label for each object: {error}") from error

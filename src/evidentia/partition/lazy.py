@@ -179,6 +179,8 @@ class LazyCredalPartition:
         Each is a table that `evidentia.io.read_partition` reads; its objects are named by their positions. The folder
         must be new or empty, and one that all workers of Dask see.
         """
+        if not isinstance(folder, str | os.PathLike):
+            raise TypeError(f"folder must be text or a Path, got {type(folder).__name__}")
         target = Path(folder).absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise ValueError(f"folder must be new or empty, but {folder} is not")

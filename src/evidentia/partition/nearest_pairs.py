@@ -52,4 +52,4 @@ def nearest_pairs(
     [(0, 1)]
     """
     credal = as_credal_partition(partition)
-    return mutual_neighbors(cluster_similarity(credal, object_weights(weights, len(credal))), n_neighbors)
+    return mutual_neighbors(cluster_similarity(credal, object_weights(weights, len(credal), "weights")), n_neighbors)

@@ -6,17 +6,20 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._parameters import check, choice, integer
 from evidentia._random import generator
 from evidentia._types import Seed
 from evidentia.plot._drawing.arguments import finite_numbers
 from evidentia.plot._drawing.canvas import GREY, panels_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import PALETTE
+from evidentia.plot._drawing.options import checked_options
 from evidentia.plot._drawing.pairs import (
     N_PAIRS,
-    checked_style,
+    STYLES,
     draw_density,
     draw_points,
     draw_reference,
+    style_for,
 )
 
 __all__ = ["CalibrationDisplay"]
@@ -141,6 +144,7 @@ class CalibrationDisplay:
         if posterior is not None:
             values["probability"] = intervals.probabilities(posterior)
             options.setdefault("x", "probability")
+        check(n_pairs, "n_pairs", choice(None) | integer(1))
         if n_pairs is not None and n_pairs < len(intervals):
             kept = generator(random_state).choice(len(intervals), n_pairs, replace=False)
             values = {name: value[kept] for name, value in values.items()}
@@ -170,6 +174,7 @@ class CalibrationDisplay:
         )
         return display.plot(axes=axes, **options)
 
+    @checked_options(x=("interval", "probability"), style=STYLES)
     def plot(
         self,
         *,
@@ -197,11 +202,9 @@ class CalibrationDisplay:
         -------
         CalibrationDisplay
         """
-        if x not in ("interval", "probability"):
-            raise ValueError(f"x must be 'interval' or 'probability', got {x!r}")
         if x == "probability" and self.probability is None:
             raise ValueError("x='probability' needs the true probabilities, which were not given")
-        drawn_as = checked_style(style, len(self.lower))
+        drawn_as = style_for(style, len(self.lower))
         self.axes_ = panels_to_draw_on(axes, 2, 2, (4.6, 4.6))
         self.figure_ = self.axes_[0].figure
         self.points_: list[Any] = []

@@ -11,6 +11,7 @@ from evidentia.explain import CautiousTree
 from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on
 from evidentia.plot._drawing.colors import cluster_colors
 from evidentia.plot._drawing.names import short_names, shortened
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["CautiousTreeDisplay"]
 
@@ -83,6 +84,7 @@ class CautiousTreeDisplay:
         """
         return cls(tree=tree).plot(ax=ax, **options)
 
+    @checked_options()
     def plot(self, *, ax: Any = None, colors: Sequence[Any] | None = None, title: str | None = None) -> Self:
         """Draw.
 
@@ -102,9 +104,9 @@ class CautiousTreeDisplay:
         right = max(x for x, _ in self.places.values())
         width = right + _CHIP + _BAR + 0.5 + max(0.085 * max(map(len, words)), 1.9)
         height = _ROW * len(words)
+        self.colors_ = cluster_colors(self.tree.n_clusters_, colors)
         self.ax_ = axes_to_draw_on(ax, (width + 0.3, height + 0.5 + 0.3 * (title is not None)))
         self.figure_ = self.ax_.figure
-        self.colors_ = cluster_colors(self.tree.n_clusters_, colors)
         self.texts_: list[Any] = []
         for node in self.tree.nodes_:
             if not node.is_leaf:

@@ -7,9 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from evidentia.plot._drawing.arguments import named_estimators
+from evidentia._scale import as_reals
+from evidentia.plot._drawing.arguments import named, named_estimators, number
 from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.options import checked_options, wanted
 
 __all__ = ["ConvergenceDisplay"]
 
@@ -60,15 +62,18 @@ class ConvergenceDisplay:
         validation: Mapping[str, Any] | None = None,
         references: Mapping[str, float] | None = None,
     ):
-        self.histories = _sequences(histories, "history")
+        self.histories = _sequences(dict(named(histories, "histories")), "history")
         if not self.histories:
             raise ValueError("histories must hold at least one history")
-        self.converged = {name: bool((converged or {}).get(name, True)) for name in self.histories}
-        self.validation = _sequences(validation or {}, "validation")
+        known = dict(named(converged, "converged"))
+        self.converged = {name: bool(known.get(name, True)) for name in self.histories}
+        self.validation = _sequences(dict(named(validation, "validation")), "validation")
         unknown = [name for name in self.validation if name not in self.histories]
         if unknown:
             raise ValueError(f"validation must have names of histories ({', '.join(self.histories)}), got {unknown}")
-        self.references = {str(name): float(value) for name, value in (references or {}).items()}
+        self.references = {
+            str(name): number(value, f"references[{name!r}]") for name, value in named(references, "references")
+        }
 
     @classmethod
     def from_estimator(
@@ -106,6 +111,7 @@ class ConvergenceDisplay:
         display = cls(histories=histories, converged=converged, validation=validation, references=references)
         return display.plot(ax=ax, **options)
 
+    @checked_options(quantity=("objective", "excess"), scale=("auto", "linear", "log"))
     def plot(
         self,
         *,
@@ -137,8 +143,6 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
-        if quantity not in ("objective", "excess"):
-            raise ValueError(f"quantity must be 'objective' or 'excess', got {quantity!r}")
         excess = quantity == "excess"
         curves, held_out = (
             {name: curve - curve.min() if excess else curve for name, curve in group.items()}
@@ -163,7 +167,7 @@ class ConvergenceDisplay:
             for name, value in references.items()
         ]
         n_lines = len(self.lines_) + len(self.validation_lines_) + len(self.reference_lines_)
-        self._finish(quantity, n_lines > 1 if legend == "auto" else bool(legend), title)
+        self._finish(quantity, wanted(legend, n_lines > 1), title)
         return self
 
     def _draw_held_out(self, name: str, curve: np.ndarray, color: np.ndarray) -> Any:
@@ -207,15 +211,13 @@ def _is_logarithmic(scale: str, quantity: str, curves: list[np.ndarray]) -> bool
         if quantity == "excess":
             return len(positive) > 0
         return len(positive) == len(values) and positive.max() > _LOG_FROM * positive.min()
-    if scale != "log":
-        raise ValueError(f"scale must be 'auto', 'linear' or 'log', got {scale!r}")
     if len(positive) == 0 or (quantity == "objective" and len(positive) < len(values)):
         raise ValueError("scale='log' needs positive objectives; use scale='linear' or quantity='excess'")
     return True
 
 
 def _sequences(histories: Mapping[str, Any], what: str) -> dict[str, np.ndarray]:
-    arrays = {str(name): np.asarray(history, dtype=float) for name, history in histories.items()}
+    arrays = {str(name): as_reals(history, f"the {what} of {name!r}") for name, history in histories.items()}
     for name, array in arrays.items():
         if array.ndim != 1 or len(array) == 0:
             raise ValueError(f"the {what} of {name!r} must be a nonempty sequence, got shape {array.shape}")

@@ -7,11 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._scale import as_reals
 from evidentia.partition.credal_partition import as_credal_partition
-from evidentia.plot._drawing.arguments import flag_or_auto
 from evidentia.plot._drawing.canvas import axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
 from evidentia.plot._drawing.legend import MOST_LISTED, legend_handles
+from evidentia.plot._drawing.names import shown_names
+from evidentia.plot._drawing.options import checked_options, wanted
 from evidentia.plot._drawing.plane import to_plane
 from evidentia.plot._drawing.rough_artists import (
     draw_ambiguous,
@@ -98,13 +100,13 @@ class CredalPartitionDisplay(RoughPicture):
     ):
         super().__init__(points, assignment, is_strip)
         c = self.n_clusters
-        self.cluster_names = [str(name) for name in (range(c) if cluster_names is None else cluster_names)]
-        if len(self.cluster_names) != c:
-            raise ValueError(f"cluster_names must hold {c} names, got {len(self.cluster_names)}")
-        self.centers = None if centers is None else np.asarray(centers, dtype=float)
+        self.cluster_names = shown_names(range(c) if cluster_names is None else cluster_names, "cluster_names", c)
+        self.centers = None if centers is None else as_reals(centers, "centers")
         if self.centers is not None and self.centers.shape != (c, 2):
             raise ValueError(f"centers must have shape ({c}, 2), got {self.centers.shape}")
-        self.axis_names = (str(axis_names[0]), str(axis_names[1]))
+        if self.centers is not None and not np.isfinite(self.centers).all():
+            raise ValueError("centers must be finite, but they hold NaN or infinity")
+        self.axis_names = tuple(shown_names(axis_names, "axis_names", 2))
         self.explained_variance_ratio = explained_variance_ratio
 
     # ---- making one -----------------------------------------------------------------------------------------------
@@ -151,9 +153,11 @@ class CredalPartitionDisplay(RoughPicture):
         centers = None
         if cluster_centers is not None:
             shape = (partition.n_clusters, plane.n_attributes)
-            given = np.asarray(cluster_centers, dtype=float)
+            given = as_reals(cluster_centers, "cluster_centers")
             if given.shape != shape:
                 raise ValueError(f"cluster_centers must have shape {shape}, got {given.shape}")
+            if not np.isfinite(given).all():
+                raise ValueError("cluster_centers must be finite, but they hold NaN or infinity")
             centers = plane.project(given)
         display = cls(
             points=plane.points,
@@ -205,6 +209,7 @@ class CredalPartitionDisplay(RoughPicture):
 
     # ---- drawing --------------------------------------------------------------------------------------------------
 
+    @checked_options(legend=("auto", "inside", "outside"))
     def plot(
         self,
         *,
@@ -244,12 +249,11 @@ class CredalPartitionDisplay(RoughPicture):
         CredalPartitionDisplay
             This display, with the artists as attributes.
         """
-        if legend not in (True, False, "auto", "inside", "outside"):
-            raise ValueError(f"legend must be True, False, 'auto', 'inside' or 'outside', got {legend!r}")
         many = self.n_clusters > MOST_LISTED
-        upper, labels = flag_or_auto(upper, "upper", not many), flag_or_auto(labels, "labels", many)
+        upper, labels = wanted(upper, not many), wanted(labels, many)
         self.colors_ = cluster_colors(self.n_clusters, colors)
-        outside = legend == "outside" or (ax is None and legend is not False and legend != "inside")
+        with_legend = wanted(legend, True)
+        outside = legend == "outside" or (ax is None and with_legend and legend != "inside")
         self.ax_ = axes_to_draw_on(ax, (8, 2.6) if self.is_strip else (8, 5.2))
         self.figure_ = self.ax_.figure
         size = float(np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34)) if marker_size is None else marker_size
@@ -265,7 +269,7 @@ class CredalPartitionDisplay(RoughPicture):
             write_names(self.ax_, places, self.cluster_names, self.colors_, raised=raised)
         quiet_frame(self.ax_)
         self._name_axes(title)
-        self.legend_ = self._draw_legend(outside) if legend is not False else None
+        self.legend_ = self._draw_legend(outside) if with_legend else None
         return self
 
     def _draw_centers(self, wanted: bool) -> Any:

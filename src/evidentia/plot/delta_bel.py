@@ -6,10 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._parameters import check, choice, real
+from evidentia._scale import as_reals
 from evidentia.plot._drawing.arguments import finite_numbers
 from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
 from evidentia.plot._drawing.labels import place_labels
+from evidentia.plot._drawing.options import checked_options, wanted
 
 __all__ = ["DeltaBelDisplay"]
 
@@ -75,12 +78,15 @@ class DeltaBelDisplay:
         self.delta = finite_numbers(delta, "delta")
         if len(self.delta) != len(self.belief):
             raise ValueError(f"delta must hold {len(self.belief)} numbers, one for each belief, got {len(self.delta)}")
-        self.peaks = np.asarray(peaks, dtype=np.intp).reshape(-1)
-        if len(self.peaks) and not (0 <= self.peaks.min() <= self.peaks.max() < len(self.belief)):
+        positions = as_reals(peaks, "peaks").reshape(-1)
+        if not ((positions >= 0) & (positions < len(self.belief)) & (positions % 1 == 0)).all():
             raise ValueError(
                 f"peaks must be positions from 0 to {len(self.belief) - 1}, "
-                f"got {self.peaks.min()} to {self.peaks.max()}"
+                f"got {positions.min():g} to {positions.max():g}"
             )
+        self.peaks = positions.astype(np.intp)
+        for name, value in (("min_belief", min_belief), ("min_delta", min_delta), ("min_prominence", min_prominence)):
+            check(value, name, choice(None) | real())
         self.min_belief, self.min_delta, self.min_prominence = min_belief, min_delta, min_prominence
 
     @classmethod
@@ -116,6 +122,7 @@ class DeltaBelDisplay:
         )
         return display.plot(ax=ax, **options)
 
+    @checked_options()
     def plot(
         self,
         *,
@@ -156,7 +163,7 @@ class DeltaBelDisplay:
         if thresholds:
             self._draw_thresholds()
         self.labels_ = []
-        if len(self.peaks) <= _MOST_NUMBERS if labels == "auto" else labels:
+        if wanted(labels, len(self.peaks) <= _MOST_NUMBERS):
             if new_figure:
                 self.figure_.draw_without_rendering()  # settles the size of the axes, which the numbers need
             where = np.column_stack([self.belief[self.peaks], self.delta[self.peaks]])

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from evidentia.explain import KeptCurve, kept_curve
-from evidentia.plot._drawing.arguments import flag_or_auto
 from evidentia.plot._drawing.canvas import axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.options import checked_options, wanted
 
 __all__ = ["KeptCurveDisplay"]
 
@@ -102,6 +102,7 @@ class KeptCurveDisplay:
         }
         return cls(curves=curves).plot(ax=ax, **options)
 
+    @checked_options()
     def plot(
         self,
         *,
@@ -127,9 +128,9 @@ class KeptCurveDisplay:
         """
         from matplotlib.ticker import PercentFormatter
 
+        palette = cluster_colors(len(self.curves), colors)
         self.ax_ = axes_to_draw_on(ax, (6.4, 4))
         self.figure_ = self.ax_.figure
-        palette = cluster_colors(len(self.curves), colors)
         self.lines_ = [
             self.ax_.plot(curve.share, curve.quality, color=color, linewidth=1.6, marker="o", markersize=3, label=name)[
                 0
@@ -143,7 +144,7 @@ class KeptCurveDisplay:
         self.ax_.set_xlabel("share of objects kept")
         measure = next(iter(self.curves.values())).measure
         self.ax_.set_ylabel(_WORDS.get(measure, measure))
-        if flag_or_auto(legend, "legend", len(self.curves) > 1):
+        if wanted(legend, len(self.curves) > 1):
             self.ax_.legend(fontsize="small", frameon=False)
         if title is not None:
             self.ax_.set_title(title)

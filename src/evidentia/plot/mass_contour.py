@@ -8,6 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._parameters import check_choice
+from evidentia._reading import as_labels
+from evidentia._scale import as_reals
 from evidentia.belief import FocalSets
 from evidentia.partition.credal_partition import as_credal_partition
 from evidentia.plot._drawing.canvas import INK, axes_to_draw_on, quiet_frame
@@ -24,6 +27,8 @@ from evidentia.plot._drawing.contours import (
     rival_margins,
     shades,
 )
+from evidentia.plot._drawing.names import shown_names
+from evidentia.plot._drawing.options import checked_options, wanted
 from evidentia.plot._drawing.places import check_two_attributes, chosen_sets, grid, like
 from evidentia.plot._drawing.plane import to_plane
 
@@ -120,23 +125,26 @@ class MassContourDisplay:
             raise TypeError(f"sets must be a FocalSets, got {type(sets).__name__}")
         self.quantity = _checked_quantity(quantity)
         self.sets = sets
-        self.xx, self.yy = np.asarray(xx, dtype=float), np.asarray(yy, dtype=float)
+        self.xx, self.yy = as_reals(xx, "xx"), as_reals(yy, "yy")
         if self.xx.ndim != 2 or min(self.xx.shape) < 2 or self.yy.shape != self.xx.shape:
             raise ValueError(
                 f"xx and yy must have the same shape (rows, columns), got {self.xx.shape} and {self.yy.shape}"
             )
+        for name, places in (("xx", self.xx), ("yy", self.yy)):
+            if not np.isfinite(places).all():
+                raise ValueError(f"{name} must hold finite numbers, got NaN or infinity")
         self.values = checked_values(values, "values", (len(sets), *self.xx.shape))
         self.plausibility = checked_values(plausibility, "plausibility", (sets.n_clusters, *self.xx.shape))
-        self.points = np.empty((0, 2)) if points is None else np.asarray(points, dtype=float)
+        self.points = np.empty((0, 2)) if points is None else as_reals(points, "points")
         if self.points.ndim != 2 or self.points.shape[1] != 2:
             raise ValueError(f"points must have shape (n, 2), got {self.points.shape}")
-        self.point_labels = None if point_labels is None else np.asarray(point_labels)
+        self.point_labels = None if point_labels is None else as_labels(point_labels, "point_labels")
         if self.point_labels is not None and self.point_labels.shape != (len(self.points),):
             raise ValueError(f"point_labels must hold {len(self.points)} labels, got shape {self.point_labels.shape}")
         names = range(sets.n_clusters) if cluster_names is None else cluster_names
-        self.cluster_names = [str(name) for name in names]
+        self.cluster_names = shown_names(names, "cluster_names", sets.n_clusters)
         self.set_names = sets.names(self.cluster_names)
-        self.axis_names = axis_names
+        self.axis_names = tuple(shown_names(axis_names, "axis_names", 2))
 
     @classmethod
     def from_estimator(
@@ -217,6 +225,7 @@ class MassContourDisplay:
 
     # ---- drawing --------------------------------------------------------------------------------------------------
 
+    @checked_options(layout=("auto", "panels", "together"))
     def plot(
         self,
         *,
@@ -282,11 +291,11 @@ class MassContourDisplay:
         self.lines_: list[Any] = []
         self.texts_: list[Any] = []
         self.colorbar_ = None
-        with_bar = not together and (new_figure if colorbar == "auto" else bool(colorbar))
+        with_bar = not together and wanted(colorbar, new_figure)
         if together:
             self._draw_together(levels)
         else:
-            self._draw_panels(levels, cmap, not with_bar if labels == "auto" else bool(labels))
+            self._draw_panels(levels, cmap, wanted(labels, not with_bar))
         margins = rival_margins(self.plausibility) if boundary else self.plausibility[:0]
         self.boundaries_ = [draw_boundaries(one, self.xx, self.yy, margins) for one in self.axes_]
         # in panels, which have colours of their own, points only show where the data are
@@ -306,8 +315,6 @@ class MassContourDisplay:
         return self
 
     def _is_together(self, ax: Any, axes: Any, layout: str) -> bool:
-        if layout not in ("auto", "panels", "together"):
-            raise ValueError(f"layout must be 'auto', 'panels' or 'together', got {layout!r}")
         if ax is not None and axes is not None:
             raise ValueError("give either ax (all sets together) or axes (a panel for each set), not both")
         if axes is not None and layout == "together":
@@ -378,6 +385,5 @@ class MassContourDisplay:
 
 
 def _checked_quantity(quantity: Any) -> str:
-    if quantity not in _SYMBOLS:
-        raise ValueError(f"quantity must be 'mass', 'plausibility' or 'belief', got {quantity!r}")
+    check_choice(quantity, "quantity", _SYMBOLS)
     return str(quantity)

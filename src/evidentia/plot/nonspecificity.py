@@ -6,8 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._scale import as_reals, as_truth
+from evidentia.plot._drawing.arguments import numbers_of_clusters
 from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import PALETTE
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["NonspecificityDisplay"]
 
@@ -54,15 +57,13 @@ class NonspecificityDisplay:
     """
 
     def __init__(self, *, n_clusters: Any, nonspecificity: Any, converged: Any = None):
-        self.n_clusters = np.asarray(n_clusters)
-        self.nonspecificity = np.asarray(nonspecificity, dtype=float)
-        if self.n_clusters.ndim != 1 or len(self.n_clusters) == 0 or (np.diff(self.n_clusters) <= 0).any():
-            raise ValueError(f"n_clusters must be a nonempty increasing sequence, got {n_clusters!r}")
+        self.n_clusters = numbers_of_clusters(n_clusters)
+        self.nonspecificity = as_reals(nonspecificity, "nonspecificity")
         if self.nonspecificity.shape != self.n_clusters.shape or not np.isfinite(self.nonspecificity).all():
             raise ValueError(
                 f"nonspecificity must hold {len(self.n_clusters)} finite numbers, got {self.nonspecificity.tolist()}"
             )
-        flags = np.ones(len(self.n_clusters), dtype=bool) if converged is None else np.asarray(converged, dtype=bool)
+        flags = np.ones(len(self.n_clusters), dtype=bool) if converged is None else as_truth(converged, "converged")
         if flags.shape != self.n_clusters.shape:
             raise ValueError(f"converged must hold {len(self.n_clusters)} values, got shape {flags.shape}")
         self.converged = flags
@@ -93,6 +94,7 @@ class NonspecificityDisplay:
         )
         return display.plot(ax=ax, **options)
 
+    @checked_options()
     def plot(
         self,
         *,

@@ -7,9 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from evidentia.plot._drawing.arguments import flag_or_auto
+from evidentia._scale import as_reals
+from evidentia.plot._drawing.arguments import named, numbers_of_clusters
 from evidentia.plot._drawing.canvas import INK, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import PALETTE
+from evidentia.plot._drawing.options import checked_options, wanted
 
 __all__ = ["NumberOfClustersDisplay"]
 
@@ -57,15 +59,15 @@ class NumberOfClustersDisplay:
     """
 
     def __init__(self, *, n_clusters: Any, support: Any, witnesses: Mapping[str, Any] | None = None):
-        self.n_clusters = np.asarray(n_clusters)
-        if self.n_clusters.ndim != 1 or len(self.n_clusters) == 0 or (np.diff(self.n_clusters) <= 0).any():
-            raise ValueError(f"n_clusters must be a nonempty increasing sequence, got {n_clusters!r}")
+        self.n_clusters = numbers_of_clusters(n_clusters)
         self.support = self._values(support, "support")
-        self.witnesses = {str(name): self._values(values, name) for name, values in (witnesses or {}).items()}
+        self.witnesses = {
+            str(k): self._values(values, f"witnesses[{k!r}]") for k, values in named(witnesses, "witnesses")
+        }
         self.best = int(self.n_clusters[self.support.argmax()])
 
     def _values(self, given: Any, name: str) -> np.ndarray:
-        values = np.asarray(given, dtype=float)
+        values = as_reals(given, name)
         if values.shape != self.n_clusters.shape or not np.isfinite(values).all():
             raise ValueError(f"{name} must hold {len(self.n_clusters)} finite numbers, got {values.tolist()}")
         return values
@@ -92,6 +94,7 @@ class NumberOfClustersDisplay:
         display = cls(n_clusters=numbers.n_clusters, support=numbers.support, witnesses=numbers.witnesses)
         return display.plot(ax=ax, **options)
 
+    @checked_options()
     def plot(
         self,
         *,
@@ -134,7 +137,7 @@ class NumberOfClustersDisplay:
         ]
         self.best_text_ = self._name_best(1.0 if shown else float(self.support.max())) if mark_best else None
         self._finish(title)
-        if flag_or_auto(legend, "legend", bool(shown)):
+        if wanted(legend, bool(shown)):
             handles = [self.bars_, *self.witness_lines_]
             outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
             self.ax_.legend(handles=handles, fontsize="small", frameon=False, **outside)

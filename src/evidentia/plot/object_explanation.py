@@ -12,6 +12,7 @@ from evidentia._tables import printable
 from evidentia.explain import ObjectExplanation, explain_object
 from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["ObjectExplanationDisplay"]
 
@@ -129,6 +130,7 @@ class ObjectExplanationDisplay:
         found = explain_object(estimator, X, i, feature_names=feature_names, attributes=attributes, changes=False)
         return cls(explanation=found).plot(ax=ax, **options)
 
+    @checked_options()
     def plot(
         self,
         *,
@@ -157,13 +159,11 @@ class ObjectExplanationDisplay:
         -------
         ObjectExplanationDisplay
         """
-        if not isinstance(most, int | np.integer) or most < 1:
-            raise ValueError(f"most must be an integer of at least 1, got {most!r}")
         names, widths, kinds = self._bars(int(most), sort)
-        self.ax_ = axes_to_draw_on(ax, (7.2, 1.7 + 0.3 * len(names)))
-        self.figure_ = self.ax_.figure
         frame = list(self.explanation.masses.frame)
         palette = cluster_colors(len(frame), colors)
+        self.ax_ = axes_to_draw_on(ax, (7.2, 1.7 + 0.3 * len(names)))
+        self.figure_ = self.ax_.figure
         left, right = (palette[frame.index(name)] for name in self.clusters)
         places = np.arange(len(names), dtype=float)
         places[-1] += 0.35  # the sum stands apart

@@ -6,9 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._scale import as_reals
+from evidentia.partition import CredalPartition
 from evidentia.plot._drawing.arguments import finite_numbers
 from evidentia.plot._drawing.canvas import INK, panels_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import PALETTE
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["PairProbabilityDisplay"]
 
@@ -58,8 +61,11 @@ class PairProbabilityDisplay:
     """
 
     def __init__(self, *, values: Any, pairs: Any, intervals: Any, beliefs: Any = None, probability: Any = None):
-        self.values = np.asarray(values, dtype=float)
-        self.pairs = np.asarray(pairs)
+        self.values = as_reals(values, "values")
+        places = as_reals(pairs, "pairs")
+        if places.ndim != 2 or places.shape[1] != 2 or not ((places >= 0) & (places < 2**53) & (places % 1 == 0)).all():
+            raise ValueError(f"pairs must hold two positions each, shape (p, 2), got shape {places.shape}")
+        self.pairs = places.astype(np.intp)
         p = len(self.pairs)
         if self.values.ndim != 2 or len(self.values) != p or p == 0:
             raise ValueError(f"values must have a row for each of the {p} pairs, got shape {self.values.shape}")
@@ -92,9 +98,15 @@ class PairProbabilityDisplay:
         """
         if not callable(getattr(estimator, "pair_probabilities", None)):
             raise TypeError(f"estimator must have the method pair_probabilities, got {type(estimator).__name__}")
-        relations = estimator.predict_mass(X).relational(np.asarray(pairs)).masses
+        predicted = estimator.predict_mass(X)
+        if not isinstance(predicted, CredalPartition):
+            raise TypeError("X must be in memory, but it comes in blocks: take the objects of the pairs")
+        relations = predicted.relational(pairs).masses
         first, second = np.asarray(pairs).T
-        true = None if posterior is None else np.asarray(posterior, dtype=float)
+        true = None if posterior is None else as_reals(posterior, "posterior")
+        if true is not None and true.shape != (len(predicted), predicted.n_clusters):
+            shape = len(predicted), predicted.n_clusters
+            raise ValueError(f"posterior must have shape {shape}, got {true.shape}")
         display = cls(
             values=estimator.pair_probabilities(X, pairs),
             pairs=pairs,
@@ -104,10 +116,11 @@ class PairProbabilityDisplay:
         )
         return display.plot(axes=axes, **options)
 
+    @checked_options()
     def plot(self, *, axes: Any = None, bins: int = 25, n_columns: int | None = None, title: str | None = None) -> Self:
         """Draw, on the axes given (one for each pair) or on a new figure with ``n_columns`` columns."""
         p = len(self.pairs)
-        columns = n_columns or min(p, 2 if p in (2, 4) else 3)
+        columns = min(p, n_columns or (2 if p in (2, 4) else 3))
         self.axes_ = panels_to_draw_on(axes, p, columns, (4.2, 2.8))
         self.figure_ = self.axes_[0].figure
         self.lines_ = [self._panel(e, ax, bins) for e, ax in enumerate(self.axes_)]
@@ -139,7 +152,7 @@ class PairProbabilityDisplay:
 
 
 def _bounds(values: Any, name: str, p: int) -> np.ndarray:
-    array = np.asarray(values, dtype=float)
+    array = as_reals(values, name)
     if array.shape != (p, 2) or not np.isfinite(array).all():
         raise ValueError(f"{name} must hold two finite bounds for each of the {p} pairs, got shape {array.shape}")
     return array

@@ -7,10 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._parameters import check, choice, real
+from evidentia._scale import as_reals
 from evidentia.partition.map import PartitionMap, map_of_partitions
 from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
 from evidentia.plot._drawing.labels import place_labels
+from evidentia.plot._drawing.names import shown_names
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["PartitionMapDisplay"]
 
@@ -53,12 +57,11 @@ class PartitionMapDisplay:
     def __init__(
         self, *, coordinates: Any, names: Sequence[str], stress: float | None = None, dissimilarity: Any = None
     ):
-        self.coordinates = np.asarray(coordinates, dtype=float)
+        self.coordinates = as_reals(coordinates, "coordinates")
         if self.coordinates.ndim != 2 or self.coordinates.shape[1] != 2 or not np.isfinite(self.coordinates).all():
             raise ValueError(f"coordinates must be finite and of shape (N, 2), got shape {self.coordinates.shape}")
-        self.names = [str(name) for name in names]
-        if len(self.names) != len(self.coordinates):
-            raise ValueError(f"names must hold {len(self.coordinates)} names, got {len(self.names)}")
+        self.names = shown_names(names, "names", len(self.coordinates))
+        check(stress, "stress", choice(None) | real(0))
         self.stress = stress
         self.dissimilarity = dissimilarity
 
@@ -114,6 +117,7 @@ class PartitionMapDisplay:
         )
         return display.plot(ax=ax, **options)
 
+    @checked_options()
     def plot(
         self,
         *,

@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia.explain import Profile, profile
-from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, panels_to_draw_on, quiet_frame
+from evidentia.plot._drawing.canvas import GREY, INK, panels_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors, mixed_colors
 from evidentia.plot._drawing.markers import split_markers
 from evidentia.plot._drawing.names import short_names
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["ProfileDisplay"]
 
@@ -88,6 +89,7 @@ class ProfileDisplay:
         found = profile(partition, X, rule=rule, weights=weights, clustered=clustered)
         return cls(profile=found).plot(axes=axes, **options)
 
+    @checked_options(kind=("heat", "dots"))
     def plot(
         self,
         *,
@@ -117,12 +119,7 @@ class ProfileDisplay:
         -------
         ProfileDisplay
         """
-        if kind not in ("heat", "dots"):
-            raise ValueError(f"kind must be 'heat' or 'dots', got {kind!r}")
         most = (30 if kind == "heat" else 12) if n_features is None else n_features
-        for value, name in ((n_groups, "n_groups"), (most, "n_features")):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
         self.colors_ = cluster_colors(self.profile.partition.n_clusters, colors)
         self.groups_ = self._chosen_groups(int(n_groups))
         delta = np.abs(np.nan_to_num(self.profile.statistics["delta"][self.groups_]))
@@ -154,11 +151,11 @@ class ProfileDisplay:
     def _draw_heat(self, axes: Any, title: str | None) -> None:
         from matplotlib.colors import LinearSegmentedColormap
 
-        one = axes if axes is None or hasattr(axes, "imshow") else np.ravel(np.asarray(axes, dtype=object))[0]
         n_rows, n_columns = len(self.features_), len(self.groups_)
         labels = self._feature_labels(40)
         longest = max(map(len, labels))
-        ax = axes_to_draw_on(one, (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9))
+        size = (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9)
+        ax = panels_to_draw_on(axes, 1, 1, size)[0]
         self.axes_, self.figure_ = [ax], ax.figure
         values = self.profile.statistics["delta"][np.ix_(self.groups_, self.features_)].T
         ends = ["#0072B2", "#F7F7F7", "#D55E00"]

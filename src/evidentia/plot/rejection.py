@@ -8,11 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._parameters import check, real
+from evidentia._reading import as_labels
+from evidentia._scale import as_reals, as_truth, read_fields
 from evidentia.belief import MassFunctions
 from evidentia.belief.decisions import SINGLE_RULES
 from evidentia.plot._drawing.arguments import named_estimators
 from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.options import checked_options, wanted
 
 __all__ = ["RejectionCurveDisplay", "RejectionCurve"]
 
@@ -35,10 +39,13 @@ class RejectionCurve:
     error: np.ndarray
     threshold: np.ndarray
 
+    def __post_init__(self) -> None:
+        read_fields(self, rejection_rate="t", error="t", threshold="t")
+
     @classmethod
     def from_losses(cls, wrong: Any, expected_loss: Any) -> RejectionCurve:
         """From what was decided wrongly and the loss that was expected; objects of equal loss go together."""
-        wrong, loss = np.asarray(wrong, dtype=bool), np.asarray(expected_loss, dtype=float)
+        wrong, loss = as_truth(wrong, "wrong"), as_reals(expected_loss, "expected_loss")
         if wrong.ndim != 1 or len(wrong) == 0 or loss.shape != wrong.shape:
             raise ValueError(f"wrong and expected_loss must be two sequences alike, got {wrong.shape} and {loss.shape}")
         if not np.isfinite(loss).all():
@@ -55,8 +62,7 @@ class RejectionCurve:
 
     def error_at(self, rejection_rate: float) -> float:
         """Error when at least this share of the objects is rejected; 0 when all are."""
-        if not 0 <= rejection_rate <= 1:
-            raise ValueError(f"rejection_rate must lie in [0, 1], got {rejection_rate}")
+        check(rejection_rate, "rejection_rate", real(0, 1))
         reached = np.flatnonzero(self.rejection_rate >= rejection_rate - 1e-12)
         return float(self.error[reached[0]]) if len(reached) else 0.0
 
@@ -177,6 +183,7 @@ class RejectionCurveDisplay:
         curves = {str(name): _curve_of_masses(one, y, rule, optimism) for name, one in named.items()}
         return cls(curves=curves).plot(ax=ax, **options)
 
+    @checked_options()
     def plot(
         self,
         *,
@@ -200,9 +207,9 @@ class RejectionCurveDisplay:
         -------
         RejectionCurveDisplay
         """
+        palette = cluster_colors(len(self.curves), colors)
         self.ax_ = axes_to_draw_on(ax, (6.4, 4))
         self.figure_ = self.ax_.figure
-        palette = cluster_colors(len(self.curves), colors)
         self.lines_ = []
         for (name, curve), color in zip(self.curves.items(), palette, strict=True):
             x = np.append(curve.rejection_rate, 1.0)
@@ -217,7 +224,7 @@ class RejectionCurveDisplay:
         self.ax_.set_ylim(bottom=0)
         self.ax_.set_xlabel("share of rejected objects")
         self.ax_.set_ylabel("error among the others")
-        if len(self.curves) > 1 if legend == "auto" else bool(legend):
+        if wanted(legend, len(self.curves) > 1):
             self.ax_.legend(fontsize="small", frameon=False)
         if title is not None:
             self.ax_.set_title(title)
@@ -248,7 +255,7 @@ def _curve_of_masses(masses: MassFunctions, y: Any, rule: str, optimism: float) 
 
 
 def _checked_truth(y: Any, n: int) -> np.ndarray:
-    truth = np.asarray(y)
+    truth = as_labels(y, "y")
     if truth.shape != (n,):
         raise ValueError(f"y must hold the classes of {n} objects, got shape {truth.shape}")
     return truth

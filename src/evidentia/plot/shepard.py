@@ -11,12 +11,14 @@ from evidentia._types import Seed
 from evidentia.plot._drawing.arguments import finite_numbers
 from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import PALETTE
+from evidentia.plot._drawing.options import checked_options, wanted
 from evidentia.plot._drawing.pairs import (
     N_PAIRS,
-    checked_style,
+    STYLES,
     draw_density,
     draw_points,
     draw_reference,
+    style_for,
 )
 
 __all__ = ["ShepardDisplay"]
@@ -126,6 +128,7 @@ class ShepardDisplay:
         """Draw given pairs; ``options`` are those of `plot`."""
         return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(ax=ax, **options)
 
+    @checked_options(x=("delta", "dissimilarity"), style=STYLES)
     def plot(
         self,
         *,
@@ -160,7 +163,7 @@ class ShepardDisplay:
         ShepardDisplay
         """
         across = self._across(x)
-        drawn_as = checked_style(style, len(self.delta))
+        drawn_as = style_for(style, len(self.delta))
         dense = drawn_as == "density"
         new_figure = ax is None
         self.ax_ = axes_to_draw_on(ax, (5.6, 5) if dense else (5, 5))
@@ -168,7 +171,7 @@ class ShepardDisplay:
         self.points_ = self._draw_pairs(across, drawn_as, marker_size, color)
         self.reference_ = draw_reference(self.ax_, *self._reference(x))
         self.colorbar_ = None
-        if dense and (new_figure if colorbar == "auto" else colorbar):
+        if dense and wanted(colorbar, new_figure):
             self.colorbar_ = self.figure_.colorbar(self.points_, ax=self.ax_, label="pairs", shrink=0.8)
         self._finish(x, title)
         return self
@@ -176,8 +179,6 @@ class ShepardDisplay:
     def _across(self, x: str) -> np.ndarray:
         if x == "delta":
             return self.delta
-        if x != "dissimilarity":
-            raise ValueError(f"x must be 'delta' or 'dissimilarity', got {x!r}")
         if self.dissimilarity is None:
             raise ValueError("x='dissimilarity' needs the dissimilarities, which were not given")
         return self.dissimilarity

@@ -9,9 +9,9 @@ import numpy as np
 
 from evidentia._tables import printable
 from evidentia.explain import CredalSilhouette, credal_silhouette
-from evidentia.plot._drawing.arguments import flag_or_auto
 from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.options import checked_options, wanted
 
 __all__ = ["SilhouetteDisplay"]
 
@@ -88,6 +88,7 @@ class SilhouetteDisplay:
         silhouette = credal_silhouette(partition, X, metric=metric, sample_size=sample_size, random_state=random_state)
         return cls(silhouette=silhouette).plot(ax=ax, **options)
 
+    @checked_options()
     def plot(
         self,
         *,
@@ -114,9 +115,9 @@ class SilhouetteDisplay:
         """
         found = self.silhouette
         c = found.partition.n_clusters
+        palette = cluster_colors(c, colors)
         self.ax_ = axes_to_draw_on(ax, (6.4, float(np.clip(2 + 0.35 * c, 4, 12))))
         self.figure_ = self.ax_.figure
-        palette = cluster_colors(c, colors)
         labels, sizes = found.partition.labels[found.objects], found.sizes
         gap = max(1.0, _GAP * len(found))
         self.bars_: list[Any] = []
@@ -130,7 +131,7 @@ class SilhouetteDisplay:
             ticks.append((begin + top) / 2)
             top += gap
         self._finish(ticks, top - gap, title)
-        if flag_or_auto(legend, "legend", True):
+        if wanted(legend, True):
             self._legend()
         return self
 

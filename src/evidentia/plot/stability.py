@@ -11,6 +11,7 @@ from evidentia._tables import printable
 from evidentia.explain import Stability, doubt_of, stability
 from evidentia.plot._drawing.canvas import GREY, INK, panels_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.options import checked_options
 
 __all__ = ["StabilityDisplay"]
 
@@ -96,6 +97,7 @@ class StabilityDisplay:
         )
         return cls(stability=found).plot(axes=axes, **options)
 
+    @checked_options()
     def plot(
         self,
         *,
@@ -120,9 +122,9 @@ class StabilityDisplay:
         """
         c = self.stability.partition.n_clusters
         height = float(np.clip(1.5 + 0.3 * c, 3.6, 12))
+        palette = cluster_colors(c, colors)
         self.axes_ = panels_to_draw_on(axes, 2, 2, (5.2, height))
         self.figure_ = self.axes_[0].figure
-        palette = cluster_colors(c, colors)
         self._draw_clusters(self.axes_[0], palette)
         self._draw_objects(self.axes_[1], palette)
         if title is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._reading import reading
 from evidentia._scale import check_size
 from evidentia._tables import column_names, printable
 
@@ -45,7 +46,7 @@ class Columns:
             return int(rows)
         try:
             return len(block)
-        except TypeError:  # a number, which is refused when it is read
+        except (TypeError, ValueError):  # nothing that has rows, which is refused when it is read
             return 1
 
     def numbers(self, block: Any, number: int) -> np.ndarray:
@@ -93,16 +94,18 @@ def _listed(names: tuple[str, ...], most: int = 8) -> str:
 def _numbers(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """An array of float32 or float64, and the names of the columns if the block is a table."""
     kind = type(block).__module__.split(".")[0]
-    if kind == "pyarrow":
+    if kind == "pyarrow" and hasattr(block, "schema"):
         values = _arrow_numbers(block, number)
         return values, tuple(block.schema.names)
     if kind in ("pandas", "polars"):
-        if block.ndim != 2 if kind == "pandas" else not hasattr(block, "columns"):
+        if not hasattr(block, "columns"):
             raise ValueError(f"block {number} of X must be a table, got a {type(block).__name__}")
         return _table_numbers(block, number, kind), _names(block)
     if hasattr(block, "toarray") and hasattr(block, "nnz"):
         raise ValueError(f"block {number} of X is a sparse matrix; blocks must be dense: take block.toarray()")
-    return _as_floats(np.asarray(block), number), None
+    with reading(block, f"block {number} of X"):
+        values = np.asarray(block)
+    return _as_floats(values, number), None
 
 
 def _names(table: Any) -> tuple[str, ...] | None:

@@ -359,7 +359,7 @@ def test_automatic_number_of_neighbors():
         ({"n_neighbors": "all"}, "n_neighbors must be 'auto' or an integer"),
         ({"q": 0}, "q must be a number above 0 and at most 1, got 0"),
         ({"min_belief": 1.5}, "min_belief must be None or a number"),
-        ({"neighbors": "fast"}, "neighbors must be 'auto' or 'exact' or 'approximate', got 'fast'"),
+        ({"neighbors": "fast"}, "neighbors must be 'auto', 'exact' or 'approximate', got 'fast'"),
         ({"metric": 2}, "metric must be the name of a metric"),
         ({"metric": "precomputed"}, "square matrix of dissimilarities"),
     ],

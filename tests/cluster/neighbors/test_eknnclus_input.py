@@ -68,7 +68,7 @@ def test_two_objects():
         ({"n_neighbors": 150}, "n_neighbors must be below the number of objects, 150, got 150"),
         ({"q": 0}, "q must be a number above 0 and at most 1, got 0"),
         ({"power": -1}, "power must be a number above 0, got -1"),
-        ({"graph": "both"}, "graph must be 'union' or 'mean' or 'directed', got 'both'"),
+        ({"graph": "both"}, "graph must be 'union', 'mean' or 'directed', got 'both'"),
         ({"init": "k-means++"}, "init must be"),
         ({"init": [0, 1]}, "init must hold 150 labels, one for each object, got 2"),
         ({"init": np.zeros((150, 2))}, r"init must be a list of labels or a CredalPartition, got shape \(150, 2\)"),

@@ -47,13 +47,17 @@ class DistinctObjects:
     first: np.ndarray
 
 
-def distinct_objects(sample: Sample[DissimilaritySource | SparseSource], *, merge: bool) -> DistinctObjects:
+def distinct_objects(
+    sample: Sample[DissimilaritySource | SparseSource], *, merge: bool, device: str = "cpu"
+) -> DistinctObjects:
     """``merge``: objects that are equal cell by cell are one. Those of a matrix have no cells."""
     n = len(sample.values)
     given = sample.weights
     # by a power of two, which is exact: sums of weights of any size stay finite
     own = np.ones(n) if given is None else np.ldexp(given, -np.frexp(given.max())[1])
-    order, repeated = _order(sample.values, own)
+    order, repeated = _order(sample.values, own, device)
+    if given is None and not (merge and repeated.any()):
+        return DistinctObjects(order, order, None, order, None, np.arange(n))
     kind = np.cumsum(~repeated) if merge else np.arange(n)
     counted = own[order] > 0
     rows = order[counted]
@@ -68,7 +72,9 @@ def distinct_objects(sample: Sample[DissimilaritySource | SparseSource], *, merg
     )
 
 
-def _order(objects: DissimilaritySource | SparseSource, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _order(
+    objects: DissimilaritySource | SparseSource, weights: np.ndarray, device: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the objects: along a line through attributes, along the sums of the dissimilarities in a matrix, by
     the keys of anything else, and as they are in a sparse matrix; and which of them repeat the one before."""
     n = len(objects)
@@ -78,6 +84,10 @@ def _order(objects: DissimilaritySource | SparseSource, weights: np.ndarray) -> 
     if isinstance(objects, MatrixSource):
         sums = [objects.matrix[a:b].astype(float) @ weights for a, b in row_blocks(n, 1024, most=None)]
         return np.argsort(np.concatenate(sums), kind="stable"), repeated
+    if isinstance(objects, AttributeSource) and device != "cpu":
+        from evidentia.cluster.on_device.order import order_on_device
+
+        return order_on_device(objects.objects, device)
     if isinstance(objects, AttributeSource):
         order = order_along_line(objects.objects)
         for start, stop in row_blocks(n, 65536, most=None):

@@ -277,16 +277,14 @@ class DoubtModel:
         return self if alone else replace(self, surroundings=replace(self.surroundings, weights=weights))
 
     def _write_from_device(self, values: np.ndarray, references: References, out: np.ndarray) -> None:
-        from evidentia.cluster.evclus._doubt_torch import contours_on_device
+        from evidentia.cluster.on_device.surroundings import masses_on_device
 
         assert references.source is not None
-        around, c = self.surroundings, self.family.n_clusters
-        what = around.weights, around.scales, self.labels, c, _amounts(around.weights), decay(_WIDTH)
-        blocks = contours_on_device(values, references.source.objects, *what, self.fit.device)
-        for start, contour, near, nearest in blocks:
-            out[start : start + len(near)] = doubtful_masses(contour, self.family, around.outlying(near))
-            again, twin = self._twins(nearest, None, references, values, start, exact=False)
-            out[start + again] = self.reference_masses[twin]
+        points, around = references.source.objects, self.surroundings
+        what = around, self.labels, self.family, _amounts(around.weights), decay(_WIDTH)
+        alike = masses_on_device(values, points, *what, self.fit.device, out)
+        twin = references.equals(values[alike])
+        out[alike[twin >= 0]] = self.reference_masses[twin[twin >= 0]]
 
     def _twins(
         self, nearest: np.ndarray, D: np.ndarray | None, references: References, values: Any, start: int, *, exact: bool

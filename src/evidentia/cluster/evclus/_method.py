@@ -61,7 +61,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         self.settings, self.objects, self.rng, self.apply = settings, sample.values, rng, apply
         self.n = len(sample.values)
         self.links = Links.of(constraints if settings.xi > 0 else None, self.n)
-        self.distinct = distinct_objects(sample, merge=len(self.links) == 0)  # constraints may tell equal ones apart
+        # constraints may tell equal objects apart
+        self.distinct = distinct_objects(sample, merge=len(self.links) == 0, device=settings.device)
         self.pairs = FittedPairs(settings, sample.values, self.distinct, self.links, rng)
         self.fitted_links = self.links.among(self.pairs.fitted)
         coarse = self.pairs.sampling == "landmarks"

@@ -14,6 +14,7 @@ from evidentia.cluster._families import require_singletons
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, neighbors_in_metric, positive_definite
 from evidentia.cluster.mixtures._online import OnlineMixture, block_likelihood, block_sums
+from evidentia.cluster.on_device.rows import rows_on_device
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
@@ -33,6 +34,7 @@ class EGMMSettings:
     n_init: int
     max_iter: int
     tol: float
+    device: str = "cpu"
 
 
 class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
@@ -49,7 +51,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         spread = moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(gaps, self.weights)
         self.unit = float(np.sqrt(spread / gaps.shape[1])) or 1.0
         self.data = gaps / self.unit
-        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+        self.on_device = None if self.everyone is not None else rows_on_device(self.data, self.weights, settings.device)
+        order = None if self.on_device is None else self.on_device.order()
+        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng, order)
         _starts.check_different_objects(self.data, self.sample, settings.n_clusters, self.weights)
         self.n = float(moments.n if moments else self.weights.sum())
         self.second = moments.scatter / self.unit**2 if moments else (self.data.T * self.weights) @ self.data
@@ -106,7 +110,14 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return best if all_competed else self.descend(best.model)
 
     def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        everyone = self.everyone
+        everyone, on_device = self.everyone, self.on_device
+        if on_device is not None:
+            return self._descended(
+                lambda mixture: mixture.step(
+                    mixture.sums_on_device(on_device.rows, on_device.weights), self.second, self.n, self.ridge
+                ),
+                start,
+            )
         if everyone is None:
             return self._run(start, self.data, self.weights, self.second)
         return self._descended(
@@ -145,6 +156,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def result(self, run: Run[EvidentialMixture]) -> tuple[EvidentialMixture, np.ndarray]:
         model = replace(run.model, origin=self.origin, unit=self.unit)
+        if self.on_device is not None:
+            return model, model.masses_on_device(self.values, self.settings.device)
         return model, model.masses(self.values, self.apply)
 
     def finished(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:

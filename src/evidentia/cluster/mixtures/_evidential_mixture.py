@@ -10,12 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.cluster._doubt import doubtful_masses
 from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
+from evidentia.cluster.on_device import mixtures as on_device
+from evidentia.cluster.on_device.mixtures import RoundComponents
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.normal_equations import solve_normal_equations
 
@@ -68,10 +71,9 @@ class EvidentialMixture:
         c, p = self.means.shape
         return len(self.weights) - 1 + c * p + p * (p + 1) / 2
 
-    def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """A function of objects that gives their masses on the nonempty sets and their log-densities."""
+    def round_components(self) -> RoundComponents:
+        """In the metric of the covariance all components are round, with variance one."""
         sets = self.sets
-        # in the metric of the covariance all components are round, with variance one
         values, vectors = np.linalg.eigh(self.covariance)
         rounded = vectors / np.sqrt(values)
         places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means @ rounded
@@ -80,6 +82,12 @@ class EvidentialMixture:
         normalizer = -(len(values) * np.log(2 * np.pi) + np.log(values).sum()) / 2
         if self.origin is not None:
             normalizer -= len(values) * np.log(self.unit)
+        return RoundComponents(rounded, places, constant, float(normalizer), self.origin, self.unit)
+
+    def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """A function of objects that gives their masses on the nonempty sets and their log-densities."""
+        known = self.round_components()
+        rounded, places, constant, normalizer = known.rounded, known.places, known.constants, known.normalizer
 
         def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             objects = X.astype(float) if self.origin is None else (X - self.origin) / self.unit
@@ -109,6 +117,11 @@ class EvidentialMixture:
 
         apply(write, row_blocks(len(values), most=None))
         return out
+
+    def masses_on_device(self, values: np.ndarray, device: str) -> np.ndarray:
+        """(n, f) masses of objects, by torch."""
+        doubtful = self.doubtful is not None
+        return on_device.masses_on_device(self.round_components(), self.family, values, device, doubtful=doubtful)
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
         """What speaks for each cluster: the logarithm of the weight times the density of its Gaussian."""
@@ -142,6 +155,10 @@ class EvidentialMixture:
             return MixtureSums(float(logs @ w), masses.sum(axis=0), masses.T @ X[start:stop])
 
         return reduce(add, apply(sums, row_blocks(len(X), most=None)))
+
+    def sums_on_device(self, X: Any, weights: Any | None) -> MixtureSums:
+        """The same for the rows of a tensor, where it is."""
+        return MixtureSums(*on_device.sums_on_device(self.round_components(), X, weights))
 
     def step(self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float) -> tuple[float, EvidentialMixture]:
         """Minus the penalised log-likelihood, and the mixture after one step of EM (Jiao et al., 2022).

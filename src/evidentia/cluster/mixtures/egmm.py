@@ -13,7 +13,7 @@ from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, Task
 from evidentia.cluster._families import Families, families_of
-from evidentia.cluster._online import OnlineClusterer
+from evidentia.cluster._online import DEVICE_RULE, OnlineClusterer
 from evidentia.cluster._search import Sample
 from evidentia.cluster.mixtures._egmm_method import EGMMMethod, EGMMSettings
 from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture
@@ -64,6 +64,9 @@ CredalPartition, default="k-means++"
         Relative change of the likelihood that ends the iterations.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+    device : str, default="cpu"
+        Where the sums over all objects are taken; "cuda" is a GPU (needs torch, and all cells of X). Starts compete on
+        the processor.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -123,6 +126,7 @@ CredalPartition, default="k-means++"
         **COMMON_RULES,
         "reg_covar": rule.real(0),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "device": DEVICE_RULE,
     }
     _model: EvidentialMixture
     _takes_blocks = True
@@ -139,6 +143,7 @@ CredalPartition, default="k-means++"
         max_iter: int = 500,
         tol: float = 1e-7,
         n_neighbor_clusters: int = 1,
+        device: str = "cpu",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -151,6 +156,7 @@ CredalPartition, default="k-means++"
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
+        self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -191,6 +197,7 @@ CredalPartition, default="k-means++"
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
+            device=self.device,
         )
         return EGMMMethod(settings, sample, as_random_state(self.random_state), task.apply)
 

@@ -20,7 +20,7 @@ __all__ = ["CredalSettings", "CredalModel", "CredalMethod"]
 _COINCIDE = 0.05  # prototypes nearer to each other, in standard deviations of the data, are one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CredalSettings(PrototypeSettings):
     """Those of ECM, and the weight of the distance to the barycentre."""
 

@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 
-from evidentia._reading import reading
 from evidentia._scale import as_reals, check_size
 from evidentia._types import ArrayLike
 
@@ -19,10 +18,7 @@ _MOST_NEIGHBORS = 10_000_000_000  # of all pixels together, some ten seconds
 
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
     """(n, channels) finite float array of the pixels in C order, and the shape of the grid of two or three axes."""
-    with reading(image, "X"):
-        array = image if isinstance(image, np.ndarray) else np.asarray(image)
-    if array.dtype.kind not in "buif":
-        raise ValueError(f"X must be an image of real numbers, got an array of type {array.dtype}")
+    array = as_reals(image, "X")
     if channel_axis is not None and array.ndim > 2:
         if not -array.ndim <= channel_axis < array.ndim:
             raise ValueError(f"channel_axis={channel_axis} is none of the {array.ndim} axes of X")
@@ -36,8 +32,7 @@ def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, t
         )
     if array.size == 0:
         raise ValueError(f"X must hold at least one pixel and one channel, got shape {np.shape(image)}")
-    dtype = np.float32 if array.dtype == np.float32 else np.float64
-    pixels = np.ascontiguousarray(array, dtype=dtype).reshape(-1, array.shape[-1])
+    pixels = np.ascontiguousarray(array).reshape(-1, array.shape[-1])
     if not np.isfinite(pixels).all():
         raise ValueError("X must be an image of finite numbers; it contains NaN or infinity")
     check_size(pixels, "X")

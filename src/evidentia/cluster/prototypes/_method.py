@@ -15,6 +15,7 @@ from evidentia.cluster._families import require_singletons
 from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster._scales import distances_to_centers, isolated, outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
+from evidentia.cluster.on_device.rows import rows_on_device
 from evidentia.cluster.prototypes._model import OnlinePrototypes, PrototypeModel, block_statistics
 from evidentia.dissimilarity.partial import filled
 from evidentia.optimize.blocks import Apply
@@ -29,7 +30,7 @@ _EUCLIDEAN_FIRST = 5  # iterations before the metric adapts
 PrototypeStep = Callable[[PrototypeModel], tuple[float, PrototypeModel]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PrototypeSettings:
     """What a user may set. ``delta`` is None if it follows from the data; ``init`` is the name of a way to draw
     starts, or the prototypes or the partition to start from."""
@@ -43,6 +44,7 @@ class PrototypeSettings:
     n_init: int
     max_iter: int
     tol: float
+    device: str = "cpu"
 
 
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
@@ -64,7 +66,9 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             mean = moments.mean if moments else _starts.mean_of_objects(self.values, self.weights)
             self.origin = mean.astype(self.values.dtype)
         self.data = self.values if self.origin is None else self.values - self.origin
-        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+        self.on_device = None if self.everyone is not None else rows_on_device(self.data, self.weights, settings.device)
+        order = None if self.on_device is None else self.on_device.order()
+        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng, order)
         self.points = filled(self.sample)  # where the first prototypes are drawn
         _starts.check_different_objects(self.data, self.points, settings.n_clusters, sample.weights)
         self.mean_squared_deviation = (
@@ -98,10 +102,12 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _step(self, *, on_sample: bool) -> PrototypeStep:
         """One iteration: the objective of a model, and the next model."""
         data, weights = (self.sample, self.sample_weights) if on_sample else (self.data, self.weights)
-        everyone = None if on_sample else self.everyone
+        everyone, on_device = (None, None) if on_sample else (self.everyone, self.on_device)
 
         def step(model: PrototypeModel) -> tuple[float, PrototypeModel]:
-            if everyone is None:
+            if on_device is not None:
+                statistics = model.statistics_on_device(on_device.rows, on_device.weights)
+            elif everyone is None:
                 statistics = model.statistics(data, weights, self.apply)
             else:
                 statistics = everyone.sum(block_statistics, (model, self.origin))
@@ -184,6 +190,8 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         model = run.model
         if self.origin is not None:
             model = replace(model, centers=model.centers + self.origin)
+        if self.on_device is not None:
+            return model, model.masses_on_device(self.values, self.settings.device)
         return model, model.masses(self.values, self.apply)
 
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:

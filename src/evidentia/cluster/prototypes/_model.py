@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from evidentia._missing import has_missing
 from evidentia.belief import FocalSets
 from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
+from evidentia.cluster.on_device import prototypes as on_device
 from evidentia.cluster.prototypes import _kernels
 from evidentia.cluster.prototypes._partial import missing_costs, sums_of_masses, sums_of_present
 from evidentia.dissimilarity.partial import point_squares
@@ -114,6 +115,14 @@ class PrototypeModel:
         """Those of the rows start..stop, some of whose cells are missing."""
         rows, given = X[start:stop], weights[start:stop] if len(weights) else weights
         return Statistics(*sums_of_masses(rows, self._partial_costs(rows), given, self.step))
+
+    def masses_on_device(self, X: np.ndarray, device: str) -> np.ndarray:
+        """(n, f) masses of the rows of X, by torch."""
+        return on_device.masses_on_device(self.kernel_arguments(np.dtype(float)), self.step, X, device)
+
+    def statistics_on_device(self, X: Any, weights: Any | None) -> Statistics:
+        """`statistics` of the rows of a tensor, where it is."""
+        return Statistics(*on_device.sums_on_device(self.kernel_arguments(np.dtype(float)), X, weights))
 
     def updated(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """The prototypes, then the metrics, that minimise the objective given the masses."""

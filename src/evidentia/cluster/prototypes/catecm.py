@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from evidentia import _parameters as rule
 from evidentia._random import as_random_state
-from evidentia._reading import reading_labels
+from evidentia._reading import reading_labels, reading_table
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
@@ -222,7 +222,8 @@ class CatECM(EvidentialClusterer):
         """Given prototypes as numbers of categories; any other start as it is."""
         if isinstance(self.init, str | CredalPartition):
             return self.init
-        table = self.init if hasattr(self.init, "columns") else np.asarray(self.init, dtype=object)
+        with reading_table(self.init, "init"):
+            table = self.init if hasattr(self.init, "columns") else np.asarray(self.init, dtype=object)
         shape = n_clusters, self.n_features_in_
         if table.shape != shape:
             raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {table.shape}")

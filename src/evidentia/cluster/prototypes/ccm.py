@@ -11,7 +11,7 @@ from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, Task
-from evidentia.cluster._online import OnlineClusterer
+from evidentia.cluster._online import DEVICE_RULE, OnlineClusterer
 from evidentia.cluster._scales import fuzziness, reasons
 from evidentia.cluster._search import Sample
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
@@ -74,6 +74,9 @@ CredalPartition, default="k-means++"
         Relative change of the objective that ends the iterations.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+    device : str, default="cpu"
+        Where the sums over all objects are taken; "cuda" is a GPU (needs torch, and all cells of X). Starts compete on
+        the processor.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -128,6 +131,7 @@ CredalPartition, default="k-means++"
         "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }
     _takes_blocks = True
@@ -147,6 +151,7 @@ CredalPartition, default="k-means++"
         max_iter: int = 500,
         tol: float = 1e-6,
         n_neighbor_clusters: int = 1,
+        device: str = "cpu",
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -162,6 +167,7 @@ CredalPartition, default="k-means++"
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbor_clusters = n_neighbor_clusters
+        self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -199,6 +205,7 @@ CredalPartition, default="k-means++"
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
+            device=self.device,
             gamma=self.gamma,
         )
         return CredalMethod(settings, sample, as_random_state(self.random_state), task.apply)

@@ -9,6 +9,7 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia._random import as_random_state
+from evidentia._scale import as_reals, check_scale
 from evidentia._types import ArrayLike, Seed
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -201,7 +202,12 @@ class SECM(EvidentialClusterer):
         X : array-like
             An image of any size, with as many axes and channels as that of `fit`.
         """
-        return super().predict(X).reshape(grid_shape(np.shape(X), self.channel_axis))
+        image = as_reals(X, "X")
+        return super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))
+
+    def _comes_in_blocks(self, X: ArrayLike, *, new: bool = False) -> bool:
+        """Never: an image is read as a whole."""
+        return False
 
     def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
         """Pixels, each with the mean and the spread of its neighbourhood."""
@@ -210,7 +216,8 @@ class SECM(EvidentialClusterer):
             self._smoothing = int(self.radius), self.weighting, self.spacing, float(self.smoothing)
             # what is learnt from the form of the input, as scikit-learn does with n_features_in_
             self.n_features_in_, self.image_shape_ = pixels.shape[1], shape
-            # before the means: rounding would make equal pixels different
+            # before the means: rounding would make equal pixels different, and near ones equal
+            check_scale(pixels, "X")
             some = pixels[:: max(1, len(pixels) // _starts.SAMPLE_SIZE)]
             _starts.check_different_objects(pixels, some, self._wanted_clusters() or 1)
         elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):

@@ -55,7 +55,7 @@ class ECMdd(MedoidClusterer):
         categories and missing cells), or "precomputed": X is a square matrix of dissimilarities.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
-    power : float > 0, default=1
+    power : float in (0, 50], default=1
         Dissimilarities are raised to this power first; 2 for costs like those of `ECM`.
     alpha : float >= 0, default=2
         Penalty of large sets: larger values give smaller sets.
@@ -140,7 +140,7 @@ default="medoids"
     _rules = {
         **MEDOID_RULES,
         "init": MEDOID_RULES["init"] | PEAKS_RULE,
-        "power": rule.real(0, open_low=True),
+        "power": rule.real(0, 50, open_low=True),
         "gamma": rule.real(0),
         "eta": rule.real(0),
     }

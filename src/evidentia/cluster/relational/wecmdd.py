@@ -61,7 +61,7 @@ class WECMdd(MedoidClusterer):
         categories and missing cells), or "precomputed": X is a square matrix of dissimilarities.
     symmetrize : bool, default=False
         Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
-    power : float > 0, default=2
+    power : float in (0, 50], default=2
         Dissimilarities are raised to this power first. The paper leaves this to the user; with squares the published
         results of Denoeux (2021) come out, and clusters are less prone to coincide.
     alpha : float >= 0, default=2
@@ -72,7 +72,7 @@ class WECMdd(MedoidClusterer):
         ``delta^2`` is the dissimilarity, to the power, to the empty set: smaller values give more outliers. "auto": the
         upper fence of a box plot of the dissimilarities to the nearest cluster with ``focal_sets="auto"``, where it is
         needed after the fit only; else the 0.95-quantile between different objects.
-    psi : float > 1, default=1.2
+    psi : float in (1, 50], default=1.2
         Larger values spread the weights of a cluster over more objects, values near 1 give one medoid. The paper uses
         2, with which the weights are spread so widely that clusters easily coincide (a warning says so).
     concentration : float > 0, default=5
@@ -148,8 +148,8 @@ default="medoids"
     _rules = {
         **MEDOID_RULES,
         "init": MEDOID_RULES["init"] | PEAKS_RULE,
-        "power": rule.real(0, open_low=True),
-        "psi": rule.real(1, open_low=True),
+        "power": rule.real(0, 50, open_low=True),
+        "psi": rule.real(1, 50, open_low=True),
         "concentration": rule.real(0, open_low=True),
     }
 

@@ -34,10 +34,17 @@ def as_meant(estimator: Any, X: TableLike, i: Any, metric: str | None) -> tuple[
     return views.dissimilarities(), i if known else np.sqrt(np.square(views.row_of_dissimilarities(i)).sum(axis=0))
 
 
+def _is_sequence(given: Any) -> bool:
+    try:
+        return np.ndim(given) == 1
+    except Exception:  # what NumPy cannot read is no sequence of labels
+        return False
+
+
 def is_estimator(given: Any) -> bool:
     """Whether something is a fitted estimator, rather than a partition."""
     if isinstance(given, MassFunctions) or not hasattr(given, "get_params"):
-        if not isinstance(given, MassFunctions) and np.ndim(given) != 1:
+        if not isinstance(given, MassFunctions) and not _is_sequence(given):
             raise TypeError(
                 f"estimator must be a fitted clusterer, a CredalPartition or labels, got {type(given).__name__}"
             )

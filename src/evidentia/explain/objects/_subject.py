@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
+from evidentia._parameters import check, choice
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import Index, TableLike
 from evidentia.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
@@ -205,17 +206,15 @@ def subject_of(
     metric: str | None,
 ) -> Subject:
     """The object i of X, or a new one, as the estimator or partition sees it."""
-    if metric not in (None, "precomputed"):
-        raise ValueError(f"metric must be None or 'precomputed', got {metric!r}")
+    check(metric, "metric", choice(None) | choice("precomputed"))
     X, i = as_meant(estimator, X, i, metric)
     if is_estimator(estimator):
         if get_tags(estimator).input_tags.pairwise:
             return _among_dissimilarities(estimator, X, i, attributes, feature_names)
-        if attributes is not None:
-            raise ValueError("attributes must be None when X holds attributes; they are for dissimilarities")
-        return _among_attributes(estimator, X, i, feature_names)
-    if metric == "precomputed":
+    elif metric == "precomputed":
         return _among_dissimilarities(estimator, X, i, attributes, feature_names)
+    if attributes is not None:
+        raise ValueError("attributes must be None when X holds attributes; they are for dissimilarities")
     return _among_attributes(estimator, X, i, feature_names)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import listed
+from evidentia._reading import reading_table
 from evidentia._tables import object_index
 from evidentia._types import Index, TableLike
 from evidentia.dissimilarity.views import Views
@@ -38,7 +40,8 @@ class ObjectTable:
     """
 
     def __init__(self, X: TableLike, *, names: Sequence[Any] | None = None, categorical: bool = False):
-        self._kind: Any = type(X) if hasattr(X, "columns") else None
+        with reading_table(X, "X"):
+            self._kind: Any = type(X) if hasattr(X, "columns") else None
         self._labels: list[Any] = [] if self._kind is None else list(X.columns)
         self.index: Index = object_index(X)
         if self._kind is None:
@@ -61,7 +64,7 @@ class ObjectTable:
         p = len(self.columns)
         if names is None:
             return [str(label) for label in self._labels] or [f"attribute {d}" for d in range(p)]
-        given = [str(name) for name in names]
+        given = [str(name) for name in listed(names, "feature_names", "names of attributes")]
         if len(given) != p:
             raise ValueError(f"feature_names must hold {p} names, one for each attribute, got {len(given)}")
         return given
@@ -165,8 +168,9 @@ def rows_of(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
 
 def array_of(X: Any) -> np.ndarray:
     """Anything that is no table as an array; numbers beside text stay numbers."""
-    array = np.asarray(X)
-    return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
+    with reading_table(X, "X"):
+        array = np.asarray(X)
+        return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
 
 
 def _frame_column(frame: Any, label: Any) -> np.ndarray:
@@ -182,7 +186,10 @@ def _cells(column: np.ndarray) -> np.ndarray:
     if column.dtype.kind in "iuf":
         return column.astype(float)
     if column.dtype.kind == "O" and all(is_missing(cell) or _is_number(cell) for cell in column):
-        return np.array([np.nan if is_missing(cell) else cell for cell in column], dtype=float)
+        try:
+            return np.array([np.nan if is_missing(cell) else cell for cell in column], dtype=float)
+        except OverflowError as error:
+            raise ValueError("X must hold numbers in the range of floating-point numbers, got a larger one") from error
     return _objects(column)
 
 

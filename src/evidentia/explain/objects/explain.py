@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check_flags, listed
 from evidentia._types import TableLike
 from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.explain.objects._changes import Target, smallest_changes
@@ -106,6 +107,7 @@ def explain_object(
     """
     if not isinstance(n_exemplars, int | np.integer) or n_exemplars < 1:
         raise ValueError(f"n_exemplars must be an integer of at least 1, got {n_exemplars!r}")
+    check_flags(changes=changes)
     subject = subject_of(estimator, X, i, attributes, feature_names, metric)
     evidence = subject.evidence()
     candidates = _candidates(subject, evidence, clusters)
@@ -149,6 +151,7 @@ def _candidates(subject: Subject, evidence: ClusterEvidence | None, wanted: Sequ
     order = np.lexsort((np.arange(len(plausible)), -total, -plausible))
     order = order[np.isfinite(total[order])]
     if wanted is not None:
+        wanted = listed(wanted, "clusters", "names of clusters")
         chosen = [subject.cluster(name) for name in wanted]
         if len(chosen) == 0 or len(set(chosen)) < len(chosen):
             raise ValueError(f"clusters must name at least one cluster, each once, got {list(wanted)}")

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check, real
 from evidentia._scale import as_reals
 
-__all__ = ["finite_numbers", "flag_or_auto", "named_estimators"]
+__all__ = ["finite_numbers", "numbers_of_clusters", "named", "number", "named_estimators"]
 
 
 def finite_numbers(values: Any, name: str, length: int | None = None) -> np.ndarray:
@@ -22,13 +23,27 @@ def finite_numbers(values: Any, name: str, length: int | None = None) -> np.ndar
     return array
 
 
-def flag_or_auto(value: Any, name: str, automatic: bool) -> bool:
-    """True or False as given, or what "auto" stands for."""
-    if isinstance(value, str) and value == "auto":
-        return automatic
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True, False or 'auto', got {value!r}")
-    return bool(value)
+def numbers_of_clusters(n_clusters: Any) -> np.ndarray:
+    """An increasing sequence of whole numbers."""
+    array = as_reals(n_clusters, "n_clusters")
+    if array.ndim != 1 or len(array) == 0 or (array % 1 != 0).any() or (np.diff(array) <= 0).any():
+        raise ValueError(f"n_clusters must be a nonempty increasing sequence of integers, got {n_clusters!r}")
+    return array.astype(np.intp)
+
+
+def named(values: Any, name: str) -> list[tuple[Any, Any]]:
+    """What a mapping holds, by names; nothing if there is none."""
+    if values is None:
+        return []
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name} must be a mapping of names, got {type(values).__name__}")
+    return list(values.items())
+
+
+def number(value: Any, name: str) -> float:
+    """A finite number."""
+    check(value, name, real())
+    return float(value)
 
 
 def named_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, Any]:

@@ -42,9 +42,9 @@ def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.n
 
     if colors is None:
         colors = [PALETTE[k % len(PALETTE)] for k in range(n_clusters)]
-    elif isinstance(colors, str) or len(colors) < n_clusters:
+    elif len(colors) < n_clusters:
         raise ValueError(f"colors must be a sequence of at least {n_clusters} colours, got {colors!r}")
-    return np.array([to_rgb(color) for color in colors[:n_clusters]]).reshape(n_clusters, 3)
+    return np.array([to_rgb(color) for color in list(colors)[:n_clusters]]).reshape(n_clusters, 3)
 
 
 def mixed_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._scale import as_reals
 from evidentia.plot._drawing.canvas import INK
 from evidentia.plot._drawing.labels import place_labels
 
@@ -34,7 +35,7 @@ _RASTER_FROM = 2_000  # objects, beyond which a vector file would be larger than
 
 def checked_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Values in [0, 1] of the given shape."""
-    array = np.asarray(values, dtype=float)
+    array = as_reals(values, name)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
     if not np.all((array >= -1e-6) & (array <= 1 + 1e-6)):
@@ -46,7 +47,7 @@ def checked_levels(levels: Any, together: bool) -> np.ndarray:
     """Levels of the contours: those given, or tenths for panels and three above a half for all sets together."""
     if levels is None:
         return _TOGETHER if together else _TENTHS
-    array = np.asarray(levels, dtype=float)
+    array = as_reals(levels, "levels")
     if array.ndim != 1 or len(array) < (1 if together else 2) or not np.all(np.diff(array) > 0):
         raise ValueError(f"levels must be an increasing sequence of at least two numbers, got {levels!r}")
     if array[0] < 0 or array[-1] > 1:
@@ -63,8 +64,6 @@ def panels_of_one_figure(n_panels: int, n_columns: int | None) -> list[Any]:
 
     if n_columns is None:
         n_columns = min(int(np.ceil(np.sqrt(n_panels))), _MOST_COLUMNS)
-    elif isinstance(n_columns, bool) or not isinstance(n_columns, int | np.integer) or n_columns < 1:
-        raise ValueError(f"n_columns must be an integer of at least 1, got {n_columns!r}")
     n_columns = min(int(n_columns), n_panels)
     n_rows = -(-n_panels // n_columns)
     if n_panels == 1:

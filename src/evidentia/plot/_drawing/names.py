@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["shortened", "short_names"]
+from evidentia._parameters import listed
+from evidentia._tables import printable
+
+__all__ = ["shown_names", "shortened", "short_names"]
+
+
+def shown_names(names: Any, argument: str, number: int) -> list[str]:
+    """As many names as asked for, as text that can be drawn."""
+    if isinstance(names, str):
+        raise ValueError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
+    given = [printable(name) for name in listed(names, argument, f"{number} names")]
+    if len(given) != number:
+        raise ValueError(f"{argument} must hold {number} names, got {len(given)}")
+    return given
 
 
 def shortened(name: str, most: int) -> str:

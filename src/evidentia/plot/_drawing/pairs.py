@@ -9,17 +9,15 @@ import numpy as np
 
 from evidentia.plot._drawing.canvas import INK
 
-__all__ = ["N_PAIRS", "checked_style", "draw_points", "draw_density", "draw_reference"]
+__all__ = ["N_PAIRS", "STYLES", "style_for", "draw_points", "draw_density", "draw_reference"]
 
 N_PAIRS = 20_000  # pairs that are sampled
 _MOST_POINTS = 5_000  # pairs, beyond which points would cover each other
-_STYLES = ("auto", "points", "density")
+STYLES = ("auto", "points", "density")
 
 
-def checked_style(style: str, n_pairs: int) -> str:
+def style_for(style: str, n_pairs: int) -> str:
     """ "points" or "density"; "auto" stands for points while there are few."""
-    if style not in _STYLES:
-        raise ValueError(f"style must be 'auto', 'points' or 'density', got {style!r}")
     if style == "auto":
         return "density" if n_pairs > _MOST_POINTS else "points"
     return style

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._scale import as_reals, as_truth
 from evidentia.plot._drawing.hulls import hull_vertices
 
 __all__ = ["RoughPicture"]
@@ -17,10 +18,12 @@ class RoughPicture:
     """The data of the picture of a credal partition, whose display says what the parameters are."""
 
     def __init__(self, points: Any, assignment: Any, is_strip: bool):
-        self.points = np.asarray(points, dtype=float)
-        self.assignment = np.asarray(assignment, dtype=bool)
+        self.points = as_reals(points, "points")
+        self.assignment = as_truth(assignment, "assignment")
         if self.points.ndim != 2 or self.points.shape[1] != 2:
             raise ValueError(f"points must have shape (n, 2), got {self.points.shape}")
+        if not np.isfinite(self.points).all():
+            raise ValueError("points must be finite, but they hold NaN or infinity")
         if self.assignment.ndim != 2 or len(self.assignment) != len(self.points):
             raise ValueError(f"assignment must have shape ({len(self.points)}, c), got {self.assignment.shape}")
         self.is_strip = is_strip

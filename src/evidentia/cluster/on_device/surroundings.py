@@ -1,0 +1,90 @@
+"""Doubt of EVCLUS for Euclidean data, with torch: blocks of objects travel to a GPU, and their masses back.
+
+The formulas are those of `_doubt_model.Surroundings` and of `evidentia.cluster._doubt`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evidentia.belief import FocalSets
+from evidentia.cluster.on_device.doubt import DoubtOnDevice
+from evidentia.optimize.projection_torch import bring, sent, torch_on
+
+__all__ = ["masses_on_device"]
+
+_CELLS = 1 << 27  # distances held at once
+
+
+def masses_on_device(
+    rows: np.ndarray,
+    references: np.ndarray,
+    around: Any,
+    labels: np.ndarray,
+    family: FocalSets,
+    amounts: tuple[float, float],
+    rate: float,
+    device: str,
+    out: np.ndarray,
+) -> np.ndarray:
+    """Write the (n, f) masses of the rows; gives those rows that may be equal to a reference: their first attribute is
+    that of one.
+
+    Parameters
+    ----------
+    rows : (n, d) array
+        Stays in the memory of the host.
+    references : (r, d) array, of the clusters ``labels``
+    around : Surroundings
+        Of the references.
+    family : FocalSets
+        Single clusters and pairs of neighbors.
+    amounts : two floats
+        Weights of the references that are near, and of those by which the scale is measured.
+    rate, device, out
+    """
+    torch = torch_on(device)
+    dtype = torch.float32 if rows.dtype == np.float32 else torch.float64
+
+    def known(values: np.ndarray) -> Any:
+        return sent(values, device).to(dtype)
+
+    weights, scales, c = around.weights, around.scales, family.n_clusters
+    center = references.mean(axis=0)
+    B, w, s = known(references - center), known(weights), known(scales)
+    square, shift, inverse = (B * B).sum(dim=1), known(center), rate / s
+    members = np.zeros((len(references), c))
+    total = np.bincount(labels, weights, minlength=c)
+    members[np.arange(len(labels)), labels] = weights / np.sqrt(total[labels])
+    share = known(members)
+    equal = bool((weights == weights[0]).all())
+    firsts = torch.sort(known(references[:, 0])).values
+    doubt = DoubtOnDevice(family, device)
+    size = max(256, _CELLS // max(len(references), 1))
+    found = []
+    for start in range(0, len(rows), size):
+        given = sent(rows[start : start + size], device)
+        A = given - shift
+        squares = torch.addmm(square, A, B.T, alpha=-2).add_((A * A).sum(dim=1, keepdim=True)).clamp_(min=0)
+        near, far = (_reached(torch, squares, w, amount, equal).sqrt() for amount in amounts)
+        own = far.clamp(min=float(scales.min()))
+        S = squares.mul_(inverse).div_(own[:, None]).neg_().exp_() @ share
+        least = float(np.exp(around.fence - 50 * around.softness))
+        above = ((near / around.usual).clamp(min=least).log() - around.fence) / around.softness
+        bring(doubt.masses(S, torch.sigmoid(above)), out[start : start + size])
+        place = torch.searchsorted(firsts, given[:, 0].contiguous()).clamp(max=len(firsts) - 1)
+        found.append((firsts[place] == given[:, 0]).cpu().numpy())
+    return np.flatnonzero(np.concatenate(found))
+
+
+def _reached(torch: Any, values: Any, weights: Any, amount: float, equal: bool) -> Any:
+    """(b,) smallest value of each row up to which the weights add up to an amount."""
+    if equal:
+        k = min(max(int(np.ceil(amount / float(weights[0]) - 1e-6)), 1), values.shape[1])
+        return torch.kthvalue(values, k, dim=1).values
+    ordered, order = values.sort(dim=1)
+    enough = weights[order].cumsum(dim=1) >= amount
+    first = torch.where(enough.any(dim=1), enough.int().argmax(dim=1), values.shape[1] - 1)
+    return ordered.gather(1, first[:, None])[:, 0]
