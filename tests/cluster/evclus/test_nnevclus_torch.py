@@ -83,9 +83,10 @@ def test_a_network_of_torch_has_a_detector(torch, solver):
 
 def test_layers_of_torch_are_trained_like_ours(torch, blobs):
     """From weights of the same kind both end with the same loss."""
-    ours = quick(3, network=20, init="random", n_init=3, max_iter=400).fit(blobs[0])
-    double = layers(torch, 2, 20, 5, dtype=torch.float64)
-    theirs = quick(3, network=double, init="random", max_iter=400).fit(blobs[0])
+    pairs = {"focal_sets": "pairs", "init": "random", "max_iter": 400}
+    ours = quick(3, network=20, n_init=3, **pairs).fit(blobs[0])
+    double = layers(torch, 2, 20, 8, dtype=torch.float64)
+    theirs = quick(3, network=double, **pairs).fit(blobs[0])
     assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.15)
 
 
