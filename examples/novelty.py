@@ -13,8 +13,8 @@ centers = [(0, 0), (5, 0), (2.5, 4.3), (2.5, -6)]
 X, group = make_blobs([80] * 4, centers=centers, cluster_std=0.8, random_state=0)
 seen = group < 3
 
-# A one-class SVM learns where the data are. Outside, a share of the mass goes to the empty set; how large a share is
-# trained along with the network. The tolerance is loose to have a picture soon.
+# A one-class SVM learns where the data are. Far outside, by the fence of a box plot of its values, the mass goes to the
+# empty set. The tolerance is loose to have a picture soon.
 model = NNEVCLUS(3, outlier_detector="one-class-svm", max_iter=100, tol=1e-2, random_state=0).fit(X[seen])
 
 partition = model.predict_mass(X)

@@ -46,7 +46,7 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
             **(common if method == "NN-EVCLUS-bp" and data in LARGE else five),
         )
     if method == "NN-EVCLUS (ours)":
-        return NNEVCLUS(c, **common)
+        return NNEVCLUS(c, focal_sets=sets_of(c), **common)
     # empty set, single clusters and pairs; with more than three clusters, pairs of mutual neighbours in a second step
     two_steps = FocalSets.pairs(c, omega=False) if c <= 3 else "selected"
     start = BeliefPeaks(c).fit(X).cluster_centers_ if method in ("ECM-bp", "CCM-bp") else "k-means++"
@@ -124,7 +124,7 @@ def one_run(data: str, method: str, seed: int) -> dict[str, Any]:
         "ECM": ECM(c, focal_sets="selected", beta=2, delta=5, n_init=1, **common),
         "CCM": CCM(c, focal_sets="pairs", beta=2, delta=5, n_init=1, **common),
         "EVCLUS (ours)": our_evclus(c, **common),
-        "NN-EVCLUS (ours)": NNEVCLUS(c, **common),
+        "NN-EVCLUS (ours)": NNEVCLUS(c, focal_sets=sets_of(c), **common),
     }
     model = models[method]
     _warm_up(model, X, 20 * c)

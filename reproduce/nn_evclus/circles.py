@@ -35,6 +35,7 @@ def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
     began = time.process_time()
     model = NNEVCLUS(
         2,
+        focal_sets="pairs",
         metric=metric,
         d0_quantile=0.9,
         xi=xi,

@@ -26,9 +26,11 @@ def constrained(
     began = time.process_time()
     metric = PCCA(DATA[data], random_state=seed)
     features = metric.fit(X, constraints=pairs).transform(X) if adapted and method != "NN-EVCLUS" else X
+    few = "pairs" if c <= 4 else "simple"
     if method == "NN-EVCLUS":  # the attributes are what it sees, the features give the distances
         model = NNEVCLUS(
             c,
+            focal_sets=few,
             d0_quantile=0.9,
             xi=0.5,
             convention=convention,
@@ -37,7 +39,6 @@ def constrained(
             n_jobs=1,
         ).fit(X, constraints=pairs)
     elif method == "CEVCLUS":
-        few = "pairs" if c <= 4 else "simple"
         model = EVCLUS(c, focal_sets=few, d0_quantile=0.9, xi=0.5, convention=convention, random_state=seed, n_jobs=1)
         model.fit(features, constraints=pairs)
     else:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evidentia import FocalSets, MassFunctions
 from evidentia.cluster import ECM
-from evidentia.cluster._doubt import doubtful_masses
+from evidentia.cluster._doubt import doubtful_masses, plausible_on_the_way
 from evidentia.cluster._scales import distances_to_centers, fuzziness, outlier_distance
 
 
@@ -69,6 +69,19 @@ def test_an_object_is_between_two_clusters_from_half_on():
     masses = doubtful_masses(contour, family)
     best = [list(family)[s] for s in masses.argmax(axis=1)]
     assert best == [(0,), (0, 1), (0,), (1, 2)]  # clusters 0 and 2 are no neighbors
+
+
+def test_plausible_on_the_way():
+    """A cluster at cost 3 and a neighbor at 5, which differ by 4 at both places: halfway to the border; what both
+    clusters spread, added to both costs, changes nothing, and the neighbor is half as plausible at 0.4 / alpha."""
+    gaps = np.array([[0.0, 4.0], [4.0, 0.0]])
+    costs = np.array([[3.0, 5.0], [5.0, 3.0], [3.0, 3.0], [3.0, 3.8]])
+    for spread in (0.0, 100.0):
+        found = plausible_on_the_way(costs + spread, gaps, alpha=2.0)
+        np.testing.assert_allclose(found, [[1, 2**-2.5], [2**-2.5, 1], [1, 1], [1, 0.5]])
+    np.testing.assert_allclose(plausible_on_the_way(costs, gaps, alpha=0.0), 1)
+    coincide = plausible_on_the_way(costs, np.zeros((2, 2)), alpha=2.0)
+    np.testing.assert_array_equal(coincide, [[1, 0], [0, 1], [1, 1], [1, 0]])
 
 
 def test_single_precision_is_kept():

@@ -451,7 +451,7 @@ def test_pictures_and_a_network_of_torch():
     images = np.random.default_rng(0).normal(size=(45, 1, 4, 4)).astype(np.float32)
     images[:15] += 2
     images[15:30, :, :2] -= 2
-    layers = torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.LazyLinear(8)
+    layers = torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.LazyLinear(5)
     model = NNEVCLUS(3, network=torch.nn.Sequential(*layers), max_iter=5, random_state=0).fit(images)
     why = explain_object(model, images, 3)
     assert why.contributions.shape == (16, 2)

@@ -8,7 +8,10 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 
-__all__ = ["doubtful_masses", "pair_columns"]
+__all__ = ["doubtful_masses", "pair_columns", "plausible_on_the_way"]
+
+_DECAY = 2.5  # of the plausibility of a neighbor, on the way from halfway to a cluster, times alpha
+_NO_WAY = 1e9  # between clusters that coincide
 
 
 def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray | None = None) -> np.ndarray:
@@ -48,6 +51,28 @@ def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray
     between = np.flatnonzero(ratio > 0)
     masses[between, column[between]] = ratio[between]
     return masses
+
+
+def plausible_on_the_way(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> np.ndarray:
+    """(n, c) plausibilities of the clusters, by where an object is on the way between the nearest one and another.
+
+    The way u from halfway (0) to what represents the nearest cluster (1) is the difference of the two costs over what
+    it is there. A neighbor has the plausibility 2^(-2.5 alpha u). What clusters spread adds to all costs alike and
+    counts for nothing, in contrast to their ratio, which tends to one where attributes are many.
+
+    Parameters
+    ----------
+    costs : (n, c) array
+        Of the single clusters.
+    gaps : (c, c) array
+        Difference of the costs of two clusters where one of them is represented, the mean of both places.
+    alpha : float
+        Penalty of pairs.
+    """
+    beyond, gap = costs - costs.min(axis=1, keepdims=True), gaps[costs.argmin(axis=1)]
+    on_the_way = np.where(beyond > 0, _NO_WAY, 0.0)
+    np.divide(beyond, gap, out=on_the_way, where=gap > 0)
+    return np.exp2(-_DECAY * alpha * on_the_way)
 
 
 @lru_cache(maxsize=16)

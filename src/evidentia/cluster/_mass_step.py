@@ -18,8 +18,9 @@ import numpy as np
 from evidentia._native import kernel
 from evidentia.belief import FocalSets
 from evidentia.optimize.blocks import Apply, row_blocks
+from evidentia.partition import CredalPartition
 
-__all__ = ["MassStep", "masses_from_costs", "carried_masses"]
+__all__ = ["MassStep", "masses_from_costs", "carried_masses", "carried_partition"]
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,14 @@ def carried_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> 
             targets = np.flatnonzero((here.sum(axis=1) == 1) & (here @ row))
         carried[:, targets] += masses[:, j, None] / len(targets)
     return carried
+
+
+def carried_partition(partition: CredalPartition, target: FocalSets) -> CredalPartition:
+    """The same on another family, which holds the empty set."""
+    masses = np.zeros((len(partition), len(target)))
+    masses[:, target.cardinality > 0] = carried_masses(partition.masses, partition.focal_sets, target)
+    masses[:, target.empty_index] = 1 - masses.sum(axis=1)
+    return CredalPartition.unchecked(masses, target)
 
 
 # ---- the kernel (mass_step.c) ----------------------------------------------------------------------------------------

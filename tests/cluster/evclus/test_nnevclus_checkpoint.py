@@ -18,7 +18,7 @@ def network_of_torch():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     return torch.nn.Sequential(
-        torch.nn.Linear(2, 10), torch.nn.BatchNorm1d(10), torch.nn.ReLU(), torch.nn.Linear(10, 8)
+        torch.nn.Linear(2, 10), torch.nn.BatchNorm1d(10), torch.nn.ReLU(), torch.nn.Linear(10, 5)
     )
 
 
@@ -93,7 +93,7 @@ def test_all_of_large_data_counts():
 def test_the_weights_of_a_given_network_count(tmp_path):
     torch = pytest.importorskip("torch")
     path = tmp_path / "fit.checkpoint"
-    modules = [torch.nn.Linear(2, 8) for _ in range(2)]
+    modules = [torch.nn.Linear(2, 5) for _ in range(2)]
     quick(checkpoint=path, network=modules[0], init="random").fit(X)
     quick(checkpoint=path, network=modules[0], init="random").fit(X)
     with pytest.raises(ValueError, match="belongs to another model"):

@@ -66,7 +66,7 @@ def test_all_knowledge_reaches_a_network_of_torch(torch, blobs, solver):
     partial = np.full(len(y), -1)
     partial[:20] = y[:20]
     known = Constraints.from_labels(y, 20, random_state=0)
-    for network in (20, layers(torch, 2, 20, 8)):
+    for network in (20, layers(torch, 2, 20, 5)):
         model = quick(3, network=network, regularization=1e-3, solver=solver).fit(X, partial, constraints=known)
         assert (model.labels_ == y).mean() > 0.95
         np.testing.assert_allclose(model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6)
@@ -75,7 +75,7 @@ def test_all_knowledge_reaches_a_network_of_torch(torch, blobs, solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_network_of_torch_has_a_detector(torch, solver):
     X, _ = make_fourclass(200, random_state=0)
-    network = layers(torch, 2, 20, 12)
+    network = layers(torch, 2, 20, 6)
     model = quick(4, network=network, outlier_detector="one-class-svm", solver=solver, max_iter=200).fit(X)
     assert model.predict_mass(np.array([[30.0, 30], [-25, 40], [60, -60]])).empty.min() > 0.9
     assert model.predict_mass(np.array([[0.0, 0], [4, 4], [0, 4], [4, 0]])).empty.max() < 0.3
@@ -83,9 +83,10 @@ def test_a_network_of_torch_has_a_detector(torch, solver):
 
 def test_layers_of_torch_are_trained_like_ours(torch, blobs):
     """From weights of the same kind both end with the same loss."""
-    ours = quick(3, network=20, init="random", n_init=3, max_iter=400).fit(blobs[0])
+    pairs = {"focal_sets": "pairs", "init": "random", "max_iter": 400}
+    ours = quick(3, network=20, n_init=3, **pairs).fit(blobs[0])
     double = layers(torch, 2, 20, 8, dtype=torch.float64)
-    theirs = quick(3, network=double, init="random", max_iter=400).fit(blobs[0])
+    theirs = quick(3, network=double, **pairs).fit(blobs[0])
     assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.15)
 
 
@@ -93,13 +94,13 @@ def test_layers_of_torch_are_trained_like_ours(torch, blobs):
 def test_same_seed_same_bits(torch, blobs, solver):
     """Also of layers that draw numbers, and of those that learn from batches."""
     network = torch.nn.Sequential(layers(torch, 2, 20), torch.nn.BatchNorm1d(20), torch.nn.Dropout(0.1))
-    network.append(torch.nn.Linear(20, 8))
+    network.append(torch.nn.Linear(20, 5))
     a, b = (quick(3, network=network, solver=solver).fit(blobs[0]).credal_partition_.masses for _ in range(2))
     np.testing.assert_array_equal(a, b)
 
 
 def test_what_is_not_to_learn_does_not(torch, blobs):
-    network = layers(torch, 2, 20, 8)
+    network = layers(torch, 2, 20, 5)
     for parameter in network[0].parameters():
         parameter.requires_grad_(False)
     model = quick(3, network=network, max_iter=100).fit(blobs[0])
@@ -108,7 +109,7 @@ def test_what_is_not_to_learn_does_not(torch, blobs):
 
 
 def test_losses_that_are_no_numbers(torch, blobs):
-    module = torch.nn.Linear(2, 8)
+    module = torch.nn.Linear(2, 5)
     with torch.no_grad():
         module.weight.fill_(float("nan"))
     for solver in SOLVERS:

@@ -68,9 +68,10 @@ def test_rules_by_loops(family, parameters):
 def test_power_is_a_power_of_the_dissimilarities():
     X, _ = make_blobs(60, 2, centers=3, random_state=1)
     D = pairwise_distances(X)
-    a = ECMdd(3, metric="precomputed", random_state=0).fit(D**2)
-    b = ECMdd(3, metric="precomputed", power=2, random_state=0).fit(D)
-    c = ECMdd(3, power=2, random_state=0).fit(X)
+    settings = {"delta": 5.0, "random_state": 0}  # where outliers begin is found from the dissimilarities as given
+    a = ECMdd(3, metric="precomputed", **settings).fit(D**2)
+    b = ECMdd(3, metric="precomputed", power=2, **settings).fit(D)
+    c = ECMdd(3, power=2, **settings).fit(X)
     np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-9)
     np.testing.assert_allclose(a.credal_partition_.masses, c.credal_partition_.masses, atol=1e-9)
     np.testing.assert_allclose(c.predict_mass(X).masses, a.predict_mass(D**2).masses, atol=1e-9)

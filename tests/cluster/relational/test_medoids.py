@@ -172,6 +172,23 @@ def test_twins(method):
         method(3, init=[0, 1, 12]).fit(X)
 
 
+def test_objects_between_neighbors_are_ambiguous(method):
+    """Two clusters that touch and one apart: who lies halfway between the two is between them, and few others are."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(150, 2)) + center for center in ([0, 0], [4, 0], [2, 14])])
+    model = method(3, random_state=0).fit(X)
+    left, right, above = model.predict([[0, 0], [4, 0], [2, 14]])
+    new = model.predict_mass([[2.0, 0.0], [-0.5, 0.0], [4.5, 0.0], [2.0, 14.5], [2.0, 7.0]])
+    sets = new.assignment()
+    assert np.flatnonzero(sets[0]).tolist() == sorted([left, right])
+    assert [np.flatnonzero(row).tolist() for row in sets[1:4]] == [[left], [right], [above]]
+    cp = model.credal_partition_
+    assert 0 < len(cp.ambiguous) < 45
+    assert not (model.labels_[cp.ambiguous] == above).any()
+    assert (np.abs(X[cp.ambiguous, 0] - 2) < 1.2).all()  # in the middle between the two
+    assert len(cp.outliers) < 14
+
+
 def test_far_objects_and_delta(method, blobs):
     X, y = blobs
     X, init = np.vstack([X, [[500.0, 500.0]]]), [int(np.flatnonzero(y == k)[0]) for k in range(4)]

@@ -13,7 +13,7 @@ from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
 from evidentia.cluster._families import Families
-from evidentia.cluster._mass_step import carried_masses
+from evidentia.cluster._mass_step import carried_partition
 from evidentia.cluster._search import Sample
 from evidentia.cluster.evclus._doubt_model import DoubtModel
 from evidentia.cluster.evclus._method import EvclusMethod
@@ -318,11 +318,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         init = self.init
         if self.focal_sets != "auto" or not isinstance(init, CredalPartition) or init.n_clusters != n_clusters:
             return init
-        first = self._families(n_clusters).first
-        masses = np.zeros((len(init), len(first)))
-        masses[:, first.cardinality > 0] = carried_masses(init.masses, init.focal_sets, first)
-        masses[:, first.empty_index] = 1 - masses.sum(axis=1)
-        return CredalPartition.unchecked(masses, first)
+        return carried_partition(init, self._families(n_clusters).first)
 
     def _families(self, n_clusters: int) -> Families:
         """With "auto" the frame is there too: at a large scale objects between clusters would draw these together."""

@@ -17,7 +17,8 @@ from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from evidentia.cluster._families import Families, named_family
+from evidentia.cluster._families import Families
+from evidentia.cluster._mass_step import carried_partition
 from evidentia.cluster._search import Method, Sample, Search
 from evidentia.cluster._starts import check_partition
 from evidentia.cluster.evclus._settings import link_factor
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["NNEVCLUS"]
 
 _WIDEST = 1_000_000  # layer of a network
-_PAIRS_UP_TO = 4  # clusters: focal_sets="auto"
 
 
 def _are_sizes(network: Any) -> bool:
@@ -62,8 +62,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
     with pl_i the plausibilities of the clusters and y_i the indicator of the label (nu = 0 without labels).
 
-    New objects get masses by a forward pass. With an ``outlier_detector`` a share of the mass that grows outside the
-    region of the data goes to the empty set, so that the network recognises what it has never seen.
+    By default it is trained with single clusters; then doubt is read off as in `EVCLUS`, and the network, with outputs
+    for the pairs of neighboring clusters, learns it. New objects get masses by a forward pass. With an
+    ``outlier_detector`` a share of the mass that grows outside the region of the data goes to the empty set, so that
+    the network recognises what it has never seen.
 
     Layers of the sizes in ``network`` are computed with NumPy. A network of your own, or another ``device`` than the
     processor, needs torch (``pip install evidentia[nn]``).
@@ -74,16 +76,19 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         "auto": the number for which most speaks (see `evidentia.model_selection.number_of_clusters`); ``number_`` then
         holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Which sets of clusters may carry mass. "auto": all pairs up to four clusters, beyond that single clusters and
-        the whole frame. "selected": single clusters, and the pairs of mutually nearest clusters of the partition that
-        the network starts from.
+        Which sets of clusters may carry mass. "auto": single clusters are found first; then the pairs of neighboring
+        clusters (with no third one between them) and outliers are read off around 1,000 objects or more, by how near
+        the members of each cluster are, and learnt by the network that found the clusters. Objects with labels or
+        constraints keep what these led to. The others are outputs of the network from the start. "selected": single
+        clusters, and the pairs of mutually nearest clusters of the partition that the network starts from.
     metric : str, callable, or transformer, default="euclidean"
         Dissimilarities of the rows of X: a metric of scikit-learn, or a transformer (such as
         `evidentia.metric.PCCA`) that is fitted to ``constraints`` or ``y`` and in whose space distances are Euclidean.
     d0 : float, optional
         Dissimilarity at which two objects are almost surely in different clusters.
     d0_quantile : float in (0, 1] or "auto", default="auto"
-        If ``d0`` is not given: quantile of the dissimilarities. "auto": as in `EVCLUS`, but 0.62 for three or
+        If ``d0`` is not given: quantile of the dissimilarities. "auto": what `EVCLUS` finds from the data, with
+        ``focal_sets="auto"`` and ``init="evclus"``; else the quantile that it had in the papers, but 0.62 for three or
         four clusters, as a network smooths the borders between clusters and leaves enough objects ambiguous.
     xi : float >= 0, default=0.5
         Weight of the constraints.
@@ -100,11 +105,13 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     network : "auto", int, sequence of int or torch.nn.Module, default="auto"
         Sizes of rectified linear hidden layers; "auto": one of 3 units for each focal set (at least 20). Or a network
         of your own, with one output for each focal set (before the softmax); X may then have any shape
-        (n_samples, ...), such as images.
+        (n_samples, ...), such as images. With ``focal_sets="auto"`` the sets are those of the training: the empty set,
+        the clusters and the frame; those of the pairs are linear in its outputs.
     outlier_detector : None, "one-class-svm" or an object with ``decision_function``, default=None
         "one-class-svm": scikit-learn's, nu=0.2, Gaussian kernel with gamma=0.2 on standardised attributes. An
         estimator of scikit-learn that is not fitted is fitted to the standardised attributes; anything else is used
-        as it is, on these.
+        as it is, on these. With ``focal_sets="auto"`` half of the mass goes to the empty set at the lower fence of a
+        box plot of the decision values (two interquartile ranges); else where the training puts it.
     n_partners : int, optional
         Random partners of each object for training on whole batches; all pairs by default.
     training : Training, optional
@@ -150,7 +157,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     d0_ : float
     stress_, loss_ : float
         Sum of squares of conflict minus delta over all pairs, divided by the sum of delta^2, and by the number of
-        pairs; beyond 1,000 objects estimated from 200,000 random pairs.
+        pairs; beyond 1,000 objects estimated from 200,000 random pairs. Of the masses before doubt is read off.
     focal_sets_ : FocalSets
     objective_ : float
         Loss with all penalties that the training ended with.
@@ -293,16 +300,16 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return self._checked_attributes(X, reset=reset, allow_nd=is_module(self.network))
 
     def _families(self, n_clusters: int) -> Families:
-        """With "auto" nothing is read off at the end: the sets are the outputs of the network, there from the start."""
+        """With "auto" the frame and the empty set are there too, as in EVCLUS, and for the outlier detector."""
         if self.focal_sets != "auto":
             return super()._families(n_clusters)
-        return Families(named_family("pairs" if n_clusters <= _PAIRS_UP_TO else "simple", n_clusters))
+        return Families(FocalSets.simple(n_clusters), neighbors=True)
 
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
         """The family is that of the first masses; a training shows its rounds, so the starts are not counted."""
         method = self._method(sample, task)
         quiet = replace(search, progress=partial(progress_bar, type(self).__name__, shown=False))
-        return method, quiet.run(method, Families(method.family))
+        return method, quiet.run(method, Families(method.family, neighbors=self.focal_sets == "auto"))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
         settings = NetworkSettings(
@@ -335,19 +342,22 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     ) -> tuple[NetworkTargets, FirstMasses]:
         """What the network learns first, and what it is to match: belief peaks count as labelled objects."""
         c = task.n_clusters
-        quantile = network_quantile(c) if self.d0_quantile == "auto" else float(self.d0_quantile)
+        quantile = network_quantile(c) if isinstance(self.d0_quantile, str) else float(self.d0_quantile)
         init = self.init if isinstance(self.init, str) else type(self.init).__name__
         origin = f"{init}, d0={self.d0}, quantile={quantile}"
         self._evclus = None
         if init == "evclus":
-            self._evclus = model = self._fitted_evclus(targets, c, quantile, int(rng.integers(2**31)))
+            found = self.focal_sets == "auto" and self.d0_quantile == "auto"  # by EVCLUS, from the data
+            seed = int(rng.integers(2**31))
+            self._evclus = model = self._fitted_evclus(targets, c, None if found else quantile, seed)
             return targets, FirstMasses(model.focal_sets_, model.d0_, model.credal_partition_.masses, origin)
         families = self._families(c)
         family, masses = families.first, None
         if isinstance(self.init, CredalPartition):
             check_partition(self.init, len(targets), c)
             family = family if families.select is None else families.select(self.init, None)
-            masses = self.init.on(family).masses
+            given = carried_partition(self.init, family) if families.neighbors else self.init.on(family)
+            masses = given.masses
         elif families.select is not None:
             raise ValueError("focal_sets='selected' takes its pairs from a partition: use init='evclus', or give one")
         d0 = targets.scale(quantile, rng) if self.d0 is None else float(self.d0)
@@ -358,12 +368,12 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             targets = replace(targets, labels=labels)
         return targets, FirstMasses(family, d0, masses, origin, given=masses is not None)
 
-    def _fitted_evclus(self, targets: NetworkTargets, n_clusters: int, quantile: float, seed: int) -> EVCLUS:
+    def _fitted_evclus(self, targets: NetworkTargets, n_clusters: int, quantile: float | None, seed: int) -> EVCLUS:
         source = targets.source
         metric, table = (source.metric, source.objects) if source.matrix is None else ("precomputed", source.matrix)
         return EVCLUS(
             n_clusters,
-            focal_sets=self._families(n_clusters).first if self.focal_sets == "auto" else self.focal_sets,
+            focal_sets="simple" if self.focal_sets == "auto" else self.focal_sets,
             metric=metric,
             d0="auto" if self.d0 is None else self.d0,
             d0_quantile=quantile,
@@ -372,6 +382,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             random_state=seed,
             n_jobs=self.n_jobs,
         ).fit(table, constraints=targets.constraints)
+
+    def _choices(self, method: NetworkMethod) -> dict[str, str]:
+        chosen, scale = super()._choices(method), None if self._evclus is None else self._evclus.scale_
+        return chosen if scale is None else {**chosen, "d0": scale.reasons()}
 
     def _attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
         found = method.assess(self.credal_partition_.masses)

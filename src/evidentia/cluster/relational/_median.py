@@ -125,6 +125,7 @@ class MedianMethod(MedoidMethod[MedianSettings, Medoids]):
     """Median evidential c-means."""
 
     cost_power = 2
+    pairs_can_win = True
 
     def _descent(self, objects: ComparedObjects) -> MedianDescent:
         return MedianDescent(self.settings, objects, self.apply)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -52,9 +52,11 @@ class MedoidSettings:
 
 @dataclass(frozen=True)
 class Representatives:
-    """What represents the clusters while a method descends; ``step`` holds the penalties and the family."""
+    """What represents the clusters while a method descends; ``step`` holds the penalties and the family, ``gaps`` are
+    those of `MedoidModel`."""
 
     step: MassStep
+    gaps: np.ndarray | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
     """A medoid method: `_descent` says which."""
 
     cost_power = 1  # costs are the dissimilarities, raised already, to this power
+    pairs_can_win = False  # whether the published cost of a pair is below those of its clusters for objects in between
 
     def __init__(
         self, settings: Settings, sample: Sample[DissimilaritySource], rng: np.random.RandomState, apply: Apply
@@ -235,11 +238,13 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
     def with_neighbors(self, run: Run[State]) -> Run[State]:
         model = self.whole.fitted(run.model)
         if self._delta2 is None:
-            nearest = model.costs_of_objects(self._values).min(axis=1) ** (1 / self.cost_power)
-            self._delta2 = outlier_distance(nearest, self.whole.objects.weights) ** self.cost_power
+            power = self.cost_power * self.settings.power
+            nearest = model.costs_of_objects(self._values).min(axis=1) ** (1 / power)
+            self._delta2 = outlier_distance(nearest, self.whole.objects.weights) ** power
         medoids = model.medoid_positions
         family = FocalSets.neighbors(squared_distances=np.square(self.source.block(medoids, medoids)))
-        return Run(replace(run.model, step=self._mass_step(family)), run.history, run.converged)
+        gaps = None if self.pairs_can_win else model.gaps_between(self._values[medoids])
+        return Run(replace(run.model, step=self._mass_step(family), gaps=gaps), run.history, run.converged)
 
     # ---- results --------------------------------------------------------------------------------------------------
 

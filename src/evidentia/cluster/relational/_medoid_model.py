@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from evidentia.belief import FocalSets
+from evidentia.cluster._doubt import doubtful_masses, plausible_on_the_way
 from evidentia.cluster._mass_step import MassStep
 from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.relational._compared import blocks_of_rows, raised
@@ -16,6 +17,8 @@ from evidentia.dissimilarity.references import References
 from evidentia.optimize.blocks import Apply
 
 __all__ = ["MedoidModel"]
+
+_SHARPNESS = 8  # of the mass of outliers: odds of ten at a cost a third above that of the empty set
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,14 @@ class MedoidModel(ABC):
         The objects that represent clusters or sets of them.
     power : float
         Dissimilarities are raised to this power first.
+    gaps : (c, c) array or None
+        Differences of costs between the clusters, by which pairs are read off; None if pairs have costs of their own.
     """
 
     step: MassStep
     references: References
     power: float
+    gaps: np.ndarray | None = field(default=None, kw_only=True)
 
     @property
     def family(self) -> FocalSets:
@@ -63,8 +69,28 @@ class MedoidModel(ABC):
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """(n, f) masses of new objects."""
-        _, masses = self.step.masses(self.costs_of_objects(values), np.empty(0), apply)
+        costs = self.costs_of_objects(values)
+        masses = self.step.masses(costs, np.empty(0), apply)[1] if self.gaps is None else self._read_off(costs)
         return masses.astype(values.dtype, copy=False)
+
+    def _read_off(self, costs: np.ndarray) -> np.ndarray:
+        """Masses on single clusters, and on pairs of neighbors for what lies between them."""
+        assert self.gaps is not None
+        single = self.single_costs(costs)
+        with np.errstate(divide="ignore", over="ignore"):
+            outlying = 1 / (1 + (self.step.delta2 / single.min(axis=1)) ** _SHARPNESS)
+        return doubtful_masses(plausible_on_the_way(single, self.gaps, self.step.alpha), self.family, outlying)
+
+    def single_costs(self, costs: np.ndarray) -> np.ndarray:
+        """(n, c) costs of the single clusters, of those of the nonempty sets."""
+        column = np.cumsum(self.family.cardinality > 0) - 1
+        return np.ascontiguousarray(costs[:, column[self.family.singleton_index]])
+
+    def gaps_between(self, values: Any) -> np.ndarray:
+        """(c, c) differences of the costs of two clusters at their medoids, given as the values of a fit."""
+        at = self.single_costs(self.costs_of_objects(values))
+        beyond = at - np.diagonal(at)[:, None]
+        return np.maximum((beyond + beyond.T) / 2, 0)
 
     def costs_of_objects(self, values: Any) -> np.ndarray:
         """(n, g) costs of the nonempty sets for objects."""

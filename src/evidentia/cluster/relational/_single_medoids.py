@@ -96,7 +96,8 @@ class SingleMedoidDescent(PlainMedoidDescent[SingleMedoidSettings]):
     def fitted(self, state: Medoids) -> SingleMedoidModel:
         chosen = self._set_medoids(state.step.family, self.objects.columns(state.positions))
         references = References.of(self.objects.source, np.concatenate([state.positions, chosen]))
-        return SingleMedoidModel(state.step, references, self.settings.power, self.settings.gamma)
+        s = self.settings
+        return SingleMedoidModel(state.step, references, s.power, s.gamma, gaps=state.gaps)
 
     def run(self, start: Medoids) -> Run[Medoids]:
         return descend_until_back(self._next, start, self.settings.max_iter)

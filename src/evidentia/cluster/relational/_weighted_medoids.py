@@ -204,8 +204,8 @@ class WeightedMedoidDescent(MedoidDescent[WeightedMedoidSettings, PrototypeWeigh
 
     def fitted(self, state: PrototypeWeights) -> WeightedMedoidModel:
         references = References.of(self.objects.source, self.candidate_positions)
-        power = self.settings.power
-        return WeightedMedoidModel(state.step, references, power, state.weights, self.counts, self._costs(state))
+        what = state.weights, self.counts, self._costs(state)
+        return WeightedMedoidModel(state.step, references, self.settings.power, *what, gaps=state.gaps)
 
     def run(self, start: PrototypeWeights) -> Run[PrototypeWeights]:
         return descend_until_settled(self._next, start, self.settings.max_iter, self.settings.tol)

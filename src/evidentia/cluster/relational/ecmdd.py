@@ -45,9 +45,11 @@ class ECMdd(MedoidClusterer):
         holds the candidates and the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Which sets of clusters may carry mass. "auto": single clusters are found first; then the empty set and the pairs
-        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
-        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
-        mutually nearest clusters are added.
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move: an
+        object is between two clusters if their costs differ little beside what they differ by at the medoids (by less
+        than 0.4 / ``alpha``). The costs above, by which a pair is hardly ever cheaper than both of its clusters, are
+        those of "simple", "pairs" and "full", which are fitted as a whole, and of "selected": single clusters first,
+        then the pairs of mutually nearest clusters are added.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's ``pairwise_distances``, a function of two rows, "gower" (tables with numbers,
         categories and missing cells), or "precomputed": X is a square matrix of dissimilarities.
@@ -61,8 +63,8 @@ class ECMdd(MedoidClusterer):
         Fuzziness: towards 1 the masses become certain.
     delta : float > 0 or "auto", default="auto"
         ``delta^2`` is the dissimilarity, to the power, to the empty set: smaller values give more outliers. "auto": the
-        upper fence of a box plot of the costs of the nearest cluster with ``focal_sets="auto"``, where it is needed
-        after the fit only; else the 0.95-quantile between different objects.
+        upper fence of a box plot of the dissimilarities to the nearest cluster with ``focal_sets="auto"``, where it is
+        needed after the fit only; else the 0.95-quantile between different objects.
     gamma : float >= 0, default=1
         Weight of the medoids of the clusters beside that of the set.
     eta : float >= 0, default=1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
@@ -106,6 +107,16 @@ class FeedForward:
         with threadpool_limits(1, user_api="blas"):  # threads go over blocks
             parts = apply(lambda a, b: self(x[a:b], None if h is None else h[a:b]), blocks)
         return np.concatenate(parts)
+
+    def widened(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> FeedForward:
+        """A network whose scores are those of this one times a matrix, with another layer of masses."""
+        wider = copy.copy(self)
+        wider.sizes, wider.layer = (*self.sizes[:-1], matrix.shape[1]), layer
+        *before, last = self.matrices()
+        parts = [*before, (last[0] @ matrix, last[1] @ matrix)]
+        vectors = [vector.ravel() for part in parts for vector in part]
+        wider._weights = np.concatenate([*vectors, coefficients]).astype(self._weights.dtype)
+        return wider
 
     def train(self) -> None:
         """As torch's networks; ours are always the same."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from evidentia._types import Advance
 from evidentia.belief import FocalSets
 from evidentia.cluster._search import Method, Sample
 from evidentia.cluster.evclus.network._checkpoint import Checkpoint, TrainingRecord, fingerprint
+from evidentia.cluster.evclus.network._doubt import coefficients_at_fence, lessons, scores_of_sets
 from evidentia.cluster.evclus.network._feed_forward import FeedForward, HostArrays
 from evidentia.cluster.evclus.network._losses import ValueAndGradient
 from evidentia.cluster.evclus.network._mass_layer import MassLayer
@@ -39,6 +40,7 @@ from evidentia.partition import CredalPartition
 __all__ = ["FirstMasses", "NetworkMethod", "Seeded"]
 
 _ITERATIONS_OF_AN_EPOCH = 10  # of max_iter
+_TAUGHT, _TAUGHT_IN_BATCHES = 2000, 20_000  # objects whose doubt is read off for a network to learn
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,16 @@ class Seeded(NamedTuple):
     seed: int
 
 
-class NetworkMethod(Method[Seeded, TrainingProgress]):
+@dataclass(frozen=True)
+class TrainedNetwork:
+    """A network with the family of its outputs, and the training it comes from."""
+
+    family: FocalSets
+    network: Network
+    progress: TrainingProgress
+
+
+class NetworkMethod(Method[Seeded, TrainedNetwork]):
     """NN-EVCLUS on one sample of objects."""
 
     def __init__(
@@ -107,6 +118,7 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         self.seeds = rng.integers(0, 2**31, settings.n_init)
         self.held_out = targets.pairs_to_judge(rng)
         self.pairs = self._pairs_to_train_on()
+        self._assessed: tuple[FocalSets, np.ndarray] | None = None  # before doubt was read off
         mark = fingerprint(*self._marks()) if settings.checkpoint is not None else ""
         self.record = TrainingRecord(None if settings.checkpoint is None else Checkpoint(settings.checkpoint, mark))
 
@@ -163,7 +175,7 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Seeded], int]:
         return [Seeded(number, int(seed)) for number, seed in enumerate(self.seeds)], len(self.seeds)
 
-    def descend(self, start: Seeded) -> Run[TrainingProgress]:
+    def descend(self, start: Seeded) -> Run[TrainedNetwork]:
         """Train a network, or go on with one that a checkpoint holds."""
         network = self._new_network(start.seed)
         saved = self.record.state_of(start.number)
@@ -179,11 +191,43 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
         if kept == 0 or not np.isfinite(progress.history[kept - 1]):
             raise ValueError("the loss of the network is not a number: scale X, or start from other weights")
         network.restore(progress.best)
-        return Run(progress, progress.history[:kept], progress.converged)
+        return Run(TrainedNetwork(self.family, network, progress), progress.history[:kept], progress.converged)
 
-    def chosen(self, runs: Iterable[Run[TrainingProgress]], tol: float) -> Run[TrainingProgress]:
+    def chosen(self, runs: Iterable[Run[TrainedNetwork]], tol: float) -> Run[TrainedNetwork]:
         """The smallest loss or, where pairs are held out, the smallest error on them."""
-        return min(runs, key=lambda run: run.model.best_value)
+        return min(runs, key=lambda run: run.model.progress.best_value)
+
+    def with_neighbors(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
+        """Doubt is read off by the clusters of the network, and a wider one, with outputs for pairs of neighbors and
+        without the frame, learns it. Objects that labels or constraints speak of keep the masses that these led to."""
+        found, seed = run.model, int(self.seeds[0])
+        _, trained = self.result(run)
+        self._assessed = self.family, trained
+        rng = np.random.default_rng([seed, 1])
+        labels = trained[:, self.family.singleton_index].argmax(axis=1)
+        most = _TAUGHT_IN_BATCHES if self.settings.uses_torch else _TAUGHT
+        outliers = self.inputs.decision is None  # else the detector tells them
+        source, c = self.targets.source, self.family.n_clusters
+        family, who, masses = lessons(source, labels, c, most, rng, outliers=outliers)
+        self._keep_known(masses, who, trained, family)
+        layer = MassLayer(family.empty_index, not outliers, self.settings.convention)
+        coefficients = coefficients_at_fence(layer, self.inputs.decision)
+        network = found.network.widened(scores_of_sets(self.family, family), layer, coefficients)
+        self._teach(network, replace(self.inputs, values=self.inputs.values[who]), masses, seed, rng)
+        return Run(replace(found, family=family, network=network), run.history, run.converged)
+
+    def _keep_known(self, masses: np.ndarray, who: np.ndarray, trained: np.ndarray, family: FocalSets) -> None:
+        """Write the masses, without those on the frame, that the training gave to objects with labels or constraints;
+        they stand in the rows of ``who``."""
+        known, given = self.targets.labels >= 0, self.targets.constraints
+        if given is not None and self.settings.penalties.xi > 0:
+            known[np.concatenate([given.must_link, given.cannot_link]).ravel()] = True
+        rows, place = np.flatnonzero(known[who]), family.find(self.family.membership)
+        own = trained[np.ix_(who[rows], place >= 0)]
+        total = own.sum(axis=1)
+        there = rows[total > 0]
+        masses[there] = 0
+        masses[np.ix_(there, place[place >= 0])] = (own / np.where(total > 0, total, 1)[:, None])[total > 0]
 
     def _new_network(self, seed: int) -> Network:
         s, f = self.settings, len(self.family)
@@ -203,13 +247,18 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
     def _pretrain(self, network: Network, seed: int) -> None:
         if self.first.masses is None:
             return
-        masses, rng = self._renumbered(self.first.masses), np.random.default_rng(seed)
-        with self.inputs.arrays.session(seed):
+        self._teach(network, self.inputs, self._renumbered(self.first.masses), seed, np.random.default_rng(seed))
+
+    def _teach(
+        self, network: Network, inputs: NetworkInputs, masses: np.ndarray, seed: int, rng: np.random.Generator
+    ) -> None:
+        """Let a network learn the masses of the objects that are its inputs."""
+        with inputs.arrays.session(seed):
             if self.settings.uses_torch:
-                size = min(self.settings.training.batch_size, len(self.values))
-                learn_masses_in_batches(network, self.inputs, masses, size, rng)
+                size = min(self.settings.training.batch_size, len(masses))
+                learn_masses_in_batches(network, inputs, masses, size, rng)
             else:
-                learn_masses(network, self.inputs, masses, rng)
+                learn_masses(network, inputs, masses, rng)
 
     def _renumbered(self, masses: np.ndarray) -> np.ndarray:
         """Number the clusters of the first partition as the labels do."""
@@ -268,19 +317,20 @@ class NetworkMethod(Method[Seeded, TrainingProgress]):
 
     # ---- results --------------------------------------------------------------------------------------------------
 
-    def partition(self, run: Run[TrainingProgress]) -> CredalPartition:
+    def partition(self, run: Run[TrainedNetwork]) -> CredalPartition:
         model, masses = self.result(run)
         return CredalPartition.unchecked(masses, model.family)
 
-    def result(self, run: Run[TrainingProgress]) -> tuple[NetworkModel, np.ndarray]:
-        progress = run.model
-        validation = tuple(progress.validation[: len(run.history)])
-        model = NetworkModel(self.family, progress.network, self.preparation, validation)
+    def result(self, run: Run[TrainedNetwork]) -> tuple[NetworkModel, np.ndarray]:
+        found = run.model
+        validation = tuple(found.progress.validation[: len(run.history)])
+        model = NetworkModel(found.family, found.network, self.preparation, validation)
         return model, model.masses(self.values, self.apply)
 
     def assess(self, masses: np.ndarray) -> Assessment:
-        """How well the conflicts of all objects match their dissimilarities."""
-        return assess(masses, self.family, self.targets.pairs_to_assess(self.rng), self.d0, self.rng)
+        """How well the conflicts of all objects match their dissimilarities; if doubt was read off, before that."""
+        family, masses = self._assessed or (self.family, masses)
+        return assess(masses, family, self.targets.pairs_to_assess(self.rng), self.d0, self.rng)
 
     def remarks(self, model: Any) -> list[str]:
         return [self.targets.remark] if self.targets.remark else []

@@ -13,6 +13,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster.evclus._conflict_problems import link_form
 from evidentia.cluster.evclus.network import _losses as losses
 from evidentia.cluster.evclus.network._losses import Array, Labels, Links, ValueAndGradient
+from evidentia.cluster.evclus.network._mass_layer import MassLayer
 from evidentia.cluster.evclus.network._targets import HeldOutPairs, NetworkTargets
 from evidentia.dissimilarity.transform import decay, to_conflict
 from evidentia.optimize.blocks import Apply
@@ -61,6 +62,11 @@ class Network(Protocol):
 
     def masses(self, inputs: np.ndarray, decision: np.ndarray | None, apply: Apply) -> np.ndarray:
         """Masses of objects by a forward pass, from and to arrays of the host."""
+        ...
+
+    def widened(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> Network:
+        """A network whose scores are those of this one times a matrix, with another layer of masses and coefficients of
+        its outlier unit."""
         ...
 
     def train(self) -> Any: ...

@@ -90,20 +90,37 @@ class TorchNetwork(nn.Module):
 
     Parameters
     ----------
-    body : module with as many outputs as there are focal sets
+    body : module with as many outputs as there are focal sets, or as the matrix makes scores from
     layer : MassLayer
+    matrix : (g + 1, f) array, optional
+        Makes the scores of f sets from g outputs; its last row is added to them.
     """
 
-    def __init__(self, body: nn.Module, layer: MassLayer):
+    def __init__(self, body: nn.Module, layer: MassLayer, matrix: np.ndarray | None = None):
         super().__init__()
         self.body, self.layer = body, layer
         dtype = next((p.dtype for p in body.parameters()), torch.float64)
         start = torch.tensor(layer.first_coefficients, dtype=dtype)
         self.coefficients = nn.Parameter(start) if layer.detector else None
+        self.matrix = None if matrix is None else nn.Parameter(torch.tensor(matrix, dtype=dtype))
 
     def forward(self, x: Tensor, h: Tensor | None = None) -> Tensor:
         """(n, f) masses of objects, from their inputs and the decision values of the detector."""
-        return self.layer.forward(self.body(x), h, self.coefficients)[0]
+        return self.layer.forward(self.scores(x), h, self.coefficients)[0]
+
+    def scores(self, x: Tensor) -> Tensor:
+        """(n, f) scores of the focal sets."""
+        outputs = self.body(x)
+        return outputs if self.matrix is None else torch.addmm(self.matrix[-1], outputs, self.matrix[:-1])
+
+    def widened(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> TorchNetwork:
+        """A network whose scores are those of this one times a matrix, which learns along with a copy of the body."""
+        unbiased = np.vstack([matrix, np.zeros(matrix.shape[1])])
+        wider = TorchNetwork(copy.deepcopy(self.body), layer, unbiased).to(next(self.parameters()).device)
+        if wider.coefficients is not None:
+            with torch.no_grad():
+                wider.coefficients.copy_(torch.as_tensor(coefficients))
+        return wider
 
     @property
     def weights(self) -> Tensor:
@@ -130,7 +147,7 @@ class TorchNetwork(nn.Module):
 
     def traced(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """Masses, and the function that turns a gradient with respect to them into one with respect to the weights."""
-        scores = self.body(x)
+        scores = self.scores(x)
         with torch.no_grad():
             masses, back = self.layer.forward(scores, h, self.coefficients)
 
@@ -142,7 +159,7 @@ class TorchNetwork(nn.Module):
     def taught(self, x: Tensor, wanted: Tensor) -> ValueAndGradient:
         """How far the body, without the outlier unit, is from masses wanted: cross-entropy and its gradient with
         respect to the weights."""
-        scores = self.body(x)
+        scores = self.scores(x)
         value, of_scores = cross_entropy(scores.detach(), wanted)
         return value, self._gradient(scores, of_scores, None)
 
