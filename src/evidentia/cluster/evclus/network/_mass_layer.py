@@ -16,6 +16,7 @@ from evidentia.cluster.evclus.network._losses import Array, ValueAndGradient
 
 __all__ = ["MassLayer", "cross_entropy"]
 
+_NOTHING = 1e-30
 Back = Callable[[Array], tuple[Array, Array | None]]
 
 
@@ -87,13 +88,20 @@ def cross_entropy(scores: Array, wanted: Array) -> ValueAndGradient:
     library = _library(scores)
     shifted = scores - library.amax(scores, axis=1, keepdims=True)
     logarithms = shifted - library.log(library.exp(shifted).sum(axis=1, keepdims=True))
-    return -(wanted * logarithms).sum() / len(scores), (library.exp(logarithms) - wanted) / len(scores)
+    return -(wanted * logarithms).sum() / len(scores), (_powers(logarithms) - wanted) / len(scores)
 
 
 def _softmax(scores: Array) -> Array:
     library = _library(scores)
-    powers = library.exp(scores - library.amax(scores, axis=1, keepdims=True))
+    powers = _powers(scores - library.amax(scores, axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
+
+
+def _powers(logarithms: Array) -> Array:
+    """Exponentials, zero where single precision is about to run out of digits: processors take many times as long for
+    numbers beyond that."""
+    powers = _library(logarithms).exp(logarithms)
+    return powers * (powers > _NOTHING)
 
 
 def _through_softmax(m: Array, gradient: Array) -> Array:
