@@ -40,7 +40,16 @@ def test_example_5_circles_from_pairs(seed):
     X, y = make_circles(500, random_state=seed)
     pairs = Constraints.from_labels(y, 50, random_state=seed)
     metric = KPCCA(1, gamma=0.3, random_state=0)
-    model = NNEVCLUS(2, network=30, regularization=0.01, xi=0.1, convention="paper", metric=metric, random_state=0)
+    model = NNEVCLUS(
+        2,
+        focal_sets="pairs",
+        network=30,
+        regularization=0.01,
+        xi=0.1,
+        convention="paper",
+        metric=metric,
+        random_state=0,
+    )
     assert adjusted_rand_score(y, model.fit(X, constraints=pairs).labels_) >= 0.98
 
 
@@ -50,7 +59,9 @@ def test_example_5_circles_from_labels(seed):
     known = np.random.default_rng(seed).choice(500, 50, replace=False)
     labels = np.full(500, -1)
     labels[known] = y[known]
-    model = NNEVCLUS(2, network=30, regularization=0.01, nu=0.1, metric=KFDA(1), random_state=0).fit(X, labels)
+    model = NNEVCLUS(
+        2, focal_sets="pairs", network=30, regularization=0.01, nu=0.1, metric=KFDA(1), random_state=0
+    ).fit(X, labels)
     assert adjusted_rand_score(y, model.labels_) >= 0.98
 
 
