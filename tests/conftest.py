@@ -77,3 +77,12 @@ def shared_data(shared):
         return X, y
 
     return read
+
+
+@pytest.fixture(scope="session")
+def playwright():
+    """What drives a browser, once in a process; tests that need it are skipped, saying so, where there is no browser."""
+    from tests.report.browser import needs_browser
+
+    with needs_browser().sync_playwright() as driver:
+        yield driver

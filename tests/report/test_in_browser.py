@@ -2,18 +2,17 @@
 
 import pytest
 
-from tests.report.browser import launched, needs_browser
+from tests.report.browser import launched
 from tests.report.cases import HOSTILE, hostile_report, many_report, wine_report
 
 WIDTHS = {"wide": 1280, "phone": 360}
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with needs_browser().sync_playwright() as playwright:
-        found = launched(playwright)
-        yield found
-        found.close()
+def browser(playwright):
+    found = launched(playwright)
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio needs starlette and uvicorn: pip install 'evidentia[studio]'")
 
-from tests.report.browser import needs_browser
 from tests.studio.browser import WITHOUT_WEBGL, enter, launched, watched
 from tests.studio.live import Client, running_studio
 
@@ -34,12 +33,11 @@ def iris(studio):
 
 
 @pytest.fixture(scope="session")
-def chromium():
-    """A browser; tests that need one are skipped, saying so, where there is none."""
-    with needs_browser().sync_playwright() as playwright:
-        browser = launched(playwright)
-        yield browser
-        browser.close()
+def chromium(playwright):
+    """A browser."""
+    browser = launched(playwright)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="session")
