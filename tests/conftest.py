@@ -81,7 +81,7 @@ def shared_data(shared):
 
 @pytest.fixture(scope="session")
 def playwright():
-    """What drives a browser, once in a process; tests that need it are skipped, saying so, where there is no browser."""
+    """What drives a browser, once in a process; where there is none, tests that need it are skipped and say so."""
     from tests.report.browser import needs_browser
 
     with needs_browser().sync_playwright() as driver:
