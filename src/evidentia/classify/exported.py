@@ -26,7 +26,7 @@ def _of_neighbours(estimator: EKNNClassifier, X: Value) -> Value:
     if estimator.metric == "precomputed":
         squares = X * X
     elif minkowski_power(estimator.metric, estimator.metric_params) == 2:
-        squares = squared_distances(X, _training_objects(estimator).astype(X.dtype))
+        squares = squared_distances(X, _training_objects(estimator))
     else:
         metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
         raise ValueError(f"EKNNClassifier can be exported with metric='euclidean' or 'precomputed', got {metric!r}")

@@ -104,12 +104,13 @@ def _of_network(estimator: NNEVCLUS, X: Value) -> Value:
             "NNEVCLUS can be exported if its objects are rows of a table, got objects of shape "
             f"{preparation.mean.shape}"
         )
-    inputs = centred(X, preparation.mean, preparation.scale)
-    unit = None
+    exact = centred(X.double(), preparation.mean, preparation.scale)
+    inputs, unit = exact.astype(X.dtype), None
     if preparation.detector is not None:
         from evidentia.io.onnx.scikit_learn import decision_values
 
-        decision = decision_values(preparation.detector, inputs) / preparation.detector_scale
+        # sums of many terms of both signs, of which a steep function is taken
+        decision = decision_values(preparation.detector, exact) / preparation.detector_scale
         unit = _outlier_coefficients(network), decision
     masses = layer_of_masses(_scores(network, inputs), layer, len(model.family), unit)
     return masses / masses.sum()

@@ -36,5 +36,5 @@ def layer_of_masses(scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarr
         return masses
     coefficients, decision = unit
     eta = softplus(decision * coefficients[1] + coefficients[0])
-    share = eta / (eta + 1) if layer.convention == "program" else 1 / (eta + 1)
+    share = (eta / (eta + 1) if layer.convention == "program" else 1 / (eta + 1)).astype(scores.dtype)
     return (1 - share) * masses + share * np.eye(n_sets)[layer.empty]

@@ -36,11 +36,11 @@ def transformed(steps: Any, X: Value) -> Value:
 
 
 def _standard(step: Any, X: Value) -> Value:
-    return centred(X, 0.0 if step.mean_ is None else step.mean_, 1.0 if step.scale_ is None else step.scale_)
+    return centred(X, step.mean_ if step.with_mean else 0.0, step.scale_ if step.with_std else 1.0)
 
 
 def _robust(step: Any, X: Value) -> Value:
-    return centred(X, 0.0 if step.center_ is None else step.center_, 1.0 if step.scale_ is None else step.scale_)
+    return centred(X, step.center_ if step.with_centering else 0.0, step.scale_ if step.with_scaling else 1.0)
 
 
 def _into_range(step: Any, X: Value) -> Value:
