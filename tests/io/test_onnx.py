@@ -102,9 +102,9 @@ SETTINGS = {
     "EGMM, pairs": (EGMM, {"focal_sets": "pairs"}),
     "EVCLUS": (EVCLUS, {}),
     "EVCLUS, landmarks": (EVCLUS, {"sampling": "landmarks", "n_landmarks": 40}),
-    "NNEVCLUS": (NNEVCLUS, {"max_iter": 20, "tol": 0.0}),
-    "NNEVCLUS, detector": (NNEVCLUS, {"max_iter": 20, "tol": 0.0, "outlier_detector": "one-class-svm"}),
-    "NNEVCLUS, layers": (NNEVCLUS, {"max_iter": 20, "tol": 0.0, "network": (6, 5), "focal_sets": "simple"}),
+    "NNEVCLUS": (NNEVCLUS, {"max_iter": 10, "tol": 0.0}),
+    "NNEVCLUS, detector": (NNEVCLUS, {"max_iter": 10, "tol": 0.0, "outlier_detector": "one-class-svm"}),
+    "NNEVCLUS, layers": (NNEVCLUS, {"max_iter": 10, "tol": 0.0, "network": (6, 5), "focal_sets": "simple"}),
 }
 
 
@@ -123,10 +123,13 @@ def test_clusterers(name, c):
     estimator = clusterer(name, c).fit(X)
     model = assert_same(estimator, around(X))
     assert told(model)["clusters"] == list(range(c))
-    assert_same(estimator, around(X), "float64")
+    if c == 3:
+        assert_same(estimator, around(X), "float64")
 
 
-@pytest.mark.parametrize(("c", "focal_sets"), [(2, "simple"), (3, "simple"), (4, "selected"), (4, "full"), (6, "pairs")])
+@pytest.mark.parametrize(
+    ("c", "focal_sets"), [(2, "simple"), (3, "simple"), (4, "selected"), (4, "full"), (6, "pairs")]
+)
 def test_quadratic_programs(c, focal_sets):
     """They are solved in double precision: the library, where X is in single precision, finds them less exactly."""
     X, _ = blobs(c)
@@ -215,7 +218,7 @@ def test_learned_block_by_block():
 def test_detectors_of_outliers(convention):
     X, _ = blobs(3)
     detector = OneClassSVM(nu=0.1)
-    settings = {"max_iter": 20, "tol": 0.0, "focal_sets": "simple", "outlier_detector": detector}
+    settings = {"max_iter": 10, "tol": 0.0, "focal_sets": "simple", "outlier_detector": detector}
     assert_same(NNEVCLUS(3, random_state=0, convention=convention, **settings).fit(X), around(X))
     estimator = NNEVCLUS(3, random_state=0, **{**settings, "outlier_detector": IsolationForest(random_state=0)}).fit(X)
     with pytest.raises(TypeError, match="outlier_detector must be a OneClassSVM with kernel='rbf', or None, got Isol"):
@@ -227,18 +230,18 @@ def test_detectors_of_outliers(convention):
 CLASSIFIERS = {
     "neighbours": lambda: EKNNClassifier(5),
     "neighbours, brute": lambda: EKNNClassifier(3, metric="minkowski", algorithm="brute"),
-    "prototypes": lambda: EvidentialNeuralNetworkClassifier(n_init=2, random_state=0),
-    "radial basis": lambda: EvidentialRBFClassifier(n_init=2, random_state=0),
-    "radial basis, simple": lambda: EvidentialRBFClassifier(n_init=2, focal_sets="simple", random_state=0),
+    "prototypes": lambda: EvidentialNeuralNetworkClassifier(n_init=1, max_iter=50, random_state=0),
+    "radial basis": lambda: EvidentialRBFClassifier(n_init=1, max_iter=50, random_state=0),
+    "radial basis, simple": lambda: EvidentialRBFClassifier(n_init=1, max_iter=50, focal_sets="simple", random_state=0),
     "logistic": EvidenceFromClassifier,
     "logistic, simple": lambda: EvidenceFromClassifier(focal_sets="simple"),
     "discriminant": lambda: EvidenceFromClassifier(LinearDiscriminantAnalysis()),
-    "perceptron": lambda: EvidenceFromClassifier(MLPClassifier((6, 5), max_iter=100, random_state=0)),
+    "perceptron": lambda: EvidenceFromClassifier(MLPClassifier((6, 5), max_iter=20, random_state=0)),
     "perceptron, tanh": lambda: EvidenceFromClassifier(
-        MLPClassifier(5, activation="tanh", max_iter=100, random_state=0)
+        MLPClassifier(5, activation="tanh", max_iter=20, random_state=0)
     ),
     "perceptron, logistic": lambda: EvidenceFromClassifier(
-        make_pipeline(StandardScaler(), MLPClassifier(5, activation="logistic", max_iter=100, random_state=0))
+        make_pipeline(StandardScaler(), MLPClassifier(5, activation="logistic", max_iter=20, random_state=0))
     ),
     "pipeline": lambda: EvidenceFromClassifier(
         make_pipeline(MinMaxScaler(clip=True), PCA(2, whiten=True), LogisticRegression())
@@ -254,7 +257,8 @@ def test_classifiers(name, c):
     estimator = CLASSIFIERS[name]().fit(X, names[y])
     model = assert_same(estimator, around(X))
     assert told(model)["classes"] == names.tolist()
-    assert_same(estimator, around(X), "float64")
+    if c == 3:
+        assert_same(estimator, around(X), "float64")
 
 
 def test_soft_labels_and_given_distances():
@@ -267,6 +271,72 @@ def test_soft_labels_and_given_distances():
         assert_same(EKNNClassifier(4).fit(X, soft), around(X), dtype)
     D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
     assert_same(EKNNClassifier(4, metric="precomputed").fit(D, y), D)
+
+
+# ---- networks of torch ----------------------------------------------------------------------------------------------
+
+
+def own_networks(n_outputs):
+    """Layers one after the other, and networks that only torch knows."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    nn = torch.nn
+
+    class Residual(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inside, self.last = nn.Linear(3, 3), nn.Linear(3, n_outputs)
+
+        def forward(self, x):
+            return self.last(x + nn.functional.gelu(self.inside(x)))
+
+    plain = [nn.Linear(3, 5), nn.ReLU(), nn.Dropout(), nn.Sequential(nn.Linear(5, 4), nn.Tanh())]
+    normed = [nn.Linear(3, 5, bias=False), nn.BatchNorm1d(5), nn.Sigmoid()]
+    yield nn.Sequential(*plain, nn.Linear(4, n_outputs))
+    yield nn.Sequential(*normed, nn.Linear(5, n_outputs)).double()
+    yield Residual()
+
+
+def test_networks_of_torch():
+    X, y = blobs(2)
+    family = FocalSets.full(2)
+    for network in own_networks(len(family)):
+        settings = {"network": network, "max_iter": 5, "tol": 0.0, "random_state": 0}
+        assert_same(NNEVCLUS(2, focal_sets=family, **settings).fit(X), around(X))
+        detector = NNEVCLUS(2, focal_sets=family, outlier_detector="one-class-svm", **settings)
+        assert_same(detector.fit(X), around(X))
+    for network in own_networks(2):
+        assert_same(EvidenceFromClassifier(network.eval(), prefit=True).fit(X, y), around(X)[:-4])
+
+
+def test_images():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    images = np.random.default_rng(0).normal(size=(40, 1, 4, 4)).astype(np.float32)
+    images[:20, 0, :2] += 4
+    layers = torch.nn.Conv2d(1, 3, 2), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(27, 4)
+    settings = {"max_iter": 5, "tol": 0.0, "random_state": 0, "outlier_detector": "one-class-svm"}
+    estimator = NNEVCLUS(2, focal_sets=FocalSets.full(2), network=torch.nn.Sequential(*layers), **settings)
+    model = assert_same(estimator.fit(images), images)
+    assert [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim] == [0, 1, 4, 4]
+
+
+def test_networks_that_torch_cannot_tell():
+    torch = pytest.importorskip("torch")
+
+    class Strange(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = torch.nn.Linear(3, 4)
+
+        def forward(self, x):
+            return self.last(torch.special.bessel_j0(x))
+
+    X, _ = blobs(2)
+    settings = {"max_iter": 2, "tol": 0.0, "random_state": 0}
+    estimator = NNEVCLUS(2, focal_sets=FocalSets.full(2), network=Strange(), **settings).fit(X)
+    with pytest.raises(ValueError, match="torch cannot tell the operators of the network Strange: .*bessel"):
+        to_onnx(estimator)
 
 
 # ---- what comes before ----------------------------------------------------------------------------------------------

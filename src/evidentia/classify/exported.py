@@ -61,26 +61,16 @@ def _of_evidence(estimator: EvidenceFromClassifier, X: Value) -> Value:
 def _features(estimator: Any, X: Value) -> Value:
     """What the last layer of a classifier sees (`_linear_layer`)."""
     from evidentia.io.onnx.scikit_learn import activated, transformed
+    from evidentia.io.onnx.torch_layers import network_features
 
     if is_network(estimator):
-        return _features_of_network(estimator, X)
+        return network_features(estimator, X, X.graph.shape)
     if hasattr(estimator, "steps"):
         return _features(estimator[-1], transformed(estimator.steps[:-1], X))
     if hasattr(estimator, "coefs_"):
         for weights, biases in zip(estimator.coefs_[:-1], estimator.intercepts_[:-1], strict=True):
             X = activated(estimator.activation, X @ weights + biases)
     return X
-
-
-def _features_of_network(network: Any, X: Value) -> Value:
-    """What comes before the last linear layer; after it there are only other forms of the scores."""
-    from torch import nn
-
-    from evidentia.io.onnx.torch_layers import plain_layers, through_layers
-
-    layers = plain_layers(network)
-    last = max(place for place, layer in enumerate(layers) if type(layer) is nn.Linear)
-    return through_layers(layers[:last], X)
 
 
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {

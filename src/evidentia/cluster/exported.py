@@ -11,6 +11,7 @@ from evidentia.cluster.evclus._doubt_model import DoubtModel
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus.evclus import EVCLUS
 from evidentia.cluster.evclus.network._feed_forward import FeedForward
+from evidentia.cluster.evclus.network._mass_layer import MassLayer
 from evidentia.cluster.evclus.nnevclus import NNEVCLUS
 from evidentia.cluster.graphs.doubt import doubtful_masses
 from evidentia.cluster.graphs.mixtures import probabilities
@@ -29,7 +30,7 @@ from evidentia.dissimilarity.transform import decay
 from evidentia.io.onnx.formulas import centred, masses_of_known, squared_distances
 from evidentia.io.onnx.graph import Value
 
-__all__ = ["EXPORTED", "label_shares"]
+__all__ = ["EXPORTED", "label_shares", "object_shape"]
 
 
 def _of_prototypes(estimator: Any, X: Value) -> Value:
@@ -98,34 +99,32 @@ def _matched(model: EvclusModel, squares: Value) -> Value:
 
 def _of_network(estimator: NNEVCLUS, X: Value) -> Value:
     model = estimator._model
-    preparation, network, layer = model.preparation, model.network, model.network.layer
-    if preparation.mean.ndim != 1:
-        raise ValueError(
-            "NNEVCLUS can be exported if its objects are rows of a table, got objects of shape "
-            f"{preparation.mean.shape}"
-        )
+    preparation, network = model.preparation, model.network
     exact = centred(X.double(), preparation.mean, preparation.scale)
     inputs, unit = exact.astype(X.dtype), None
     if preparation.detector is not None:
         from evidentia.io.onnx.scikit_learn import decision_values
 
         # sums of many terms of both signs, of which a steep function is taken
-        decision = decision_values(preparation.detector, exact) / preparation.detector_scale
+        rows = exact if preparation.mean.ndim == 1 else exact.reshape(0, preparation.mean.size)
+        decision = decision_values(preparation.detector, rows) / preparation.detector_scale
         unit = _outlier_coefficients(network), decision
-    masses = layer_of_masses(_scores(network, inputs), layer, len(model.family), unit)
+    scores, layer = _scores(network, inputs, preparation.mean.shape)
+    masses = layer_of_masses(scores, layer, len(model.family), unit)
     return masses / masses.sum()
 
 
-def _scores(network: Any, inputs: Value) -> Value:
+def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> tuple[Value, MassLayer]:
+    """Scores of the sets, and the layer that makes masses of them."""
     if isinstance(network, FeedForward):
-        return dense_layers(inputs, network.matrices())
-    from evidentia.io.onnx.torch_layers import plain_layers, through_layers
+        return dense_layers(inputs, network.matrices()), network.layer
+    from evidentia.io.onnx.torch_layers import network_outputs
 
-    outputs = through_layers(plain_layers(network.body), inputs)
+    outputs = network_outputs(network.body, inputs, shape)
     if network.matrix is None:
-        return outputs
+        return outputs, network.layer
     matrix = network.matrix.detach().double().cpu().numpy()
-    return outputs @ matrix[:-1] + matrix[-1]
+    return outputs @ matrix[:-1] + matrix[-1], network.layer
 
 
 def _outlier_coefficients(network: Any) -> np.ndarray:
@@ -146,3 +145,9 @@ EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
 def label_shares(estimator: Any) -> np.ndarray:
     """(f, c) what the mass of each set adds to the plausibility of each cluster; the largest one is the label."""
     return estimator.focal_sets_.membership.astype(float)
+
+
+def object_shape(estimator: Any) -> tuple[int, ...]:
+    """The shape of an object: that of an image, where a network was given images."""
+    is_network = isinstance(estimator, NNEVCLUS)
+    return estimator._model.preparation.mean.shape if is_network else (estimator.n_features_in_,)

@@ -18,7 +18,8 @@ def _prepared(model: TableModel, X: Value) -> Value:
         return X
     if preparation.categories:
         raise ValueError(
-            f"a model can be exported if its columns hold numbers, but {preparation.categories[0]!r} is one of categories"
+            "a model can be exported if its columns hold numbers, but "
+            f"{preparation.categories[0]!r} is one of categories"
         )
     return centred(X, preparation.center, preparation.scale) if preparation.is_scaled else X
 

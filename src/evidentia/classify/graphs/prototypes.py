@@ -15,9 +15,7 @@ def responses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray) -> Value:
     return (squares_of(rows, prototypes) * (-0.5 * np.square(gamma))).exp()
 
 
-def network_masses(
-    rows: Value, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray
-) -> Value:
+def network_masses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray) -> Value:
     """(n, M + 1) masses of the classes and the frame. With s_i what prototype i lends, m({k}) is proportional to
     A_k - B and m(frame) to B, A_k the product of 1 - s_i (1 - u_ik) and B that of 1 - s_i."""
     r, n_classes = u.shape

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from evidentia.cluster.on_device.mixtures import RoundComponents
 from evidentia.io.onnx.graph import Value
 

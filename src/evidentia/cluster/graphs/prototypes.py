@@ -43,7 +43,7 @@ def prototype_masses(X: Value, arguments: tuple, step: MassStep, n_features: int
 
 
 def _adaptive_costs(X: Value, places: np.ndarray, metrics: np.ndarray) -> Value:
-    """(n, g) squared distances to places, each in a metric of its own: those after a linear map L with L L' = metric."""
+    """(n, g) squared distances to places, each in a metric of its own: those after a map L with L L' = metric."""
     g, p = places.shape
     middle = places.mean(axis=0)
     maps = np.linalg.cholesky(metrics)

@@ -11,7 +11,7 @@ import numpy as np
 from evidentia._parameters import check_choice
 from evidentia.io.atomic import as_path, atomic_write
 from evidentia.io.onnx.graph import Graph, Value
-from evidentia.io.onnx.tables import exporter_of, is_pipeline, known_names, label_shares, preparation_of
+from evidentia.io.onnx.tables import exporter_of, is_pipeline, known_names, label_shares, object_shape, preparation_of
 
 __all__ = ["to_onnx"]
 
@@ -60,8 +60,8 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     target = None if path is None else as_path(path)
     if target is not None and target.suffix.lower() != ".onnx":
         raise ValueError(f"{target}: the extension must be .onnx, got {target.suffix or 'none'}")
-    n_features, names = _attributes(estimator)
-    graph = Graph(n_features, np.dtype(dtype))
+    shape, names = _attributes(estimator)
+    graph = Graph(shape, np.dtype(dtype))
     masses, final = _masses(estimator, graph.X)
     labels = (masses @ label_shares(final)).argmax()
     family = final.focal_sets_
@@ -114,8 +114,8 @@ def _known_exporter(model: Any) -> Any:
     return exporter
 
 
-def _attributes(model: Any) -> tuple[int, list[str] | None]:
-    """How many attributes a model takes, and their names if they have some."""
+def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
+    """The shape of an object that a model takes, and the names of its attributes if they have some."""
     if is_pipeline(model):
         if len(model.steps) == 0:
             raise ValueError("estimator must be a pipeline with at least one step, got one without")
@@ -125,11 +125,11 @@ def _attributes(model: Any) -> tuple[int, list[str] | None]:
     if preparation_of(model) is not None:
         if model.preparation is None:
             return _attributes(model.estimator)
-        return len(model.preparation.numbers), list(model.preparation.numbers)
+        return (len(model.preparation.numbers),), list(model.preparation.numbers)
     if not hasattr(model, "n_features_in_"):
         _known_exporter(model)
     names = getattr(model, "feature_names_in_", None)
-    return int(model.n_features_in_), None if names is None else [str(name) for name in names]
+    return object_shape(model), None if names is None else [str(name) for name in names]
 
 
 def _told(estimator: Any, names: list[str] | None) -> dict[str, Any]:

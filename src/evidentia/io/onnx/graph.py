@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Graph", "Value", "concatenated", "maximum", "minimum", "take", "where"]
+__all__ = ["OPSET", "Graph", "Value", "concatenated", "maximum", "minimum", "take", "where"]
 
-_OPSET = 18  # the first in which all reductions take their axes alike; runtimes know it since 2023
+OPSET = 18  # the first in which all reductions take their axes alike; runtimes know it since 2023
 _IR_VERSION = 8  # of the files that go with it
 _DOUBLE, _INDEX, _TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
@@ -152,8 +152,9 @@ class Value:
 
     def smallest(self, k: int) -> tuple[Value, Value]:
         """(n, k) smallest numbers of each row, in order, and their columns; of equal ones the first."""
-        count = self.graph.constant([k], _INDEX)
-        return self.graph.nodes_of("TopK", self, count, dtypes=[self.dtype, _INDEX], axis=1, largest=0, sorted=1)
+        count, dtypes = self.graph.constant([k], _INDEX), [self.dtype, _INDEX]
+        values, columns = self.graph.nodes_of("TopK", self, count, dtypes=dtypes, axis=1, largest=0, sorted=1)
+        return values, columns
 
     def columns(self, which: Any, axis: int = 1) -> Value:
         """Some of the columns, in this order."""
@@ -222,11 +223,12 @@ class Body:
 
 
 class Graph:
-    """Operators from ``X``, a table of n rows, to what a model says of them.
+    """Operators from ``X``, n objects, to what a model says of them.
 
     Parameters
     ----------
-    n_features : int
+    shape : tuple of int
+        Of an object: the number of its attributes, if it is a row of a table.
     dtype : numpy.dtype
         Of X and of the results.
 
@@ -234,7 +236,7 @@ class Graph:
     --------
     >>> import numpy as np
     >>> from evidentia.io.onnx.graph import Graph
-    >>> graph = Graph(3, np.dtype("float32"))
+    >>> graph = Graph((3,), np.dtype("float32"))
     >>> doubled = graph.X * 2 + [1, 0, 0]
     >>> [operator.kind for operator in graph.operators]
     ['Mul', 'Add']
@@ -242,10 +244,11 @@ class Graph:
     dtype('float32')
     """
 
-    def __init__(self, n_features: int, dtype: np.dtype):
-        self.n_features, self.dtype = n_features, dtype
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
+        self.shape, self.dtype = shape, dtype
         self.X = Value(self, "X", dtype)
-        self.operators: list[Operator] = []
+        self.operators: list[Operator | Any] = []  # or what ONNX calls a node
+        self._tensors: list[Any] = []
         self._count = 0
         self._constants: dict[tuple[str, tuple[int, ...], bytes], tuple[str, np.ndarray]] = {}
 
@@ -275,6 +278,16 @@ class Graph:
         body, self.operators = Body(self.operators, inside, results), outside
         limits = self.constant(most, _INDEX), self.constant(True, _TRUTH)
         return self.nodes_of("Loop", *limits, *states, dtypes=[state.dtype for state in states], body=body)
+
+    def inserted(self, model: Any, inputs: Value) -> Value:
+        """What another ONNX model, of the same version, with one input and one output, makes of a value."""
+        from onnx import compose
+
+        graph = compose.add_prefix_graph(model.graph, f"{self._fresh('network')}/")
+        self.operators.append(Operator("Identity", [inputs.name], [graph.input[0].name], {}))
+        self.operators += graph.node
+        self._tensors += graph.initializer
+        return Value(self, graph.output[0].name, inputs.dtype)
 
     def _fresh(self, kind: str) -> str:
         self._count += 1
@@ -311,11 +324,11 @@ class Graph:
             )
             for name, (value, width) in outputs.items()
         ]
-        X = helper.make_tensor_value_info("X", self.element_type(self.dtype), ["n", self.n_features])
+        X = helper.make_tensor_value_info("X", self.element_type(self.dtype), ["n", *self.shape])
         constants = [numpy_helper.from_array(array, name) for name, array in self._constants.values()]
         model = helper.make_model(
-            helper.make_graph(nodes, "masses", [X], infos, constants, doc_string=about),
-            opset_imports=[helper.make_opsetid("", _OPSET)],
+            helper.make_graph(nodes, "masses", [X], infos, constants + self._tensors, doc_string=about),
+            opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=_IR_VERSION,
             producer_name="evidentia",
             producer_version=__version__,
@@ -325,9 +338,11 @@ class Graph:
         checker.check_model(model, full_check=True)
         return model
 
-    def _proto(self, operator: Operator) -> Any:
+    def _proto(self, operator: Operator | Any) -> Any:
         from onnx import helper
 
+        if not isinstance(operator, Operator):
+            return operator
         attributes = dict(operator.attributes)
         if isinstance(attributes.get("body"), Body):
             attributes["body"] = self._body(attributes["body"])

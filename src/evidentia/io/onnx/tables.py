@@ -12,7 +12,7 @@ import numpy as np
 
 from evidentia.io.onnx.graph import Value
 
-__all__ = ["Exporter", "exporter_of", "is_pipeline", "label_shares", "preparation_of", "known_names"]
+__all__ = ["Exporter", "exporter_of", "is_pipeline", "label_shares", "object_shape", "preparation_of", "known_names"]
 
 Exporter = Callable[[Any, Value], Value]
 """From an estimator and its attributes to masses, or to attributes after a preparation."""
@@ -52,6 +52,15 @@ def label_shares(estimator: Any) -> np.ndarray:
     else:
         from evidentia.classify.exported import label_shares
     return label_shares(estimator)
+
+
+def object_shape(estimator: Any) -> tuple[int, ...]:
+    """The shape of an object that an estimator takes."""
+    if _package(estimator) != "cluster":
+        return (int(estimator.n_features_in_),)
+    from evidentia.cluster.exported import object_shape
+
+    return object_shape(estimator)
 
 
 def known_names() -> list[str]:

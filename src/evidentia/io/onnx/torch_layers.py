@@ -1,36 +1,73 @@
-"""Layers of torch, as operators of ONNX: those that follow one after the other, each from one table to another."""
+"""Networks of torch, as operators of ONNX.
+
+Layers that follow one after the other are written here, each from one table to another. Any other network is asked what
+it does by torch itself.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from evidentia.io.onnx.graph import Value
+from evidentia.io.onnx.graph import OPSET, Value
 
-__all__ = ["plain_layers", "through_layers"]
+__all__ = ["network_features", "network_outputs"]
 
 
-def plain_layers(module: Any) -> list[Any]:
-    """The layers of a network one after the other; other networks are refused."""
-    return list(_unfolded(module))
+def network_outputs(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
+    """What a network that is not being trained makes of objects of a given shape."""
+    layers = list(_unfolded(module)) if len(shape) == 1 else [None]
+    return _traced(module, inputs, shape) if None in layers else _through(layers, inputs)
+
+
+def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
+    """What the last linear layer of a network sees."""
+    from torch import nn
+
+    last = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1]
+    layers = list(_unfolded(module)) if len(shape) == 1 else [None]
+    if None not in layers:
+        return _through(layers[: layers.index(last)], inputs)
+
+    class Before(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network, self.last = module, last
+
+        def forward(self, objects: Any) -> Any:
+            seen: list[Any] = []
+            handle = self.last.register_forward_pre_hook(lambda layer, given: seen.append(given[0]))
+            try:
+                self.network(objects)
+            finally:
+                handle.remove()
+            return seen[-1]
+
+    return _traced(Before(), inputs, shape)
+
+
+# ---- layers one after the other -------------------------------------------------------------------------------------
 
 
 def _unfolded(module: Any) -> Iterator[Any]:
+    """The layers of a network one after the other, None for one that is not known."""
     from torch import nn
 
     if type(module) is nn.Sequential:
         for layer in module:
             yield from _unfolded(layer)
-    elif type(module) in _kinds():
-        yield module
     else:
-        known = ", ".join(sorted(kind.__name__ for kind in _kinds()))
-        raise TypeError(
-            f"a network of torch must be a Sequential of the layers {known}, got {type(module).__name__}: others "
-            "cannot be exported"
-        )
+        yield module if type(module) in _kinds() else None
+
+
+def _through(layers: list[Any], inputs: Value) -> Value:
+    kinds = _kinds()
+    for layer in layers:
+        inputs = kinds[type(layer)](layer, inputs)
+    return inputs
 
 
 def _kinds() -> dict[type, Any]:
@@ -38,24 +75,12 @@ def _kinds() -> dict[type, Any]:
 
     return {
         nn.Linear: _linear,
-        nn.BatchNorm1d: _normalised,
         nn.ReLU: lambda layer, x: x.relu(),
-        nn.LeakyReLU: lambda layer, x: x.relu() - layer.negative_slope * (-x).relu(),
         nn.Tanh: lambda layer, x: x.graph.node("Tanh", x),
         nn.Sigmoid: lambda layer, x: x.graph.node("Sigmoid", x),
-        nn.Softmax: lambda layer, x: x.softmax(),
-        nn.Identity: lambda layer, x: x,
         nn.Dropout: lambda layer, x: x,  # in a network that is not being trained
-        nn.Flatten: lambda layer, x: x,  # of a table
+        nn.Softmax: lambda layer, x: x.softmax(),
     }
-
-
-def through_layers(layers: list[Any], inputs: Value) -> Value:
-    """What the layers make of a table."""
-    kinds = _kinds()
-    for layer in layers:
-        inputs = kinds[type(layer)](layer, inputs)
-    return inputs
 
 
 def _linear(layer: Any, inputs: Value) -> Value:
@@ -63,16 +88,39 @@ def _linear(layer: Any, inputs: Value) -> Value:
     return outputs if layer.bias is None else outputs + _numbers(layer.bias)
 
 
-def _normalised(layer: Any, inputs: Value) -> Value:
-    if layer.running_mean is None:
-        raise ValueError("a BatchNorm1d must have track_running_stats=True to be exported")
-    scale = 1 / np.sqrt(_numbers(layer.running_var) + layer.eps)
-    shift = -_numbers(layer.running_mean) * scale
-    if layer.affine:
-        weight = _numbers(layer.weight)
-        scale, shift = scale * weight, shift * weight + _numbers(layer.bias)
-    return inputs * scale + shift
-
-
 def _numbers(tensor: Any) -> np.ndarray:
     return tensor.detach().double().cpu().numpy()
+
+
+# ---- any network ----------------------------------------------------------------------------------------------------
+
+
+def _traced(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
+    """What torch says that a network does."""
+    import copy
+    import io
+
+    import onnx
+    import torch
+
+    first = next(module.parameters(), torch.zeros(1))
+    names, file = {"input_names": ["objects"], "output_names": ["outputs"]}, io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what torch recommends instead needs further packages
+        try:
+            torch.onnx.export(
+                copy.deepcopy(module).cpu().eval(),
+                (torch.zeros((2, *shape), dtype=first.dtype),),
+                file,
+                dynamo=False,
+                opset_version=OPSET,
+                dynamic_axes={"objects": {0: "n"}, "outputs": {0: "n"}},
+                **names,
+            )
+        except Exception as error:
+            words = " ".join(str(error).split()) or type(error).__name__
+            raise ValueError(
+                f"torch cannot tell the operators of the network {type(module).__name__}: {words}"
+            ) from error
+    given = inputs.astype(torch.zeros(1, dtype=first.dtype).numpy().dtype)
+    return inputs.graph.inserted(onnx.load_model_from_string(file.getvalue()), given).astype(inputs.dtype)
