@@ -98,29 +98,32 @@ def _numbers(tensor: Any) -> np.ndarray:
 def _traced(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
     """What torch says that a network does."""
     import copy
-    import io
+    import tempfile
+    from pathlib import Path
 
     import onnx
     import torch
 
     first = next(module.parameters(), torch.zeros(1))
-    names, file = {"input_names": ["objects"], "output_names": ["outputs"]}, io.BytesIO()
-    with warnings.catch_warnings():
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what torch recommends instead needs further packages
+        path = Path(folder, "network.onnx")
         try:
             torch.onnx.export(
                 copy.deepcopy(module).cpu().eval(),
                 (torch.zeros((2, *shape), dtype=first.dtype),),
-                file,
+                path,
                 dynamo=False,
                 opset_version=OPSET,
+                input_names=["objects"],
+                output_names=["outputs"],
                 dynamic_axes={"objects": {0: "n"}, "outputs": {0: "n"}},
-                **names,
             )
         except Exception as error:
             words = " ".join(str(error).split()) or type(error).__name__
             raise ValueError(
                 f"torch cannot tell the operators of the network {type(module).__name__}: {words}"
             ) from error
+        found = onnx.load(path)
     given = inputs.astype(torch.zeros(1, dtype=first.dtype).numpy().dtype)
-    return inputs.graph.inserted(onnx.load_model_from_string(file.getvalue()), given).astype(inputs.dtype)
+    return inputs.graph.inserted(found, given).astype(inputs.dtype)
