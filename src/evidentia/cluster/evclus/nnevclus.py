@@ -26,7 +26,7 @@ from evidentia.cluster.evclus.evclus import EVCLUS
 from evidentia.cluster.evclus.network._method import FirstMasses, NetworkMethod
 from evidentia.cluster.evclus.network._model import NetworkModel
 from evidentia.cluster.evclus.network._objective import Penalties
-from evidentia.cluster.evclus.network._settings import NetworkSettings, is_module
+from evidentia.cluster.evclus.network._settings import NetworkSettings, are_sizes, is_module
 from evidentia.cluster.evclus.network._targets import NetworkTargets, network_quantile, targets_of
 from evidentia.cluster.evclus.shepard import ShepardMixin
 from evidentia.cluster.evclus.training import Training
@@ -41,14 +41,6 @@ if TYPE_CHECKING:
     from torch import nn
 
 __all__ = ["NNEVCLUS"]
-
-_WIDEST = 1_000_000  # layer of a network
-
-
-def _are_sizes(network: Any) -> bool:
-    several = isinstance(network, list | tuple) or (isinstance(network, np.ndarray) and network.ndim == 1)
-    sizes = network if several else [network]
-    return all(rule.is_integer(s) and 1 <= int(s) <= _WIDEST for s in sizes)
 
 
 class NNEVCLUS(ShepardMixin, EvidentialClusterer):
@@ -205,7 +197,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         "convention": rule.choice("program", "paper"),
         "network": rule.choice("auto")
         | rule.Rule(
-            "an integer of at least 1, several of them or a torch.nn.Module", lambda v: _are_sizes(v) or is_module(v)
+            "an integer of at least 1, several of them or a torch.nn.Module", lambda v: are_sizes(v) or is_module(v)
         ),
         "outlier_detector": rule.choice(None)
         | rule.choice("one-class-svm")

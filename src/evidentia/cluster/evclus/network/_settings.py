@@ -8,10 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from evidentia import _parameters as rule
 from evidentia.cluster.evclus.network._objective import Penalties
 from evidentia.cluster.evclus.training import Training
 
-__all__ = ["NetworkSettings", "is_module"]
+__all__ = ["NetworkSettings", "are_sizes", "is_module"]
+
+_WIDEST = 1_000_000  # layer of a network
+
+
+def are_sizes(network: Any) -> bool:
+    """Whether it is the size of a hidden layer, or those of several."""
+    several = isinstance(network, list | tuple) or (isinstance(network, np.ndarray) and network.ndim == 1)
+    sizes = network if several else [network]
+    return all(rule.is_integer(s) and 1 <= int(s) <= _WIDEST for s in sizes)
 
 
 def is_module(network: Any) -> bool:
