@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Bytecode is kept, whatever the environment says: else every process compiles SciPy and pandas again, for ten seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help kernels demo test browser test-sanitized test-long lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
 
