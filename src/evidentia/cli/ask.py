@@ -200,8 +200,10 @@ class _Expert:
         first, second = (self.describe(one) for one in self.pairs[place])
         while True:
             click.echo(f"{place + 1}/{len(self.pairs)}  {first}\n     {second}\n     same cluster? ", nl=False)
-            key = click.getchar().lower()
-            key = {"": "q", "\x04": "q", "\x03": "q"}.get(key, key)
+            try:
+                key = click.getchar().lower() or "q"
+            except EOFError:  # Ctrl-D
+                key = "q"
             click.echo({"y": "yes", "n": "no", "?": "do not know", "u": "undo", "q": "enough"}.get(key, key))
             if key in ("y", "n", "?", "u", "q"):
                 return key

@@ -74,13 +74,13 @@ class _Explained:
     def object(self, name: str) -> tuple[str, dict[str, Any], Any]:
         from evidentia.explain import explain_object
         from evidentia.recipe import choose_attributes
-        from evidentia.recipe.units import explanation_in_units
+        from evidentia.recipe.units import Units
 
         place = row_named(self.partition, name)
         if self.model is not None and self.model.preparation is not None:
             values: Any = self.model.prepared(self.rows)
             found = explain_object(self.model.estimator, values, place)
-            found = explanation_in_units(found, self.model.preparation)
+            found = Units.of(self.model.preparation).of_explanation(found)
         else:
             values = choose_attributes(self.rows, missing="partial").table
             found = explain_object(self.partition, values, place)

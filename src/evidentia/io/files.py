@@ -29,7 +29,7 @@ _OF_OTHERS = {
     ".pickle": "a pickle",
     ".joblib": "a pickle",
     ".pt": "a pickle of torch",
-    ".onnx": "a network in ONNX",
+    ".onnx": "a graph of ONNX; evidentia.io.to_onnx writes estimators so",
 }
 
 

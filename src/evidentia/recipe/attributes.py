@@ -32,6 +32,17 @@ class Preparation:
     center, scale : arrays
         What is subtracted from the numbers and by what they are divided; zeros and ones if they are not standardised.
     missing : {"refuse", "drop", "partial"}
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from evidentia.recipe import choose_attributes
+    >>> table = pd.DataFrame({"length": [1.0, 2.0, 3.0], "weight": [40.0, 10.0, 70.0]})
+    >>> preparation = choose_attributes(table).preparation
+    >>> preparation.columns, preparation.center.tolist()
+    (['length', 'weight'], [2.0, 40.0])
+    >>> preparation.transform(pd.DataFrame({"weight": [40.0], "length": [2.0], "name": ["new"]})).to_dict("list")
+    {'length': [0.0], 'weight': [0.0]}
     """
 
     numbers: list[str]

@@ -47,6 +47,13 @@ class Parameter:
         What it may be, in the words of the docstring, such as ``float > 0 or "auto"``.
     help : str
         What it means, in the words of the docstring.
+
+    Examples
+    --------
+    >>> from evidentia.recipe import method_parameters
+    >>> metric = next(one for one in method_parameters("ecm") if one.name == "metric")
+    >>> metric.default, metric.choices
+    ('euclidean', ('euclidean', 'adaptive'))
     """
 
     name: str

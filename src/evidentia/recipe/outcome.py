@@ -38,6 +38,18 @@ class Prepared:
     truth : Series or None
         Labels to compare with.
     notes : list of str
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from evidentia.recipe import Recipe, prepare
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "flowers.csv")
+    ...     _ = file.write_text("length,color\\n1.0,red\\n1.2,red\\n8.0,blue\\n8.3,blue\\n")
+    ...     prepared = prepare(Recipe(str(file), truth="color"))
+    >>> prepared.X.round(1).to_dict("list"), prepared.truth.tolist()
+    ({'length': [-1.0, -1.0, 1.0, 1.0]}, ['red', 'red', 'blue', 'blue'])
     """
 
     X: Any
@@ -61,6 +73,20 @@ class Outcome:
         What was read and clustered, with all notes on the way.
     seconds : float
         How long the fit took.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from evidentia.recipe import Recipe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "flowers.csv")
+    ...     _ = file.write_text("length\\n1.0\\n1.1\\n1.2\\n8.0\\n8.1\\n8.3\\n")
+    ...     outcome = Recipe(str(file), method="ecm", clusters=2, seed=0).run()
+    >>> outcome.partition.n_clusters, outcome.table.shape, outcome.attributes.columns
+    (2, (6, 1), ['length'])
+    >>> outcome.model.preparation.center.round(2).tolist()
+    [4.62]
     """
 
     recipe: Any  # a Recipe, which knows this class

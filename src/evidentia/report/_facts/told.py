@@ -11,9 +11,10 @@ import numpy as np
 
 from evidentia.explain import ObjectExplanation, doubt_of, explain_object
 from evidentia.explain.words import answer_words
+from evidentia.recipe.units import Units
 from evidentia.report._facts.case import Case
 from evidentia.report._facts.frames import rows_of
-from evidentia.report._facts.units import Units, units_between
+from evidentia.report._facts.units import units_between
 
 __all__ = ["Told", "Reasons", "most_doubtful"]
 

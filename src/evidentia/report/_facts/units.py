@@ -1,58 +1,20 @@
-"""From scaled attributes back to their own units."""
+"""In which units scaled attributes were, found from the table in its own units."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia.explain import ObjectExplanation
+from evidentia.recipe.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Units", "units_between"]
+__all__ = ["units_between"]
 
 _SAME = 1e-6  # of the range of a column, by which values may differ that are the same
-
-
-@dataclass(frozen=True)
-class Units:
-    """For columns that were shifted and scaled: ``own = shift + factor * scaled``, by the names of the columns."""
-
-    shift: dict[str, float]
-    factor: dict[str, float]
-
-    def own(self, name: str, value: Any) -> Any:
-        """A value of a column in its own unit; what is no number, or of another column, as it is."""
-        if name not in self.shift or not isinstance(value, float | int) or isinstance(value, bool):
-            return value
-        return self.shift[name] + self.factor[name] * value
-
-    def of_explanation(self, found: ObjectExplanation) -> ObjectExplanation:
-        """The same explanation, values of attributes in their own units."""
-        if found.by != "attributes":
-            return found
-
-        def row(cells: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(self.own(name, cell) for name, cell in zip(found.attributes, cells, strict=True))
-
-        changes = tuple(
-            replace(
-                change,
-                before=tuple(self.own(name, v) for name, v in zip(change.attributes, change.before, strict=True)),
-                after=tuple(self.own(name, v) for name, v in zip(change.attributes, change.after, strict=True)),
-            )
-            for change in found.changes
-        )
-        return replace(
-            found,
-            values=None if found.values is None else row(found.values),
-            typical=None if found.typical is None else tuple(row(cells) for cells in found.typical),
-            changes=changes,
-        )
 
 
 def units_between(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units | None:

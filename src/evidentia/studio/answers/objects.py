@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.explain import ObjectExplanation, explain_object
-from evidentia.recipe.units import explanation_in_units
+from evidentia.recipe.units import Units
 from evidentia.studio.packing import plain
 from evidentia.studio.runs import Run
 
@@ -25,7 +25,7 @@ def why(run: Run, position: int) -> dict[str, Any]:
     some = _compared(len(run), position)
     with run.lock:
         found = explain_object(run.estimator, run.values.iloc[some], _meant(run, some, position))
-    found = explanation_in_units(found, run.preparation)
+    found = Units.of(run.preparation).of_explanation(found)
     partition = run.partition
     masses = partition.masses[position]
     order = [int(j) for j in np.argsort(-masses, kind="stable")[:_MOST_SETS] if masses[j] >= 0.005]

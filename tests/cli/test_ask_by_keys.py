@@ -1,0 +1,110 @@
+"""``evidentia ask`` on a terminal: keys are pressed, and what follows is read off the screen."""
+
+import os
+import select
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from tests.recipe.data import flowers
+
+pty = pytest.importorskip("pty", reason="there are no pseudo-terminals on this system")
+termios = pytest.importorskip("termios")
+
+PATIENCE = 60.0  # seconds, on a busy machine
+COMMAND = "from evidentia.cli import main; main()"
+OPTIONS = ("ask", "flowers.csv", "-c", "3", "--method", "evclus", "--n-init", "2", "--index", "name", "-n", "4")
+
+
+class Terminal:
+    """The program on a terminal of its own."""
+
+    def __init__(self, folder, *arguments):
+        self.screen, there = pty.openpty()
+        self.seen = ""
+        self.program = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, *arguments],
+            stdin=there,
+            stdout=there,
+            stderr=there,
+            cwd=folder,
+            env={**os.environ, "COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"},
+            start_new_session=True,
+        )
+        os.close(there)
+
+    def press(self, key, then):
+        """Press a key once the program waits for one, and wait until it answers."""
+        self._wait(lambda: not termios.tcgetattr(self.screen)[3] & termios.ICANON, "waits for a key")
+        before = len(self.seen)
+        os.write(self.screen, key.encode())
+        self._wait(lambda: then in self.seen[before:], f"answers {then!r} to {key!r}")
+
+    def ended(self):
+        """The exit code, after all has been read."""
+        self._wait(lambda: self.program.poll() is not None, "ends")
+        while self._read(0.05):
+            pass
+        os.close(self.screen)
+        return self.program.returncode
+
+    def _wait(self, happened, what):
+        end = time.monotonic() + PATIENCE
+        while not happened():
+            self._read(0.02)
+            if time.monotonic() > end:
+                self.program.kill()
+                raise AssertionError(f"the program never {what}; the screen shows:\n{self.seen}")
+
+    def _read(self, seconds):
+        """What is new on the screen; nothing once the program has gone."""
+        try:
+            new = os.read(self.screen, 4096) if select.select([self.screen], [], [], seconds)[0] else b""
+        except OSError:
+            new = b""
+        self.seen += new.decode(errors="replace")
+        return new
+
+
+@pytest.fixture
+def folder(tmp_path):
+    flowers(60).to_csv(tmp_path / "flowers.csv", index=False)
+    return tmp_path
+
+
+def test_answers_by_keys(folder):
+    terminal = Terminal(folder, *OPTIONS, "--partition", "taught.csv")
+    terminal.press("y", "yes")
+    terminal.press("x", "y same cluster, n different clusters")  # no key of ours: it says which are
+    terminal.press("n", "no")
+    terminal.press("u", "undo")
+    terminal.press("?", "do not know")
+    terminal.press("Y", "yes")
+    terminal.press("n", "no")
+    assert terminal.ended() == 0, terminal.seen
+    assert "4 questions: y same cluster" in terminal.seen
+    assert "1/4" in terminal.seen
+    assert "with 3 answers" in terminal.seen
+    answers = pd.read_csv(folder / "flowers.answers.csv")["answer"]
+    assert answers.fillna("").tolist() == ["same", "", "same", "different"]
+    assert (folder / "taught.csv").exists()
+
+
+@pytest.mark.parametrize("key", ["q", "\x04"], ids=["q", "end of input"])
+def test_enough(folder, key):
+    terminal = Terminal(folder, *OPTIONS)
+    terminal.press("n", "no")
+    terminal.press(key, "enough")
+    assert terminal.ended() == 0, terminal.seen
+    assert pd.read_csv(folder / "flowers.answers.csv")["answer"].fillna("").tolist() == ["different", "", "", ""]
+
+
+def test_interrupted(folder):
+    terminal = Terminal(folder, *OPTIONS)
+    terminal.press("y", "yes")
+    terminal.press("\x03", "evidentia: interrupted")
+    assert terminal.ended() == 130, terminal.seen
+    assert [path.name for path in folder.iterdir()] == ["flowers.csv"]
