@@ -35,6 +35,10 @@ __all__ = [
     "listed",
     "is_integer",
     "is_number",
+    "hashable",
+    "told",
+    "names",
+    "shown",
 ]
 
 
@@ -118,6 +122,19 @@ def _is_array(value: Any) -> bool:
 
 array = Rule("an array", _is_array)
 
+hashable = Rule("a name that can be told apart (text, a number, a tuple)", lambda v: _is_hashable(v))
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except Exception:  # of an object that cannot be told apart
+        return False
+    return True
+
+
+told = Rule("None or a function of one text", lambda v: v is None or callable(v))
+
 seed = Rule(
     "None, an integer, or a numpy RandomState or Generator",
     lambda v: v is None or is_integer(v) or isinstance(v, np.random.RandomState | np.random.Generator),
@@ -135,7 +152,7 @@ def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
 def check(value: Any, name: str, rule: Rule) -> None:
     """Refuse an argument of a function that does not obey its rule."""
     if not rule.test(value):
-        raise ValueError(f"{name} must be {rule.words}{_range_of(value)}, got {_shown(value)}")
+        raise ValueError(f"{name} must be {rule.words}{_range_of(value)}, got {shown(value)}")
 
 
 def check_flags(**flags: Any) -> None:
@@ -158,12 +175,22 @@ def listed(values: Any, name: str, what: str) -> list[Any]:
             return list(values)
         except (TypeError, MemoryError):  # of what cannot be gone through, or says it is longer than any list
             pass
-    raise ValueError(f"{name} must hold {what}, got {_shown(values)}")
+    raise ValueError(f"{name} must hold {what}, got {shown(values)}")
 
 
-def _shown(value: Any) -> str:
+def names(values: Any, name: str, what: str) -> tuple[str, ...]:
+    """Names that an argument holds, or the one that it is."""
+    found = (values,) if isinstance(values, str) else tuple(listed(values, name, what))
+    odd = [value for value in found if not isinstance(value, str | Integral)]
+    if odd:
+        raise ValueError(f"{name} must hold {what}, got {shown(odd[0])} among them")
+    return tuple(map(str, found))
+
+
+def shown(value: Any) -> str:
+    """An argument in an error: cut where it is long, and told by its type where it cannot say what it is."""
     try:
-        text = repr(value)
+        text = " ".join(repr(value).split())
     except Exception:  # that of an object which cannot say what it is
         text = f"an object of the type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -17,6 +17,8 @@ import numpy as np
 
 __all__ = ["reading", "reading_labels", "reading_table", "as_labels", "is_missing"]
 
+_NO_NUMBERS = {np.datetime64, np.timedelta64, np.complex64, np.complex128, np.clongdouble}  # float() takes them
+
 
 @contextmanager
 def reading(values: Any, name: str) -> Iterator[None]:
@@ -30,10 +32,12 @@ def reading(values: Any, name: str) -> Iterator[None]:
         if _repeated(values):
             raise ValueError(f"{name} must have columns of different names: {error}") from error
         reason = _unreadable(values)
-        if reason is None:
-            raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name} must hold real numbers: {reason}") from error
+        if reason is not None:
+            raise kind(f"{name} must hold real numbers: {reason}") from error
+        if _names(error, name):
+            raise
+        raise kind(f"{name} must be an array of real numbers, objects in rows: {error}") from error
 
 
 @contextmanager
@@ -43,7 +47,7 @@ def reading_labels(labels: Any, name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if re.search(rf"\b{name}\b", str(error)):
+        if _names(error, name):
             raise
         reason = "its rows have different lengths" if "inhomogeneous" in str(error) else error
         raise ValueError(f"{name} must hold one label for each object: {reason}") from error
@@ -60,10 +64,15 @@ def reading_table(table: Any, name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if re.search(rf"\b{name}\b|column", str(error)):
+        if _names(error, name) or "column" in str(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name} must be a table, objects in rows: {str(error) or type(error).__name__}") from error
+
+
+def _names(error: Exception, name: str) -> bool:
+    """Whether an error says which argument it means."""
+    return re.search(rf"\b{name}\b", str(error)) is not None
 
 
 def as_labels(labels: Any, name: str) -> np.ndarray:
@@ -100,6 +109,12 @@ def _refuse_kinds(values: Any, name: str) -> None:
         for column, kind in zip(values.columns, values.dtypes, strict=False):
             if _is_date(kind):
                 raise ValueError(f"{name} must hold real numbers, but column {column!r} holds dates or times ({kind})")
+            if getattr(kind, "kind", "") == "c":
+                raise ValueError(
+                    f"Complex data not supported: {name} must hold real numbers, but column {column!r} does not"
+                )
+        if any(getattr(kind, "kind", "") == "O" for kind in values.dtypes):
+            _refuse_cells(values.to_numpy(), name)
         return
     kind = getattr(values, "dtype", None)
     if kind is None and isinstance(values, list | tuple) and values:
@@ -111,6 +126,20 @@ def _refuse_kinds(values: Any, name: str) -> None:
         raise ValueError(f"{name} must hold real numbers, got dates or times ({kind})")
     if getattr(kind, "kind", "") == "c" or isinstance(values, complex):
         raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+    if getattr(kind, "kind", "") == "O":
+        _refuse_cells(values, name)
+
+
+def _refuse_cells(values: Any, name: str) -> None:
+    """Cells of an array of objects that NumPy would make numbers of, though they are none."""
+    try:
+        cells = np.asarray(values, dtype=object)
+    except Exception:
+        return  # the reader says what is wrong with it
+    if not {type(cell) for cell in cells.flat}.isdisjoint(_NO_NUMBERS):
+        place, cell = next((p, cell) for p, cell in np.ndenumerate(cells) if type(cell) in _NO_NUMBERS)
+        at = ", ".join(map(str, place))
+        raise ValueError(f"{name} must hold real numbers, but {name}[{at}] is a {type(cell).__name__}")
 
 
 def _is_date(kind: Any) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia._reading import reading
 from evidentia._scale import SMALLEST, check_size
 
@@ -120,7 +121,7 @@ def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> A
 
         return pd.DataFrame(values, index=index, columns=columns)
     if backend != "polars":
-        raise ValueError(f"backend must be 'pandas' or 'polars', got {backend!r}")
+        raise ValueError(f"backend must be 'pandas' or 'polars', got {shown(backend)}")
     try:
         import polars as pl
     except ImportError as error:

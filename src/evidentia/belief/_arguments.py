@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import hashable, listed, shown
 from evidentia._scale import as_reals
 from evidentia.belief.focal_sets import FocalSets
 
@@ -36,7 +37,7 @@ def positions(clusters: Any, frame: tuple[Hashable, ...], name: str = "sets") ->
     found = []
     for member in members:
         named = (
-            _is_hashable(member)
+            hashable.test(member)
             and member in where
             and isinstance(member, bool) == isinstance(frame[where[member]], bool)
         )
@@ -45,16 +46,8 @@ def positions(clusters: Any, frame: tuple[Hashable, ...], name: str = "sets") ->
         elif unnumbered and _is_position(member, len(frame)):
             found.append(int(member))
         else:
-            raise ValueError(f"{name} must hold answers of the frame: {member!r} is not in the frame {frame}")
+            raise ValueError(f"{name} must hold answers of the frame: {shown(member)} is not in the frame {frame}")
     return tuple(sorted(set(found)))
-
-
-def _is_hashable(member: Any) -> bool:
-    try:
-        hash(member)
-    except TypeError:
-        return False
-    return True
 
 
 def _is_position(member: Any, c: int) -> bool:
@@ -112,7 +105,7 @@ def checked_masses(masses: Any, f: int) -> np.ndarray:
 def checked_index(index: Any, n: int) -> Any:
     """Names of the rows, None for none."""
     if index is not None and (isinstance(index, str) or not hasattr(index, "__len__") or hasattr(index, "tocsr")):
-        raise ValueError(f"index must hold one name per row ({n}), got {index!r}")
+        raise ValueError(f"index must hold one name per row ({n}), got {shown(index)}")
     if index is not None and len(index) != n:
         raise ValueError(f"index must hold one name per row ({n}), got {len(index)}")
     return index
@@ -128,7 +121,9 @@ def checked_positions(rows: Any, n: int) -> np.ndarray:
     if array.size == 0 and array.ndim == 1:
         return array.astype(np.intp)
     if array.ndim != 1 or array.dtype.kind not in "biu" or np.ma.is_masked(rows):
-        raise IndexError(f"rows must be a position, a slice, a Boolean mask or an array of positions, got {rows!r}")
+        raise IndexError(
+            f"rows must be a position, a slice, a Boolean mask or an array of positions, got {shown(rows)}"
+        )
     if array.dtype == bool and len(array) != n:
         raise IndexError(f"a Boolean mask must be as long as the {n} mass functions, got {len(array)}")
     if array.dtype != bool and not (-n <= int(array.min()) and int(array.max()) < n):
@@ -138,14 +133,16 @@ def checked_positions(rows: Any, n: int) -> np.ndarray:
 
 def checked_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, ...]:
     """Names of the answers, 0..c-1 by default."""
-    if frame is not None and (isinstance(frame, bytes | Mapping) or not isinstance(frame, Iterable)):
-        raise ValueError(f"frame must hold {c} different names, got {frame!r}")
-    names = tuple(range(c)) if frame is None else tuple(frame)
-    if not all(map(_is_hashable, names)):
+    names = tuple(range(c)) if frame is None else tuple(_answers(frame, c))
+    if not all(map(hashable.test, names)):
         raise ValueError(f"frame must hold names that can be told apart (text, numbers, tuples), got {names}")
     if len(names) != c or len(set(names)) != len(names):
         raise ValueError(f"frame must hold {c} different names, got {names}")
     return names
+
+
+def _answers(frame: Any, c: int) -> list[Hashable]:
+    return list(frame) if isinstance(frame, str) else listed(frame, "frame", f"{c} different names")
 
 
 def checked_probabilities(values: Any, name: str) -> np.ndarray:

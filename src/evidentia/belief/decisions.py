@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check, check_choice, integer, is_number
+from evidentia._parameters import check, check_choice, integer, is_number, shown
 from evidentia._scale import as_reals
 from evidentia.belief.focal_sets import FocalSets
 
@@ -76,7 +76,7 @@ def decide_sets(
 
 def _check_share(value: Any, name: str, least: float) -> None:
     if not (is_number(value) and least <= value <= 1):
-        raise ValueError(f"{name} must lie in [{least:g}, 1], got {value!r}")
+        raise ValueError(f"{name} must lie in [{least:g}, 1], got {shown(value)}")
 
 
 def checked_losses(losses: Any, c: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia._scale import as_reals
 from evidentia._sizes import check_memory
 from evidentia.belief.focal_sets import FocalSets, unique_sets
@@ -44,7 +45,7 @@ def checked_contexts(
         contexts, rate = list(rate), list(rate.values())
     if isinstance(contexts, str):
         if contexts != "answers":
-            raise ValueError(f"contexts must be 'answers' or a list of sets, got {contexts!r}")
+            raise ValueError(f"contexts must be 'answers' or a list of sets, got {shown(contexts)}")
         rows = np.eye(n_answers, dtype=bool)
     else:
         if not isinstance(contexts, list):

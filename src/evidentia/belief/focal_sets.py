@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check_flags, is_integer, listed
+from evidentia._parameters import check_flags, is_integer, listed, shown
 from evidentia._scale import as_reals, as_truth
 from evidentia._sizes import check_memory
 from evidentia.belief.gabriel import gabriel_pairs
@@ -353,7 +353,7 @@ def _check_n_clusters(n_clusters: Any) -> int:
 
 def _checked_integer(number: Any, name: str) -> int:
     if not is_integer(number) or number < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {number!r}")
+        raise ValueError(f"{name} must be an integer of at least 1, got {shown(number)}")
     return int(number)
 
 
@@ -367,7 +367,9 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]]) -> np.ndarray:
     for i, clusters in enumerate(sets):
         for k in clusters:
             if not is_integer(k) or not 0 <= k < c:
-                raise ValueError(f"a set must hold cluster numbers from 0 to {c - 1}, got {k!r} in {clusters}")
+                raise ValueError(
+                    f"a set must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
+                )
             rows[i, k] = True
     return rows
 
@@ -383,7 +385,7 @@ def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
         raise ValueError("give either centers or squared_distances")
     if centers is not None:
         points = as_reals(centers, "centers").astype(float, copy=False)
-        if points.ndim != 2 or len(points) == 0 or not np.isfinite(points).all():
+        if points.ndim != 2 or points.size == 0 or not np.isfinite(points).all():
             raise ValueError(f"centers must be a finite array of shape (n_clusters, n_features), got {points.shape}")
         gap = points[:, None] - points[None]
         return np.einsum("kld,kld->kl", gap, gap)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evidentia._parameters import listed
+from evidentia._parameters import listed, shown
 from evidentia._tables import column_names, object_index
 from evidentia.belief import inverse, opinions, transforms
 from evidentia.belief._arguments import SUM_TOLERANCE, checked_frame, checked_probabilities, positions
@@ -36,7 +36,9 @@ class MadeMasses(MassTable):
         names = checked_frame(listed_names, len(listed_names))
         rows = [masses] if isinstance(masses, Mapping) else listed(masses, "masses", "dictionaries {set: mass}")
         if not rows or not all(isinstance(row, Mapping) for row in rows):
-            raise ValueError(f"masses must hold at least one dictionary {{set: mass}} and nothing else, got {masses!r}")
+            raise ValueError(
+                f"masses must hold at least one dictionary {{set: mass}} and nothing else, got {shown(masses)}"
+            )
         sets = [{positions(key, names, "masses"): value for key, value in row.items()} for row in rows]
         for row, given in zip(sets, rows, strict=True):
             if len(row) < len(given):
@@ -57,7 +59,7 @@ class MadeMasses(MassTable):
     @classmethod
     def from_implicability(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
         """From implicabilities b(A) = bel(A) + m(empty set) of the sets of the family."""
-        return cls(inverse.from_implicability(values, focal_sets), focal_sets, **keywords)
+        return cls._of_values(inverse.from_implicability(values, focal_sets), focal_sets, keywords)
 
     @classmethod
     def from_plausibility(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
@@ -66,12 +68,22 @@ class MadeMasses(MassTable):
         A restricted family must be closed enough for them to determine the masses (the full power set always is,
         and so are singletons with the empty set); otherwise a ValueError says so.
         """
-        return cls(inverse.from_plausibility(values, focal_sets), focal_sets, **keywords)
+        return cls._of_values(inverse.from_plausibility(values, focal_sets), focal_sets, keywords)
 
     @classmethod
     def from_commonality(cls, values: Any, focal_sets: FocalSets, **keywords) -> Self:
         """From commonalities of the sets of the family."""
-        return cls(inverse.from_commonality(values, focal_sets), focal_sets, **keywords)
+        return cls._of_values(inverse.from_commonality(values, focal_sets), focal_sets, keywords)
+
+    @classmethod
+    def _of_values(cls, masses: np.ndarray, focal_sets: FocalSets, keywords: Mapping[str, Any]) -> Self:
+        """Masses that were calculated from the argument ``values``, which is what is wrong where they are none."""
+        try:
+            return cls(masses, focal_sets, **keywords)
+        except ValueError as error:
+            if not str(error).startswith("masses"):
+                raise
+            raise ValueError(f"values must be those of mass functions, but {error}") from error
 
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:

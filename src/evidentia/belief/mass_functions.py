@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check_choice, check_flags
+from evidentia._parameters import check_choice, check_flags, shown
 from evidentia._tables import order_of_names
 from evidentia.belief import decisions, discounting, measures, rendering
 from evidentia.belief._arguments import membership_rows
@@ -223,7 +223,7 @@ class MassFunctions(MadeMasses):
         check_flags(normalized=normalized)
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
-            raise ValueError(f"event must be one set of answers, got {event!r}")
+            raise ValueError(f"event must be one set of answers, got {shown(event)}")
         certain = MassFunctions.unchecked(np.ones((1, 1), dtype=self._masses.dtype), FocalSets(rows), None, self.frame)
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 

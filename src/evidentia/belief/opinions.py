@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check, choice, real
+from evidentia._parameters import check, choice, real, shown
 from evidentia._scale import as_reals, read_fields
 from evidentia.belief._arguments import SUM_TOLERANCE
 from evidentia.belief.focal_sets import FocalSets
@@ -104,7 +104,7 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
     c = parameters.shape[1]
     before = as_reals(prior, "prior")
     if before.shape not in ((), (c,)) or not (np.isfinite(before) & (before > 0)).all():
-        raise ValueError(f"prior must be a positive number, or {c} of them, got {prior!r}")
+        raise ValueError(f"prior must be a positive number, or {c} of them, got {shown(prior)}")
     before = np.broadcast_to(before, (c,)).astype(parameters.dtype)
     evidence = parameters - before
     short = evidence < -_tolerance(parameters) * before
@@ -134,7 +134,7 @@ def opinions_of(masses: MassTable, base_rate: Any = None) -> Opinions:
         )
     rate = np.full(c, 1 / c) if base_rate is None else as_reals(base_rate, "base_rate")
     if rate.shape != (c,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
-        raise ValueError(f"base_rate must hold {c} probabilities that sum to one, got {base_rate!r}")
+        raise ValueError(f"base_rate must hold {c} probabilities that sum to one, got {shown(base_rate)}")
     known = masses.mass(FocalSets.simple(c, empty=False, omega=False))
     unknown = masses.mass(FocalSets.from_sets(c, [range(c)]))[:, 0]
     return Opinions(known, unknown, rate)

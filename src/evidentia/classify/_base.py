@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._parameters import check, check_choice, hashable, listed, real, shown
 from evidentia._reading import as_labels, is_missing, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
 from evidentia._site import DocumentedEstimator
@@ -81,7 +83,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         data = self._checked_objects(X, reset=True, **options)
         names = object_index(X)
         targets = _soft_targets(_matched(y, names)) if is_soft(y) else _hard_targets(ordered_like(y, names))
-        check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
+        with reading_labels(y, "y"):
+            check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {targets.names[0]!r}")
         self.classes_ = targets.names
@@ -171,9 +174,10 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         T. Denoeux (2019). Decision-making with belief functions: a review. Int. J. Approximate Reasoning 109.
         L. Ma and T. Denoeux (2021). Partial classification in the belief function framework. Knowledge-Based Systems.
         """
-        if rule not in (*DECISION_RULES, CAUTIOUS):
-            known = ", ".join(map(repr, (*DECISION_RULES, CAUTIOUS)))
-            raise ValueError(f"rule must be one of {known}, got {rule!r}")
+        check_choice(rule, "rule", (*DECISION_RULES, CAUTIOUS))
+        check(optimism, "optimism", real(0, 1))
+        check(tolerance, "tolerance", real(0.5, 1))
+        check(reject_label, "reject_label", hashable)
         check_is_fitted(self, "classes_")
         losses = None if utilities is None else 1.0 - _checked_utilities(utilities, len(self.classes_))
         names = _act_names(acts, self.classes_, losses)
@@ -197,9 +201,12 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             raise TypeError("y must hold the classes to compare with, got MassFunctions")
         unseen = set(as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
-            shown = ", ".join(sorted(map(repr, unseen))[:5])
-            raise ValueError(f"y holds labels that were not seen in training: {shown}")
-        return super().score(X, y, object_weights(sample_weight, len(np.asarray(y))))
+            unknown = ", ".join(sorted(map(repr, unseen))[:5])
+            raise ValueError(f"y holds labels that were not seen in training: {unknown}")
+        weights = object_weights(sample_weight, len(np.asarray(y)))
+        found = self.predict(X)
+        with reading_labels(y, "y"):
+            return float(accuracy_score(y, found, sample_weight=weights))
 
 
 def singletons_and_frame(n_classes: int) -> FocalSets:
@@ -268,8 +275,9 @@ def _hard_targets(y: Any) -> Targets:
         raise ValueError("y must not hold None or missing values; leave out objects whose class is unknown")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("y must not hold NaN or infinity; leave out objects whose class is unknown")
-    check_classification_targets(labels)
-    names, codes = np.unique(labels, return_inverse=True)
+    with reading_labels(y, "y"):
+        check_classification_targets(labels)
+        names, codes = np.unique(labels, return_inverse=True)
     return Targets(names, codes, None)
 
 
@@ -288,9 +296,10 @@ def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.
     n_acts = len(classes) if losses is None else losses.shape[1]
     if acts is None:
         return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
-    if len(acts) != n_acts or len(set(acts)) != n_acts:
-        raise ValueError(f"acts must hold {n_acts} different names, got {list(acts)}")
-    return list(acts)
+    names = listed(acts, "acts", f"{n_acts} different names")
+    if len(names) != n_acts or not all(map(hashable.test, names)) or len(set(names)) != n_acts:
+        raise ValueError(f"acts must hold {n_acts} different names, got {shown(names)}")
+    return names
 
 
 def _named(chosen: np.ndarray, names: list[Hashable], may_reject: bool, reject_label: Hashable) -> np.ndarray:

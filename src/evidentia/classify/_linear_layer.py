@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.classify._weights import two_class_scores
 
 __all__ = ["LinearLayer", "last_layer", "is_network"]
@@ -76,7 +77,9 @@ def _dense(X: Any) -> np.ndarray:
 
 def _of_perceptron(estimator: Any) -> LinearLayer:
     if estimator.out_activation_ not in ("softmax", "logistic") or np.ndim(estimator.classes_[0]) > 0:
-        raise TypeError(f"estimator must have one output for each class, got {estimator.out_activation_!r} outputs")
+        raise TypeError(
+            f"estimator must have one output for each class, got {shown(estimator.out_activation_)} outputs"
+        )
     if estimator.out_activation_ == "logistic" and estimator.n_outputs_ > 1:
         raise TypeError("estimator must give each object one class, got a classifier with several labels per object")
 

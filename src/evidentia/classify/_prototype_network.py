@@ -181,7 +181,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         else:
             grid = np.array(self._strengths if isinstance(given, str) else given, dtype=float)
             if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
-                raise ValueError(f"regularization must hold numbers of at least 0, got {given!r}")
+                raise ValueError(f"regularization must hold numbers of at least 0, got {rule.shown(given)}")
             losses = self._validated(problem, targets, count, grid, rng)
             self.cv_losses_ = dict(zip(grid.tolist(), losses.tolist(), strict=True))
             strength = float(max(grid[losses == losses.min()]))

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia._fitting import draft_of
-from evidentia._parameters import listed
+from evidentia._parameters import listed, shown
 from evidentia._reading import reading_labels
 from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names
@@ -124,7 +124,7 @@ class ContextualDiscounting(TransformerMixin, DocumentedEstimator, BaseEstimator
         c = masses.n_clusters
         if isinstance(self.contexts, str):
             if self.contexts not in ("classes", "frame"):
-                raise ValueError(f"contexts must be 'classes', 'frame' or a list of sets, got {self.contexts!r}")
+                raise ValueError(f"contexts must be 'classes', 'frame' or a list of sets, got {shown(self.contexts)}")
             return np.eye(c, dtype=bool) if self.contexts == "classes" else np.ones((1, c), dtype=bool)
         contexts = listed(self.contexts, "contexts", "sets of classes")
         try:
@@ -133,7 +133,7 @@ class ContextualDiscounting(TransformerMixin, DocumentedEstimator, BaseEstimator
             raise ValueError(f"contexts must be sets of classes: {error}") from error
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():
             raise ValueError(
-                f"contexts must be nonempty sets of classes, no two of which share a class, got {self.contexts!r}"
+                f"contexts must be nonempty sets of classes, no two of which share a class, got {shown(self.contexts)}"
             )
         return rows
 

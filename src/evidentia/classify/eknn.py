@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._parameters import shown
 from evidentia._scale import as_reals
 from evidentia._tables import object_index
 from evidentia._types import ArrayLike, Metric
@@ -254,7 +255,7 @@ class EKNNClassifier(EvidentialClassifier):
         given = np.ravel(self.n_neighbors)
         grid = sorted({int(k) for k in given}) if given.dtype.kind in "iu" else []
         if not grid or grid[0] < 1:
-            raise ValueError(f"n_neighbors must hold integers of at least 1, got {self.n_neighbors!r}")
+            raise ValueError(f"n_neighbors must hold integers of at least 1, got {shown(self.n_neighbors)}")
         if max(grid) >= n:
             raise ValueError(
                 f"n_neighbors must be below the number of training objects, n_samples = {n}, because each is "
@@ -268,9 +269,9 @@ class EKNNClassifier(EvidentialClassifier):
         if self.gamma is not None:
             given = as_reals(self.gamma, "gamma").astype(float, copy=False)
             if given.shape not in ((), (n_classes,)) or not (np.isfinite(given) & (given >= 0)).all():
-                raise ValueError(f"gamma must hold {n_classes} numbers of at least 0 (or one), got {self.gamma!r}")
+                raise ValueError(f"gamma must hold {n_classes} numbers of at least 0 (or one), got {shown(self.gamma)}")
             if self._soft is not None and np.ptp(given) > 0:
-                raise ValueError(f"gamma must be one number when labels are soft, got {self.gamma!r}")
+                raise ValueError(f"gamma must be one number when labels are soft, got {shown(self.gamma)}")
             return np.broadcast_to(given, (n_classes,)).copy()
         return 1 / (np.sqrt(self._spreads) if self.init == "evclass" else self._spreads)
 

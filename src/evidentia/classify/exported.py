@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.classify._linear_layer import is_network
 from evidentia.classify.eknn import EKNNClassifier
 from evidentia.classify.evidence import EvidenceFromClassifier
@@ -29,7 +30,9 @@ def _of_neighbours(estimator: EKNNClassifier, X: Value) -> Value:
         squares = squared_distances(X, _training_objects(estimator))
     else:
         metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
-        raise ValueError(f"EKNNClassifier can be exported with metric='euclidean' or 'precomputed', got {metric!r}")
+        raise ValueError(
+            f"EKNNClassifier can be exported with metric='euclidean' or 'precomputed', got {shown(metric)}"
+        )
     k, reliability = estimator.n_neighbors_, estimator._reliability
     if estimator._soft is not None:
         return masses_of_labels(squares, k, estimator._soft, float(estimator.gamma_[0]), reliability)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.cluster.evclus._doubt_model import DoubtModel
 from evidentia.cluster.evclus._model import EvclusModel
 from evidentia.cluster.evclus.evclus import EVCLUS
@@ -67,7 +68,7 @@ def _of_references(estimator: EVCLUS, X: Value) -> Value:
     source = model.references.source
     if source is None or source.metric != "euclidean":
         metric = estimator.metric if isinstance(estimator.metric, str) else "a function"
-        raise ValueError(f"EVCLUS can be exported with metric='euclidean', got {metric!r}")
+        raise ValueError(f"EVCLUS can be exported with metric='euclidean', got {shown(metric)}")
     if not source.is_euclidean:
         raise ValueError("EVCLUS can be exported if no cell of its landmarks is missing; some are")
     points = _points(model.references, X)

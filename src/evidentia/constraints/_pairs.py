@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import is_integer
+from evidentia._parameters import is_integer, shown
 from evidentia._random import generator
 
 __all__ = [
@@ -35,11 +35,11 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
     elif isinstance(pairs, Iterable) and not isinstance(pairs, list | tuple | str) and not hasattr(pairs, "__array__"):
         pairs = list(pairs)
     if isinstance(pairs, Mapping) or np.ma.is_masked(pairs):
-        raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got {_short(pairs)}")
+        raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}")
     try:
         array = np.asarray(pairs)
     except Exception as error:  # rows of different lengths, and what is no array
-        raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got {_short(pairs)}") from error
+        raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}") from error
     if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
@@ -47,7 +47,7 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
     if array.dtype == object and all(isinstance(v, Integral) and not isinstance(v, bool) for v in array.flat):
         array = np.array([[int(i), int(j)] for i, j in array])  # too large a number stays an object and is refused
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold integers (object numbers), got {_short(pairs)} of type {array.dtype}")
+        raise ValueError(f"{name} must hold integers (object numbers), got {shown(pairs)} of type {array.dtype}")
     for bad, words in ((array < 0, "nonnegative"), (array > _LARGEST_OBJECT, f"at most {_LARGEST_OBJECT}")):
         if bad.any():
             i, j = array[bad.any(axis=1)][0]
@@ -102,7 +102,7 @@ def draw_pairs(objects: np.ndarray, n_pairs: int, random_state: Any) -> np.ndarr
 
 def checked_count(value: Any, name: str) -> int:
     if not is_integer(value):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
     if not 0 <= value <= _LARGEST_OBJECT:
         raise ValueError(f"{name} must be at least 0 and at most {_LARGEST_OBJECT}, got {value}")
     return int(value)
@@ -116,17 +116,12 @@ def selected_rows(rows: Any, n: int) -> np.ndarray:
         return np.arange(n)[rows]
     chosen = np.asarray(rows)
     if chosen.ndim != 1 or chosen.dtype.kind not in ("biu" if chosen.size else "biuf"):
-        raise TypeError(f"rows must be a slice, a Boolean mask or an array of positions, got {_short(rows)}")
+        raise TypeError(f"rows must be a slice, a Boolean mask or an array of positions, got {shown(rows)}")
     if chosen.dtype == bool:
         if len(chosen) != n:
             raise IndexError(f"rows must be a mask of {n} values, one for each object, got {len(chosen)}")
         return np.flatnonzero(chosen)
     chosen = chosen.astype(np.int64)
     if chosen.size and not (-n <= chosen.min() <= chosen.max() < n):
-        raise IndexError(f"rows must be positions below {n}, the number of objects, got {_short(rows)}")
+        raise IndexError(f"rows must be positions below {n}, the number of objects, got {shown(rows)}")
     return chosen % n if n else chosen
-
-
-def _short(value: Any) -> str:
-    shown = " ".join(repr(value).split())
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."

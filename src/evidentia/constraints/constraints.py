@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia._reading import as_labels, reading_labels
 from evidentia._sizes import check_memory
 from evidentia.constraints._pairs import (
@@ -217,7 +218,7 @@ class Constraints:
             return NotImplemented
         sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
         if len(sizes) > 1:
-            raise ValueError(f"constraints must be about the same objects, got {self!r} and {other!r}")
+            raise ValueError(f"constraints must be about the same objects, got {shown(self)} and {other!r}")
         return Constraints(
             np.concatenate([self._must_link, other._must_link]),
             np.concatenate([self._cannot_link, other._cannot_link]),

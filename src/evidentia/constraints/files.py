@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import listed
 from evidentia.constraints.constraints import Constraints
 from evidentia.io import atomic_write, load, read_table
+from evidentia.io.atomic import as_path
 
 __all__ = ["read_constraints", "write_constraints"]
 
@@ -52,7 +54,8 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     >>> known.must_link.tolist(), known.cannot_link.tolist()
     ([[0, 1]], [[0, 2]])
     """
-    file = Path(path)
+    file = as_path(path)
+    index = None if index is None else listed(index, "index", "the names of the objects")
     n = n_objects if index is None else len(index)
     if file.suffix.lower() == ".evidentia":
         known = load(file, kind=Constraints)
@@ -84,15 +87,26 @@ def write_constraints(constraints: Constraints, path: str | os.PathLike[str], in
     """
     import pandas as pd
 
-    file = Path(path)
+    file = as_path(path)
+    if not isinstance(constraints, Constraints):
+        raise TypeError(f"constraints must be Constraints, got {type(constraints).__name__}")
     if file.suffix.lower() not in (".csv", ".tsv"):
         raise ValueError(f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}")
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
-    names = pairs if index is None else np.asarray(list(index), dtype=object)[pairs]
+    names = pairs if index is None else _named(index, pairs)
     answers = ["same"] * len(constraints.must_link) + ["different"] * len(constraints.cannot_link)
     table = pd.DataFrame({"object": names[:, 0], "other": names[:, 1], "answer": answers})
     with atomic_write(file) as temporary:
         table.to_csv(temporary, index=False, sep="\t" if file.suffix.lower() == ".tsv" else ",")
+
+
+def _named(index: Any, pairs: np.ndarray) -> np.ndarray:
+    listing = listed(index, "index", "the names of the objects")
+    if len(listing) <= pairs.max(initial=-1):
+        raise ValueError(f"index must name every object, got {len(listing):,} names and the object {pairs.max():,}")
+    names = np.empty(len(listing), dtype=object)
+    names[:] = listing
+    return names[pairs]
 
 
 def _positions(cells: Any, index: Any, file: Path) -> np.ndarray:

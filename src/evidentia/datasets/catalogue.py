@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evidentia._parameters import shown
 from evidentia.datasets._uci_records import UCI_RECORDS
 from evidentia.datasets.records import DatasetRecord
 
@@ -114,5 +115,5 @@ def dataset_names() -> list[str]:
 def find_record(name: str) -> DatasetRecord:
     """The record of a dataset, or a ValueError that lists the names."""
     if not isinstance(name, str) or name not in CATALOGUE:
-        raise ValueError(f"name must be one of {', '.join(CATALOGUE)}; got {name!r}")
+        raise ValueError(f"name must be one of {', '.join(CATALOGUE)}; got {shown(name)}")
     return CATALOGUE[name]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any, Protocol
 
-from evidentia._parameters import check_flags
+from evidentia._parameters import check_flags, shown
 from evidentia.datasets.bunch import to_bunch
 from evidentia.datasets.catalogue import CATALOGUE, find_record
 from evidentia.datasets.records import DatasetRecord, size_in_words
@@ -70,7 +70,7 @@ def fetch_dataset(
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     if not isinstance(version, str) or version not in record.versions:
         allowed = ", ".join(repr(known) for known in record.versions)
-        raise ValueError(f"version of dataset {name!r} must be one of {allowed}; got {version!r}")
+        raise ValueError(f"version of dataset {name!r} must be one of {allowed}; got {shown(version)}")
     if as_frame and record.dissimilarities:
         raise ValueError(f"as_frame must be False for dataset {name!r}, a matrix of dissimilarities; got True")
     raw = read_dataset(record, data_home)
@@ -261,7 +261,7 @@ def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = F
     >>> X, y = fetch_s_set(2, return_X_y=True)  # doctest: +SKIP
     """
     if isinstance(number, bool) or number not in (1, 2, 3, 4):
-        raise ValueError(f"number must be 1, 2, 3 or 4, got {number!r}")
+        raise ValueError(f"number must be 1, 2, 3 or 4, got {shown(number)}")
     return fetch_dataset(f"s{int(number)}", return_X_y=return_X_y, as_frame=as_frame)
 
 
@@ -293,7 +293,7 @@ def fetch_leaves(
     >>> X, y = fetch_leaves("margin", return_X_y=True)  # doctest: +SKIP
     """
     if attributes not in ("shape", "margin", "texture"):
-        raise ValueError(f"attributes must be 'shape', 'margin' or 'texture', got {attributes!r}")
+        raise ValueError(f"attributes must be 'shape', 'margin' or 'texture', got {shown(attributes)}")
     return fetch_dataset(f"leaves_{attributes}", return_X_y=return_X_y, as_frame=as_frame, data_home=data_home)
 
 
@@ -323,5 +323,5 @@ def fetch_gvhd(sample: str = "positive", *, return_X_y: bool = False, as_frame: 
     >>> cells = fetch_gvhd("control")  # doctest: +SKIP
     """
     if sample not in ("positive", "control"):
-        raise ValueError(f"sample must be 'positive' or 'control', got {sample!r}")
+        raise ValueError(f"sample must be 'positive' or 'control', got {shown(sample)}")
     return fetch_dataset(f"gvhd_{sample}", return_X_y=return_X_y, as_frame=as_frame)

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from evidentia._parameters import shown
 from evidentia.dissimilarity._gower_kernels import MISSING, UNSEEN, fill_block, fill_pairs
 from evidentia.dissimilarity.columns import Column, read_columns
 
@@ -60,7 +61,7 @@ class GowerData:
     def __getitem__(self, rows: Any) -> GowerData:
         chosen = self.positions[rows]
         if chosen.ndim != 1:
-            raise TypeError(f"rows must be selected by a slice or an array, got {rows!r}")
+            raise TypeError(f"rows must be selected by a slice or an array, got {shown(rows)}")
         return GowerData(self.numeric[rows], self.codes[rows], self.numeric_weights, self.code_weights, chosen)
 
     def _parts(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -348,7 +349,7 @@ def _result_dtype(a: GowerData, b: GowerData, dtype: Any, incomparable: str) -> 
         if not isinstance(data, GowerData):
             raise TypeError(f"tables must be encoded by GowerEncoder.transform, got {type(data).__name__}")
     if incomparable not in ("raise", "nan"):
-        raise ValueError(f"incomparable must be 'raise' or 'nan', got {incomparable!r}")
+        raise ValueError(f"incomparable must be 'raise' or 'nan', got {shown(incomparable)}")
     if not (np.array_equal(a.numeric_weights, b.numeric_weights) and np.array_equal(a.code_weights, b.code_weights)):
         raise ValueError("both tables must be encoded by the same GowerEncoder, got different columns or weights")
     return _float_dtype(np.result_type(a.numeric, b.numeric) if dtype is None else dtype)
@@ -357,7 +358,7 @@ def _result_dtype(a: GowerData, b: GowerData, dtype: Any, incomparable: str) -> 
 def _float_dtype(dtype: Any) -> np.dtype:
     kind = np.dtype(dtype)
     if kind not in (np.float64, np.float32):
-        raise ValueError(f"dtype must be float64 or float32, got {dtype!r}")
+        raise ValueError(f"dtype must be float64 or float32, got {shown(dtype)}")
     return kind
 
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia._random import as_random_state
 from evidentia._types import Seed
 from evidentia.dissimilarity.block_neighbors import BlockFinder, needs_blocks
@@ -100,7 +101,7 @@ def finder(
     if neighbors == "exact" or (neighbors == "auto" and not _pays_to_approximate(source)):
         return BlockFinder(source, n_jobs) if needs_blocks(source) else ExactFinder(source, n_jobs)
     if not isinstance(source, AttributeSource) or not isinstance(source.metric, str):
-        raise ValueError(f"neighbors='approximate' needs attributes and a metric by name, got {source.metric!r}")
+        raise ValueError(f"neighbors='approximate' needs attributes and a metric by name, got {shown(source.metric)}")
     return ApproximateFinder(source, as_random_state(random_state), n_jobs)
 
 

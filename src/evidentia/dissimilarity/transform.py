@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia._native import kernel
-from evidentia._parameters import is_number
+from evidentia._parameters import is_number, shown
 from evidentia._scale import as_reals
 
 __all__ = ["to_conflict", "conflicts_among", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
@@ -38,7 +38,7 @@ def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
     array([0.  , 0.53, 0.95])
     """
     if not is_number(d0) or not 0 < d0 < np.inf:
-        raise ValueError(f"d0 must be a number above 0, got {d0!r}")
+        raise ValueError(f"d0 must be a number above 0, got {shown(d0)}")
     d = as_reals(dissimilarities, "dissimilarities")
     if not (d >= 0).all():
         raise ValueError("dissimilarities must not hold negative numbers or NaN")

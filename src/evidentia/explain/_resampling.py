@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _num_samples
 
+from evidentia._parameters import shown
 from evidentia._reading import reading_table
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.views import Views, square_part
@@ -40,7 +41,7 @@ class Resampling:
 
     def __post_init__(self) -> None:
         if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "get_params"):
-            raise TypeError(f"estimator must be a clusterer, got {self.estimator!r}")
+            raise TypeError(f"estimator must be a clusterer, got {shown(self.estimator)}")
 
     @property
     def n_objects(self) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia._parameters import check_choice, is_number
+from evidentia._parameters import check_choice, is_number, shown
 from evidentia._scale import as_reals, read_fields
 from evidentia._types import ArrayLike
 from evidentia.explain._subject import partition_of
@@ -173,5 +173,5 @@ def _checked_doubt(doubt: Any, n: int) -> np.ndarray:
 def _checked_shares(shares: Any) -> np.ndarray:
     values = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
     if values.ndim != 1 or len(values) == 0 or not ((values > 0) & (values <= 1)).all():
-        raise ValueError(f"shares must be numbers above 0 and at most 1, got {shares!r}")
+        raise ValueError(f"shares must be numbers above 0 and at most 1, got {shown(shares)}")
     return values

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia import _parameters as rules
+from evidentia._parameters import shown
 from evidentia._tables import object_index
 from evidentia._types import TableLike
 from evidentia.explain._profile import text as wording
@@ -102,7 +103,7 @@ class Profile:
         import pandas as pd
 
         if statistic not in _STATISTICS:
-            raise ValueError(f"statistic must be one of {', '.join(_STATISTICS)}, got {statistic!r}")
+            raise ValueError(f"statistic must be one of {', '.join(_STATISTICS)}, got {shown(statistic)}")
         table: dict[str, Any] = {
             "objects": [len(group) for group in self.groups],
             "possible": pd.array([group.n_possible for group in self.groups], dtype="Int64"),
@@ -132,7 +133,7 @@ class Profile:
         """
         one, other = self._group(first, "first"), self._group(second, "second")
         if one is other:
-            raise ValueError(f"first and second must be different groups, got {one.name!r} twice")
+            raise ValueError(f"first and second must be different groups, got {shown(one.name)} twice")
         for group in (one, other):
             if not len(group):
                 raise ValueError(f"{group.name!r} has no certain objects, so nothing tells it apart")
@@ -147,7 +148,7 @@ class Profile:
             How many of the attributes that differ most are told, for each group.
         """
         if not rules.integer(0).test(n_features):
-            raise ValueError(f"n_features must be an integer of at least 0, got {n_features!r}")
+            raise ValueError(f"n_features must be an integer of at least 0, got {shown(n_features)}")
         return wording.text(self, int(n_features))
 
     def to_html(self) -> str:
@@ -178,7 +179,7 @@ class Profile:
             if _same(group.name, name):
                 return group
         known = ", ".join(repr(group.name) for group in self.groups[:20])
-        raise ValueError(f"{argument} must be the name of a cluster or group ({known}), got {name!r}")
+        raise ValueError(f"{argument} must be the name of a cluster or group ({known}), got {shown(name)}")
 
 
 def profile(
@@ -318,7 +319,7 @@ def _attribute_table(
 def _check(**given: Any) -> None:
     for name, value in given.items():
         if not _RULES[name].test(value):
-            raise ValueError(f"{name} must be {_RULES[name].words}, got {value!r}")
+            raise ValueError(f"{name} must be {_RULES[name].words}, got {shown(value)}")
 
 
 def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> list[bool | None]:
@@ -333,7 +334,7 @@ def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> l
         same = getattr(partition, "n_features_in_", None) == len(names)
         return [True if same else None] * len(names)
     if not isinstance(clustered, str) and np.ndim(clustered) != 1:
-        raise ValueError(f"clustered must be True, False or names of columns of X, got {clustered!r}")
+        raise ValueError(f"clustered must be True, False or names of columns of X, got {shown(clustered)}")
     chosen = [clustered] if isinstance(clustered, str) else [str(name) for name in clustered]
     if unknown := [name for name in chosen if name not in names]:
         raise ValueError(f"clustered must hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.belief import FocalSets
 
 __all__ = [
@@ -52,7 +53,7 @@ def encode_name(name: Hashable) -> str:
     if isinstance(value, bool | int | float):
         return repr(value)
     if not isinstance(value, str):
-        raise TypeError(f"cluster names must be text or numbers to be written to a file, got {name!r}")
+        raise TypeError(f"cluster names must be text or numbers to be written to a file, got {shown(name)}")
     plain = value and value == value.strip() and not _SPECIAL.search(value) and decode_name(value) == value
     return value if plain else json.dumps(value)
 

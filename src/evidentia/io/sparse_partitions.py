@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia._parameters import check, integer
+from evidentia._parameters import check, integer, shown
 from evidentia.belief import FocalSets
 from evidentia.io.atomic import as_path, atomic_write
 from evidentia.io.tables import missing_pyarrow
@@ -58,7 +58,7 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     check(top, "top", integer(1))
     path = as_path(path)
     if path.suffix.lower() != ".parquet":
-        raise ValueError(f"path must end in .parquet, got {path.name!r}")
+        raise ValueError(f"path must end in .parquet, got {shown(path.name)}")
     if partition.frame != tuple(range(partition.n_clusters)):
         raise ValueError("partition must have clusters without names of their own: these are not kept")
     names = np.arange(len(partition)) if partition.index is None else np.asarray(partition.index)

@@ -102,9 +102,11 @@ def read_table(
         rule.check(value, name, allowed)
     wanted = None if columns is None else _listed_columns(columns)
     if delimiter is not None and not (isinstance(delimiter, str) and _MAY_DELIMIT.fullmatch(delimiter)):
-        raise ValueError(f"delimiter must be a single character, no letter, digit, quote or dot, got {delimiter!r}")
+        raise ValueError(
+            f"delimiter must be a single character, no letter, digit, quote or dot, got {rule.shown(delimiter)}"
+        )
     if delimiter is not None and delimiter == decimal:
-        raise ValueError(f"delimiter and decimal must differ, got {delimiter!r} for both")
+        raise ValueError(f"delimiter and decimal must differ, got {rule.shown(delimiter)} for both")
     with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
         pass
     kind = file_kind(path, _KINDS)

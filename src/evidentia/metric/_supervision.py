@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from evidentia._parameters import shown
 from evidentia._reading import is_missing, reading_labels
 from evidentia._tables import object_index, ordered_like
 from evidentia.constraints import Constraints
@@ -79,7 +80,9 @@ def known_pairs(
         raise ValueError("y and constraints must not both be given: labels imply pairs of their own")
     constraints = checked_constraints(constraints, len(data))
     if len(constraints) == 0:
-        raise ValueError(f"constraints must hold at least one pair for {learner} to learn from, got {constraints!r}")
+        raise ValueError(
+            f"constraints must hold at least one pair for {learner} to learn from, got {shown(constraints)}"
+        )
     must, cannot = (ends[np.lexsort(ends.T[::-1])] for ends in (constraints.must_link, constraints.cannot_link))
     return Pairs(np.concatenate([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)]))
 
@@ -96,7 +99,7 @@ def _implied(classes: Classes, n: int, max_pairs: int, rng: np.random.Generator)
 def _classes(data: np.ndarray, y: Any) -> Classes:
     with reading_labels(y, "y"):
         labels = column_or_1d(y, warn=True)
-    check_consistent_length(data, labels)
+        check_consistent_length(data, labels)
     if any(map(is_missing, labels.tolist())):
         raise ValueError("y must hold labels without missing values; mark unlabelled objects by -1")
     # an array of names turns -1 into "-1"
@@ -105,9 +108,10 @@ def _classes(data: np.ndarray, y: Any) -> Classes:
         unlabelled = unlabelled | (labels == str(UNLABELLED))
     positions = np.flatnonzero(~unlabelled)
     known = labels[positions]
-    if len(known):
-        check_classification_targets(known)
-    names, codes = np.unique(known, return_inverse=True)
+    with reading_labels(y, "y"):
+        if len(known):
+            check_classification_targets(known)
+        names, codes = np.unique(known, return_inverse=True)
     if len(names) < 2:
         raise ValueError(
             f"y must hold at least two classes besides the unlabelled objects (-1), got {len(names)} class"

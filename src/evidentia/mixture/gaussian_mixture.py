@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Any, Self
 
@@ -31,7 +31,7 @@ _TIE = 1e-9  # criteria that differ by less, relatively, are equal up to roundin
 
 
 def _several(test: Any) -> Any:
-    return lambda v: isinstance(v, Iterable) and not isinstance(v, str) and len(list(v)) > 0 and all(map(test, v))
+    return lambda v: isinstance(v, Iterable) and not isinstance(v, str | Iterator) and len(list(v)) > 0 and all(map(test, v))
 
 
 class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimator):
@@ -222,7 +222,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             if numbers[0] > different:
                 raise ValueError(f"n_components={numbers[0]} is more than the {different} different objects in X")
         if given is not None and numbers != [given]:
-            raise ValueError(f"n_components must be {given}, as in init, got {self.n_components!r}")
+            raise ValueError(f"n_components must be {given}, as in init, got {rule.shown(self.n_components)}")
         if isinstance(self.model, str) and self.model == "auto":
             models = list(MODELS if d > 1 else MODELS[:2])
         else:
@@ -344,7 +344,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         """
         check_is_fitted(self, "parameters_")
         if not rule.integer(1).test(n_samples):
-            raise ValueError(f"n_samples must be {rule.integer(1).words}, got {n_samples!r}")
+            raise ValueError(f"n_samples must be {rule.integer(1).words}, got {rule.shown(n_samples)}")
         rng = as_random_state(self.random_state if random_state is None else random_state)
         components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
         factors = np.linalg.cholesky(self.covariances_)

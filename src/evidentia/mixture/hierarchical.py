@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.mixture import _agglomeration as kernel
 
 __all__ = ["MergeTree", "merge_tree"]
@@ -76,7 +77,7 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
     array([0, 0, 1, 1, 2])
     """
     if model not in _MODELS:
-        raise ValueError(f"model must be one of {', '.join(_MODELS)}, got {model!r}")
+        raise ValueError(f"model must be one of {', '.join(_MODELS)}, got {shown(model)}")
     data = np.asarray(X, dtype=np.float64)
     weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     used = np.flatnonzero(weights > 0)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
+
 __all__ = ["checked_candidates"]
 
 
@@ -15,9 +17,9 @@ def checked_candidates(given: Any, name: str) -> list[int]:
     try:
         values = list(given)
     except TypeError:
-        raise TypeError(f"{name} must be a range or a sequence of integers, got {given!r}") from None
+        raise TypeError(f"{name} must be a range or a sequence of integers, got {shown(given)}") from None
     if not values:
-        raise ValueError(f"{name} must hold at least one number, got {given!r}")
+        raise ValueError(f"{name} must hold at least one number, got {shown(given)}")
     if not all(isinstance(c, Integral) and not isinstance(c, bool | np.bool_) for c in values):
         raise TypeError(f"{name} must hold integers, got {values}")
     candidates = sorted(int(c) for c in values)

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from evidentia._parameters import check, check_flags, verbosity
+from evidentia._parameters import check, check_flags, shown, verbosity
 from evidentia._random import seed_number
+from evidentia._reading import reading_table
 from evidentia.belief import FocalSets
 from evidentia.model_selection._candidates import checked_candidates
 from evidentia.optimize.blocks import fits_in_threads, n_threads
@@ -166,7 +167,9 @@ def n_clusters_curve(
     [2, 3, 4, 5]
     """
     candidates = checked_candidates(n_clusters, "n_clusters")
-    if candidates[-1] > (n := _num_samples(X)):
+    with reading_table(X, "X"):
+        n = _num_samples(X)
+    if candidates[-1] > n:
         raise ValueError(f"n_clusters must not pass the number of objects in X, {n}, got {candidates[-1]}")
     models = _models(estimator, candidates)
     check_flags(return_estimators=return_estimators)
@@ -206,7 +209,7 @@ def _fit(
 def _models(estimator: Any, candidates: list[int]) -> list[Any]:
     """A copy of the estimator for each candidate, with one kind of focal sets and seeds of their own."""
     if not hasattr(estimator, "get_params") or "n_clusters" not in estimator.get_params(deep=False):
-        raise TypeError(f"estimator must be a clusterer with the parameter n_clusters, got {estimator!r}")
+        raise TypeError(f"estimator must be a clusterer with the parameter n_clusters, got {shown(estimator)}")
     parameters = estimator.get_params(deep=False)
     common: dict[str, Any] = {}
     family = parameters.get("focal_sets")

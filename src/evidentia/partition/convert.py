@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check, check_choice, hashable, shown
 from evidentia._reading import is_missing, reading_labels
 from evidentia._scale import as_reals, as_truth
 from evidentia._sizes import check_memory
@@ -20,6 +21,7 @@ _ROUNDING = 1e-6
 def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
     """Certain masses; objects labelled ``noise`` get the empty set. Also returns the names of the clusters."""
     values = _label_array(labels)
+    check(noise, "noise", hashable)
     # an array of text turns -1 into "-1"
     text = values.dtype.kind == "U"
     mark = str(noise) if text else noise
@@ -85,17 +87,15 @@ def masses_from_fuzzy(memberships: Any) -> tuple[np.ndarray, FocalSets]:
 
 def masses_from_soft(memberships: Any, rule: str, remainder: str, max_size: int | None) -> tuple[np.ndarray, FocalSets]:
     """Nested masses: the doubt between clusters of similar membership becomes mass on their union."""
-    if rule not in _NESTED:
-        raise ValueError(f"rule must be 'plausibility' or 'pignistic', got {rule!r}")
-    if remainder not in ("outlier", "ignorance"):
-        raise ValueError(f"remainder must be 'outlier' or 'ignorance', got {remainder!r}")
+    check_choice(rule, "rule", _NESTED)
+    check_choice(remainder, "remainder", ("outlier", "ignorance"))
     u = as_reals(memberships, "memberships").astype(float, copy=False)
     if u.ndim != 2 or u.size == 0:
         raise ValueError(f"memberships must be a nonempty table (n, c), got shape {u.shape}")
     c = u.shape[1]
     largest = c if max_size is None else max_size
     if isinstance(largest, bool) or not isinstance(largest, int | np.integer) or largest < 1:
-        raise ValueError(f"max_size must be an integer of at least 1 or None, got {max_size!r}")
+        raise ValueError(f"max_size must be an integer of at least 1 or None, got {shown(max_size)}")
     total = u.sum(axis=1)
     if not np.isfinite(u).all():
         row = int((~np.isfinite(u).all(axis=1)).argmax())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from evidentia._parameters import check_choice, check_flags
+from evidentia._parameters import check, check_choice, check_flags, choice, kind, shown
 from evidentia._tables import column_names, object_index
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.focal_sets import frozen
@@ -63,6 +63,7 @@ class CredalPartition(MassFunctions):
         metadata: Mapping[str, Any] | None = None,
     ):
         super().__init__(masses, focal_sets, index, frame=frame)
+        check(metadata, "metadata", choice(None) | kind(Mapping, words="values by name"))
         self.metadata = dict(metadata or {})
 
     def _set(self, masses, focal_sets, index, frame, metadata=None) -> None:
@@ -280,9 +281,9 @@ class CredalPartition(MassFunctions):
         try:
             rows, _ = self.membership_rows((cluster,))
         except ValueError as error:
-            raise ValueError(f"cluster must be a name of the frame {self.frame}, got {cluster!r}") from error
+            raise ValueError(f"cluster must be a name of the frame {self.frame}, got {shown(cluster)}") from error
         if rows[0].sum() != 1:
-            raise ValueError(f"cluster must be one name of the frame {self.frame}, got {cluster!r}")
+            raise ValueError(f"cluster must be one name of the frame {self.frame}, got {shown(cluster)}")
         return int(rows[0].argmax())
 
 

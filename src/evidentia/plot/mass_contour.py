@@ -198,7 +198,7 @@ class MassContourDisplay:
             raise TypeError(f"estimator must have the method predict_mass, got {type(estimator).__name__}")
         _checked_quantity(quantity)
         check_two_attributes(estimator, X)
-        plane = to_plane(X, len(X))
+        plane = to_plane(X)
         xx, yy = grid(plane.points, grid_resolution, margin)
         masses = estimator.predict_mass(like(X, np.column_stack([xx.ravel(), yy.ravel()])))
         family = chosen_sets(masses, sets, quantity)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evidentia._parameters import check, real
+from evidentia._parameters import check, real, shown
 from evidentia._reading import as_labels
 from evidentia._scale import as_reals, as_truth, read_fields
 from evidentia.belief import MassFunctions
@@ -246,7 +246,7 @@ def _curve_of(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -> Rej
 
 def _curve_of_masses(masses: MassFunctions, y: Any, rule: str, optimism: float) -> RejectionCurve:
     if rule not in SINGLE_RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {rule!r}")
+        raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {shown(rule)}")
     truth = _checked_truth(y, len(masses))
     losses = masses.expected_losses(rule, optimism=optimism)
     frame = np.empty(masses.n_clusters, dtype=object)

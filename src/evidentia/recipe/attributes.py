@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia import _parameters as rule
-from evidentia.recipe.columns import as_numbers, choose_columns
+from evidentia._scale import as_reals, read_fields
+from evidentia.recipe.columns import as_numbers, check_table, choose_columns
 from evidentia.recipe.words import counted, quoted
 
 if TYPE_CHECKING:
@@ -51,6 +52,14 @@ class Preparation:
     scale: np.ndarray
     missing: str = "refuse"
 
+    def __post_init__(self) -> None:
+        for name in ("numbers", "categories"):
+            object.__setattr__(self, name, list(rule.names(getattr(self, name), name, "names of columns")))
+        read_fields(self, center="d", scale="d")
+        if len(self.center) not in (0, len(self.numbers)):
+            raise ValueError(f"center and scale must hold a value for each of the {len(self.numbers)} numbers")
+        rule.check_choice(self.missing, "missing", MISSING)
+
     @property
     def columns(self) -> list[str]:
         """All columns."""
@@ -71,6 +80,8 @@ class Preparation:
         note : function, optional
             Is told in words which rows are left out.
         """
+        check_table(table)
+        rule.check(note, "note", rule.told)
         lacking = [name for name in self.columns if name not in table.columns]
         if lacking:
             raise ValueError(
@@ -83,6 +94,7 @@ class Preparation:
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Standardise rows that were checked."""
+        check_table(rows, "rows")
         if not self.is_scaled:
             return rows
         import pandas as pd
@@ -93,7 +105,7 @@ class Preparation:
 
     def in_units(self, points: np.ndarray) -> np.ndarray:
         """Points among the standardised numbers in the units of the table."""
-        return points * self.scale + self.center
+        return as_reals(points, "points") * self.scale + self.center
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +197,8 @@ def choose_attributes(
     {'height': [0.0]}
     """
     rule.check_choice(missing, "missing", MISSING)
+    rule.check_flags(scale=scale)
+    check_table(table)
     if len(table) == 0:
         raise ValueError("the table has no rows")
     twice = table.columns[table.columns.duplicated()]

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._parameters import check_flags, hashable, listed
 from evidentia.recipe.words import counted, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ALL", "ChosenColumns", "choose_columns", "as_numbers"]
+__all__ = ["ALL", "ChosenColumns", "check_table", "choose_columns", "as_numbers"]
 
 ALL = "all"  # instead of names of categories: every column of text
 _IDENTIFIER = re.compile(r"(.*[\W_])?(id|ids|uuid|guid|key|index|row|rownames?|nr|no|number)", re.IGNORECASE)
@@ -52,6 +53,7 @@ def choose_columns(
     """
     for argument, names in (("columns", columns), ("exclude", exclude)):
         _check_known(table, argument, names)
+    check_flags(numbers=numbers)
     every_text = list(categories) == [ALL] and ALL not in table.columns
     if not every_text:
         _check_known(table, "categories", categories)
@@ -97,8 +99,20 @@ def as_numbers(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(values, index=table.index)
 
 
+def check_table(table: Any, name: str = "table") -> None:
+    """Refuse what is no table of pandas; ``name`` is that of the argument."""
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"{name} must be a DataFrame of pandas, got {type(table).__name__}")
+
+
 def _check_known(table: pd.DataFrame, argument: str, names: Sequence[str]) -> None:
-    unknown = [name for name in names if name not in table.columns]
+    if isinstance(names, str):
+        raise ValueError(f"{argument} must hold names of columns, got the one name {names!r}: write [{names!r}]")
+    unknown = [
+        name for name in listed(names, argument, "names of columns") if not hashable.test(name) or name not in table
+    ]
     if unknown:
         raise ValueError(f"{argument}: there is no column {quoted(unknown)}; there are {quoted(table.columns, 20)}")
 

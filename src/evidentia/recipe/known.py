@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._reading import as_labels, reading_labels
 from evidentia._types import ArrayLike, Seed
 from evidentia.io import read_table
+from evidentia.io.atomic import as_path
+from evidentia.recipe.columns import check_table
 from evidentia.recipe.words import counted, quoted
 
 if TYPE_CHECKING:
@@ -55,11 +58,12 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
     """
     import pandas as pd
 
+    check_table(table)
+    path = as_path(source, "source")
     if not is_file_name(os.fspath(source)):
         if str(source) not in table.columns:
-            raise ValueError(f"labels: there is no column {str(source)!r}; there are {quoted(table.columns, 20)}")
+            raise ValueError(f"source: there is no column {str(source)!r}; there are {quoted(table.columns, 20)}")
         return table[str(source)]
-    path = Path(source)
     found = read_table(path)
     if found.shape[1] == 1 and isinstance(found.index, pd.RangeIndex):
         if len(found) != len(table):
@@ -97,7 +101,10 @@ def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """
     import pandas as pd
 
-    codes, names = pd.factorize(labels, sort=True)
+    if not isinstance(labels, pd.Series):
+        raise TypeError(f"labels must be a Series of pandas, got {type(labels).__name__}")
+    with reading_labels(labels, "labels"):
+        codes, names = pd.factorize(labels, sort=True)
     return np.where(codes < 0, UNLABELLED, codes).astype(np.int64), list(names)
 
 
@@ -118,7 +125,7 @@ def labels_as_constraints(y: ArrayLike, random_state: Seed = 0) -> Constraints:
     """
     from evidentia.constraints import Constraints  # with scipy, which help and completion do without
 
-    labelled = int(np.count_nonzero(np.asarray(y) != UNLABELLED))
+    labelled = int(np.count_nonzero(as_labels(y, "y") != UNLABELLED))
     if labelled <= _ALL_PAIRS:
         return Constraints.from_partial_labels(y)
     return Constraints.from_labels(y, min(_DRAWN, labelled * (labelled - 1) // 2), random_state)

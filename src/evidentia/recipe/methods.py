@@ -17,6 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from evidentia._parameters import check_choice
+
 __all__ = [
     "Parameter",
     "method_names",
@@ -93,7 +95,7 @@ def method_names(package: str = "cluster") -> list[str]:
     >>> method_names()[:4]
     ['bootclus', 'bpec', 'catecm', 'ccm']
     """
-    return sorted(_classes(package))
+    return sorted(_known(package))
 
 
 def load_method(name: str, package: str = "cluster") -> Any:
@@ -138,6 +140,7 @@ def method_parameters(name: str, package: str = "cluster") -> tuple[Parameter, .
     >>> alpha.help
     'Penalty of large sets: larger values give smaller sets.'
     """
+    _record(name, package)
     return _parameters(name, package)
 
 
@@ -217,10 +220,14 @@ def _is_method(record: _Record, package: str) -> bool:
     return record.class_name.endswith("Classifier") and "estimator" not in record.defaults
 
 
+def _known(package: str) -> dict[str, _Record]:
+    check_choice(package, "package", ("cluster", "classify"))
+    return _classes(package)
+
+
 def _record(name: str, package: str) -> _Record:
-    known = _classes(package)
-    if name not in known:
-        raise ValueError(f"method must be one of {', '.join(sorted(known))}, got {name!r}")
+    known = _known(package)
+    check_choice(name, "name", sorted(known))
     return known[name]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evidentia import _parameters as rule
 from evidentia.recipe.attributes import Preparation
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ class TableModel:
     estimator: Any
     preparation: Preparation | None = None
     recipe: str = ""
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.estimator, "fit"):
+            raise TypeError(f"estimator must be a clusterer or classifier, got {type(self.estimator).__name__}")
+        rule.check(self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation))
+        rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
 
     def predict_mass(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
         """Masses of new rows.

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia._parameters import listed
 from evidentia.io import read_table
+from evidentia.io.atomic import as_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +51,10 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
 
     tables: list[pd.DataFrame] = []
     views: dict[str, str] = {}
-    for file in map(Path, files):
+    paths = [as_path(file, "files") for file in listed(files, "files", "paths of tables")]
+    if not paths:
+        raise ValueError("files must hold at least one path, got none")
+    for file in paths:
         table = read_table(file, **options)
         name = file.name.split(".")[0]
         if name in views.values():
@@ -60,9 +65,9 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
         views |= dict.fromkeys(table.columns, name)
         tables.append(table)
     first = tables[0]
-    for path, table in zip(map(Path, files), tables, strict=True):
+    for path, table in zip(paths, tables, strict=True):
         if len(table) != len(first) or set(table.index) != set(first.index):
-            raise ValueError(f"{path.name} must have the same rows as {Path(files[0]).name}")
+            raise ValueError(f"{path.name} must have the same rows as {paths[0].name}")
     joined = pd.concat([table.reindex(first.index) for table in tables], axis=1)
     joined.attrs = {"views": views}
     return joined
@@ -86,7 +91,7 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     ...     read_image(Path(folder) / "gray.npy").shape
     (4, 5, 1)
     """
-    path = Path(path)
+    path = as_path(path)
     with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
         pass
     if path.suffix.lower() not in IMAGE_KINDS:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from evidentia import _parameters as rule
+from evidentia.io.atomic import as_path
 from evidentia.recipe import methods, toml
 from evidentia.recipe.attributes import MISSING
 from evidentia.recipe.methods import checked_parameters, load_method, method_names, method_parameters, methods_with
@@ -93,17 +94,20 @@ class Recipe:
     truth: str | None = None
 
     def __post_init__(self) -> None:
-        given = [self.files] if isinstance(self.files, str | os.PathLike) else self.files
-        files = tuple(os.fspath(file) for file in given)
+        given = [self.files] if isinstance(self.files, str | os.PathLike) else rule.listed(self.files, "files", "paths")
+        files = tuple(os.fspath(as_path(file, "files")) for file in given)
         if not files:
             raise ValueError("files must name what is to be read, got none")
+        rule.check(self.parameters, "parameters", rule.kind(Mapping, words="values by the names of parameters"))
         self._set(files=files, parameters=dict(self.parameters))
         for name in ("columns", "exclude", "categories"):
-            names = getattr(self, name)
-            self._set(**{name: (names,) if isinstance(names, str) else tuple(map(str, names))})
+            self._set(**{name: rule.names(getattr(self, name), name, "names of columns")})
         for name in ("constraints", "labels", "truth"):
             if getattr(self, name) is not None:
-                self._set(**{name: os.fspath(getattr(self, name))})
+                self._set(**{name: os.fspath(as_path(getattr(self, name), name))})
+        for name in ("delimiter", "decimal", "index"):
+            rule.check(getattr(self, name), name, rule.choice(None) | rule.kind(str, words="text"))
+        rule.check(self.header, "header", rule.choice(None) | rule.flag)
         rule.check_choice(self.kind, "kind", KINDS)
         rule.check_choice(self.missing, "missing", MISSING)
         rule.check(self.clusters, "clusters", rule.choice("auto") | rule.integer(1))
@@ -124,9 +128,11 @@ class Recipe:
         if self.method == "secm":
             self._set(kind="image")
         elif self.kind == "image":
-            raise ValueError(f"kind: an image needs method='secm', got {self.method!r}")
+            raise ValueError(f"kind: an image needs method='secm', got {rule.shown(self.method)}")
         if len(self.files) > 1 and self.method != "wmvec":
-            raise ValueError(f"files: several tables of the same objects need method='wmvec', got {self.method!r}")
+            raise ValueError(
+                f"files: several tables of the same objects need method='wmvec', got {rule.shown(self.method)}"
+            )
         if self.kind == "dissimilarities":
             _check_metric(self.method, "precomputed", "kind: method {} cannot work with dissimilarities; take {}")
         if self.categories and self.method != "catecm":

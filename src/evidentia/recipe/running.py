@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia import _parameters as rule
 from evidentia._progress import Listener, heard_by
 from evidentia.io import read_dissimilarities, read_table
 from evidentia.recipe.attributes import choose_attributes
@@ -55,6 +56,9 @@ def prepare(recipe: Recipe, note: Note | None = None) -> Prepared:
     note : function, optional
         Is told in plain words what is found and done on the way.
     """
+    if not isinstance(recipe, Recipe):
+        raise TypeError(f"recipe must be a Recipe, got {type(recipe).__name__}")
+    rule.check(note, "note", rule.told)
     notes: list[str] = []
 
     def tell(text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.recipe import Recipe
 from evidentia.recipe.methods import method_takes, parse_value
 from evidentia.studio.sessions import Session
@@ -69,9 +70,9 @@ def _whole(value: Any, what: str) -> int:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} must be a whole number, got {value!r}") from error
+        raise ValueError(f"{what} must be a whole number, got {shown(value)}") from error
     if not number.is_integer():
-        raise ValueError(f"{what} must be a whole number, got {value!r}")
+        raise ValueError(f"{what} must be a whole number, got {shown(value)}")
     return int(number)
 
 

@@ -295,7 +295,7 @@ default="k-means++"
         if weights.shape != (n_views,) or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
             raise ValueError(
                 f"view_weights must hold {n_views} numbers of at least 0, one for each view ("
-                f"{_some(self._input.names)}), and not zeros only, got {self.view_weights!r}"
+                f"{_some(self._input.names)}), and not zeros only, got {rule.shown(self.view_weights)}"
             )
         return weights.astype(float) / weights.sum(dtype=float)
 

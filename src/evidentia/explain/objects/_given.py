@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
+from evidentia._parameters import shown
 from evidentia._types import Index, TableLike
 from evidentia.belief import MassFunctions
 from evidentia.dissimilarity.views import Views
@@ -63,7 +64,7 @@ def is_estimator(given: Any) -> bool:
 def position_of(i: Any, names: Index, n: int, image: tuple[int, ...] | None) -> int:
     """Where the object is among n objects; -1 for a new one."""
     if isinstance(i, bool | np.bool_) or i is None:
-        raise TypeError(f"i must be the position or name of an object, or a row of attributes, got {i!r}")
+        raise TypeError(f"i must be the position or name of an object, or a row of attributes, got {shown(i)}")
     listed = None if names is None else list(names)
     if listed is not None and isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in listed:
         if listed.count(i) > 1:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from evidentia._parameters import check, choice
+from evidentia._parameters import check, choice, shown
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import Index, TableLike
 from evidentia.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
@@ -92,7 +92,7 @@ class Subject:
             rows, _ = self.partition.membership_rows((name,))
         except ValueError as error:
             known = ", ".join(map(str, self.partition.frame))
-            raise ValueError(f"clusters must be names of clusters ({known}), got {name!r}") from error
+            raise ValueError(f"clusters must be names of clusters ({known}), got {shown(name)}") from error
         return int(rows[0].argmax())
 
     # ---- evidence -------------------------------------------------------------------------------------------------

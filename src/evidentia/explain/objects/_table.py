@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import listed
+from evidentia._parameters import listed, shown
 from evidentia._reading import reading_table
 from evidentia._tables import object_index
 from evidentia._types import Index, TableLike
@@ -122,9 +122,9 @@ class ObjectTable:
         try:
             out[0] = np.nan if self.is_number[d] and is_missing(cell) else cell
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.names[d]} of the object must be a number, got {cell!r}") from error
+            raise ValueError(f"{self.names[d]} of the object must be a number, got {shown(cell)}") from error
         if self.is_number[d] and np.isinf(out[0]):
-            raise ValueError(f"{self.names[d]} of the object must be a finite number, got {cell!r}")
+            raise ValueError(f"{self.names[d]} of the object must be a finite number, got {shown(cell)}")
         return out
 
     def find(self, cells: Cells) -> int:
@@ -160,7 +160,8 @@ def rows_of(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[where]
     if hasattr(X, "columns"):
-        return X[where.tolist()]
+        with reading_table(X, "X"):
+            return X[where.tolist()]
     if hasattr(X, "tocsr"):
         return X.tocsr()[where]
     return (X if isinstance(X, np.ndarray) else array_of(X))[where]
@@ -177,7 +178,7 @@ def _frame_column(frame: Any, label: Any) -> np.ndarray:
     """A column of a pandas or polars table as an array of numbers or objects."""
     series = frame[label]
     if getattr(series, "ndim", 1) != 1:
-        raise ValueError(f"X must have different names of columns, got {label!r} twice")
+        raise ValueError(f"X must have different names of columns, got {shown(label)} twice")
     return np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
 
 

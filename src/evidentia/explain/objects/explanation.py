@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.explain.objects._changes import Change
 from evidentia.partition import CredalPartition
 
@@ -145,7 +146,7 @@ class ObjectExplanation:
     def _candidate(self, given: Hashable | None, otherwise: Hashable) -> int:
         name = otherwise if given is None else given
         if name not in self.clusters:
-            raise ValueError(f"the clusters in question are {', '.join(map(str, self.clusters))}, got {name!r}")
+            raise ValueError(f"the clusters in question are {', '.join(map(str, self.clusters))}, got {shown(name)}")
         return self.clusters.index(name)
 
     def to_text(self) -> str:

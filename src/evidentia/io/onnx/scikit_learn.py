@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import OneClassSVM
 
+from evidentia._parameters import shown
 from evidentia.io.onnx.formulas import centred, squared_distances
 from evidentia.io.onnx.graph import Value, maximum, minimum
 
@@ -79,7 +80,7 @@ def activated(name: str, values: Value) -> Value:
             return values.relu()
         case "tanh" | "logistic":
             return values.graph.node("Tanh" if name == "tanh" else "Sigmoid", values)
-    raise ValueError(f"the activation must be 'identity', 'relu', 'tanh' or 'logistic', got {name!r}")
+    raise ValueError(f"the activation must be 'identity', 'relu', 'tanh' or 'logistic', got {shown(name)}")
 
 
 def decision_values(detector: Any, inputs: Value) -> Value:

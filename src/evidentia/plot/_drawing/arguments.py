@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check, real
+from evidentia._parameters import check, listed, real, shown
 from evidentia._scale import as_reals
 
 __all__ = ["finite_numbers", "numbers_of_clusters", "named", "number", "named_estimators"]
@@ -27,7 +27,7 @@ def numbers_of_clusters(n_clusters: Any) -> np.ndarray:
     """An increasing sequence of whole numbers."""
     array = as_reals(n_clusters, "n_clusters")
     if array.ndim != 1 or len(array) == 0 or (array % 1 != 0).any() or (np.diff(array) <= 0).any():
-        raise ValueError(f"n_clusters must be a nonempty increasing sequence of integers, got {n_clusters!r}")
+        raise ValueError(f"n_clusters must be a nonempty increasing sequence of integers, got {shown(n_clusters)}")
     return array.astype(np.intp)
 
 
@@ -60,6 +60,8 @@ def named_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, A
             name if classes.count(name) == 1 else f"{name} {classes[:i].count(name) + 1}"
             for i, name in enumerate(classes)
         ]
-    elif len(names) != len(several) or len(set(names)) != len(names):
-        raise ValueError(f"names must hold {len(several)} different names, got {list(names)}")
+    else:
+        names = listed(names, "names", f"{len(several)} different names")
+        if len(names) != len(several) or len(set(map(str, names))) != len(names):
+            raise ValueError(f"names must hold {len(several)} different names, got {shown(names)}")
     return dict(zip(map(str, names), several, strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia._scale import as_reals
 from evidentia.plot._drawing.canvas import INK
 from evidentia.plot._drawing.labels import place_labels
@@ -49,9 +50,9 @@ def checked_levels(levels: Any, together: bool) -> np.ndarray:
         return _TOGETHER if together else _TENTHS
     array = as_reals(levels, "levels")
     if array.ndim != 1 or len(array) < (1 if together else 2) or not np.all(np.diff(array) > 0):
-        raise ValueError(f"levels must be an increasing sequence of at least two numbers, got {levels!r}")
+        raise ValueError(f"levels must be an increasing sequence of at least two numbers, got {shown(levels)}")
     if array[0] < 0 or array[-1] > 1:
-        raise ValueError(f"levels must lie in [0, 1], got {levels!r}")
+        raise ValueError(f"levels must lie in [0, 1], got {shown(levels)}")
     return array
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.belief import FocalSets, MassFunctions
 
 __all__ = ["check_two_attributes", "grid", "like", "chosen_sets"]
@@ -31,14 +32,14 @@ def check_two_attributes(estimator: Any, X: Any) -> None:
 def grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
     """Places on and around the objects, as `numpy.meshgrid` gives them."""
     if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or resolution < 2:
-        raise ValueError(f"grid_resolution must be an integer of at least 2, got {resolution!r}")
+        raise ValueError(f"grid_resolution must be an integer of at least 2, got {shown(resolution)}")
     if resolution > _FINEST:
         raise ValueError(
             f"grid_resolution must be at most {_FINEST}, got {resolution}: a picture of {resolution:,} x "
             f"{resolution:,} places takes the masses of all of them"
         )
     if not isinstance(margin, int | float | np.number) or not 0 <= margin < np.inf:
-        raise ValueError(f"margin must be a number of at least 0, got {margin!r}")
+        raise ValueError(f"margin must be a number of at least 0, got {shown(margin)}")
     low, high = points.min(axis=0), points.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
     room = np.where(high > low, margin, max(margin, 0.5)) * width  # something must be seen around a single place
@@ -60,7 +61,7 @@ def chosen_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
-            raise ValueError(f"sets must hold at least one set, each only once, got {sets!r}")
+            raise ValueError(f"sets must hold at least one set, each only once, got {shown(sets)}")
         return FocalSets(rows)
     singletons = FocalSets.simple(masses.n_clusters, empty=False, omega=False)
     if quantity != "mass":

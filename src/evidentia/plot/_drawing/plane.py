@@ -34,9 +34,9 @@ class Plane:
         return self.n_attributes == 1
 
 
-def to_plane(X: Any, n_objects: int) -> Plane:
+def to_plane(X: Any, n_objects: int | None = None) -> Plane:
     """One attribute becomes a strip, two are taken as they are, more go through principal components. An object with
-    missing values lies where those that are most like it do."""
+    missing values lies where those that are most like it do. There may be any number of objects if none is given."""
     from sklearn.utils import check_array
 
     names = _column_names(X)
@@ -47,7 +47,7 @@ def to_plane(X: Any, n_objects: int) -> Plane:
         data = data[:, None]
     check_missing(data, X, None, learning=True)
     data = filled(data)
-    if len(data) != n_objects:
+    if n_objects is not None and len(data) != n_objects:
         raise ValueError(
             f"X must have a row for each of the {n_objects} objects of the partition, got {len(data)} rows"
         )

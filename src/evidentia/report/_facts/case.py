@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import get_tags
 
+from evidentia import _parameters as rule
 from evidentia._tables import column_names, object_index, order_of_names
 from evidentia._types import TableLike
 from evidentia.cluster.evidence import attributes_of
@@ -88,8 +89,7 @@ class Case:
 
 def case_of(given: Given, *, names: Any = None, metric: str | None = None) -> Case:
     """The case of what was given; ``names`` are those of the clusters."""
-    if metric not in (None, "precomputed"):
-        raise ValueError(f"metric must be None or 'precomputed', got {metric!r}")
+    rule.check(metric, "metric", rule.choice(None) | rule.choice("precomputed"))
     whole, model, partition = _model_and_partition(given.subject)
     table, attributes = given.table, given.attributes
     if len(partition) == 0:
@@ -163,7 +163,7 @@ def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
             raise ValueError(f"names must name clusters of the partition ({frame[:20]}), got {unknown[0]!r}")
         return list(different([names.get(name, name) for name in frame], 40))
     if isinstance(names, str) or not isinstance(names, Sequence | np.ndarray) or len(names) != len(frame):
-        raise ValueError(f"names must hold a name for each of the {len(frame)} clusters, got {names!r}")
+        raise ValueError(f"names must hold a name for each of the {len(frame)} clusters, got {rule.shown(names)}")
     return list(different(names, 40))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.constraints import Constraints, suggest_pairs
 from evidentia.studio.answers.objects import cells
 from evidentia.studio.packing import plain
@@ -33,7 +34,7 @@ class Lessons:
     def add(self, first: int, second: int, answer: str) -> None:
         """Note an answer; an earlier one about the same pair is replaced."""
         if answer not in (SAME, DIFFERENT, UNKNOWN):
-            raise ValueError(f"answer must be 'same', 'different' or 'unknown', got {answer!r}")
+            raise ValueError(f"answer must be 'same', 'different' or 'unknown', got {shown(answer)}")
         if first == second:
             raise ValueError("a question is about two different objects")
         self.answers = [one for one in self.answers if {one[0], one[1]} != {first, second}]

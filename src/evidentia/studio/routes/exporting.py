@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from starlette.responses import Response
 
+from evidentia._parameters import shown
 from evidentia.io import save, write_partition
 from evidentia.recipe import TableModel
 from evidentia.studio.asked import shared_recipe
@@ -27,7 +28,7 @@ def _stem(run: Run) -> str:
 def _partition(session: Session, given: Given) -> Response:
     run, kind = run_of(session, given), str(given["kind"])
     if kind not in _KINDS:
-        raise ValueError(f"a partition is written as {', '.join(_KINDS)}, got {kind!r}")
+        raise ValueError(f"a partition is written as {', '.join(_KINDS)}, got {shown(kind)}")
     path = session.new_file(f"{_stem(run)}.partition.{kind}")
     write_partition(run.partition, path)
     return _taken(path)

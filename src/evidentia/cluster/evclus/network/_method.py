@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from evidentia._parameters import shown
 from evidentia._types import Advance
 from evidentia.belief import FocalSets
 from evidentia.cluster._search import Method, Sample
@@ -108,7 +109,7 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
         if self.everyone is not None and self.whole:
             raise ValueError(
                 f"training must have the solver 'mini-batch' or 'auto' for {len(self.everyone):,} objects in blocks, "
-                f"got {training.solver!r}, which needs all of them at once"
+                f"got {shown(training.solver)}, which needs all of them at once"
             )
         self.preparation = prepared(self.values, settings.outlier_detector, rng, self._mean_and_scale())
         objects = self.preparation.inputs(self.values)
