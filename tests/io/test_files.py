@@ -99,6 +99,23 @@ def test_every_estimator_comes_back_to_the_bit(name, path):
     assert same(clone(again), clone(model))
 
 
+PARTIAL = [s for s in SUBJECTS if "missing" in s.parameters and s.parameters["missing"].default == "refuse"]
+
+
+@pytest.mark.parametrize("subject", PARTIAL, ids=str)
+@pytest.mark.parametrize("metric", ["euclidean", "gower"])
+def test_what_missing_cells_count_for_comes_back(subject, metric, path):
+    """Models of dissimilarities keep variances of the attributes for it."""
+    if metric == "gower" and "symmetrize" not in subject.parameters:
+        pytest.skip("it knows attributes that are numbers only")
+    holes = X.copy()
+    holes[3, 1] = holes[40, 0] = np.nan
+    changes = {"metric": metric} if "metric" in subject.parameters else {}
+    model = subject.make(missing="partial", **changes).fit(holes)
+    again = there_and_back(model, path)
+    assert again.predict_mass(holes).masses.tobytes() == model.predict_mass(holes).masses.tobytes()
+
+
 def test_every_public_estimator_is_in_the_tables():
     from evidentia import classify, cluster, metric, mixture
 

@@ -64,6 +64,12 @@ class DissimilarityInput:
         Objects that are needed.
     remedy : str
         What a user may do about an asymmetric matrix, for the error.
+
+    Attributes
+    ----------
+    origin : (p,) array or None
+        The mean that is taken off.
+    encoder : GowerEncoder or None
     """
 
     def __init__(

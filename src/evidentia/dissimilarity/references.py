@@ -32,6 +32,10 @@ class References:
     n_training: int
     source: DissimilaritySource | None
 
+    def __post_init__(self) -> None:
+        if self.source is not None and len(self.source) != len(self.positions):
+            raise ValueError(f"source must hold the {len(self.positions)} references, got {len(self.source)} objects")
+
     @classmethod
     def of(cls, source: DissimilaritySource, positions: np.ndarray) -> References:
         """Some of the objects of a source."""

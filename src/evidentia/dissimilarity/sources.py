@@ -109,6 +109,13 @@ class AttributeSource(DissimilaritySource):
     Metrics with parameters of their own (variances for "seuclidean", an inverse covariance for "mahalanobis") learn
     them from the whole table, once. ``within``, the variances of the attributes within clusters, says what missing
     cells count for in Euclidean distances (`evidentia.dissimilarity.partial`).
+
+    Parameters
+    ----------
+    X : (n, p) array
+    metric : str or callable
+    parameters : dict or None
+    within : (p,) array or None
     """
 
     objects: np.ndarray

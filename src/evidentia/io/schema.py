@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from evidentia._parameters import is_integer
+from evidentia.io.documented import check_shapes, check_types, family_lengths
+
 __all__ = ["Schema", "check_names", "schemas_by_name", "schema_named", "schema_for"]
 
 Parts = dict[str, Any]
@@ -43,16 +46,22 @@ class Schema:
 
         def build(parts: Parts) -> Any:
             check_names(parts, names, required)
-            return kind(**parts)
+            check_types(kind, parts)
+            made = kind(**parts)
+            check_shapes(kind, parts, family_lengths(made))
+            return made
 
         return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
 
     @classmethod
-    def of_arguments(cls, kind: type, attributes: Mapping[str, str]) -> Schema:
-        """Any other class: arguments of its constructor, each with the attribute that keeps it."""
+    def of_arguments(cls, kind: type, attributes: Mapping[str, str], *, later: Iterable[str] = ()) -> Schema:
+        """Any other class: arguments of its constructor, each with the attribute that keeps it. Files of earlier
+        versions may lack those that came ``later``, which then have their defaults."""
+        required = set(attributes) - set(later)
 
         def build(parts: Parts) -> Any:
-            check_names(parts, attributes)
+            check_names(parts, attributes, required)
+            check_shapes(kind, parts, {})
             return kind(**parts)
 
         return cls(kind, lambda obj: {name: getattr(obj, kept) for name, kept in attributes.items()}, build)
@@ -93,6 +102,11 @@ class Schema:
             taken = [name for name in found["fitted"] if not str(name).isidentifier() or _is_behavior(kind, name)]
             if taken:
                 raise ValueError(f"{taken[0]!r} is no fitted attribute")
+            width = found["fitted"].get("n_features_in_")
+            if width is not None and not is_integer(width):
+                raise TypeError(f"n_features_in_ must be int, got {type(width).__name__}")
+            check_types(kind, found["fitted"])
+            check_shapes(kind, found["fitted"], {} if width is None else {"n_features": int(width)})
             estimator.__setstate__({**vars(estimator), **found["parameters"], **found["fitted"]})
             return estimator
 

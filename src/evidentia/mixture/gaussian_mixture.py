@@ -31,7 +31,9 @@ _TIE = 1e-9  # criteria that differ by less, relatively, are equal up to roundin
 
 
 def _several(test: Any) -> Any:
-    return lambda v: isinstance(v, Iterable) and not isinstance(v, str | Iterator) and len(list(v)) > 0 and all(map(test, v))
+    return lambda v: (
+        isinstance(v, Iterable) and not isinstance(v, str | Iterator) and len(list(v)) and all(map(test, v))
+    )
 
 
 class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimator):

@@ -1,0 +1,91 @@
+"""What the parts of an object must be, as its class says: types by its annotations, shapes by its docstring.
+
+Digests that are right say that a file is whole, not that its parts fit together. Every class of the package says what
+shape its arrays have, ``centers : (c, p) array`` or ``labels_ : ndarray of shape (n_samples,)``, and the same letter or
+word means the same length. Files are held to it, so that parts that do not fit are refused when they are read, and not
+by whatever fails first when they are used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from evidentia._parameters import is_integer
+from evidentia.belief import FocalSets
+
+__all__ = ["check_types", "check_shapes", "family_lengths"]
+
+_SHAPE = re.compile(
+    r"^ *(\w+(?:, \w+)*) : (?:(?:nd)?arrays? of shape \(([^()]*)\)|\(([^()]*)\) (?:Boolean )?arrays?)"
+    r"(?: of (\w+))?(?: or None)?$",
+    re.MULTILINE,
+)
+_TYPES = {
+    "None": lambda value: value is None,
+    "bool": lambda value: isinstance(value, bool | np.bool_),
+    "int": is_integer,
+    "float": lambda value: is_integer(value) or isinstance(value, float | np.floating),
+    "str": lambda value: isinstance(value, str),
+    "FocalSets": lambda value: isinstance(value, FocalSets),
+    "np.ndarray": lambda value: isinstance(value, np.ndarray) and value.dtype.kind != "c",
+}
+
+
+def check_types(kind: type, parts: Mapping[str, Any]) -> None:
+    """Refuse parts of a record that are not of the plain types its annotations name; others are not looked at."""
+    annotations = {
+        name: said for base in reversed(kind.__mro__) for name, said in vars(base).get("__annotations__", {}).items()
+    }
+    for name, value in parts.items():
+        words = str(annotations.get(name, "")).split(" | ")
+        if all(word in _TYPES for word in words) and not any(_TYPES[word](value) for word in words):
+            raise TypeError(f"{name} must be {' or '.join(words)}, got {_told(value)}")
+
+
+def check_shapes(kind: type, parts: Mapping[str, Any], lengths: Mapping[str, int]) -> None:
+    """Refuse arrays whose shapes do not fit together, or not with ``lengths`` that are known by their words."""
+    found = dict(lengths)
+    for name, (shape, what) in _documented(kind).items():
+        value = parts.get(name)
+        if value is None:
+            continue
+        wanted = f"({', '.join(shape)}{',' * (len(shape) == 1)})"
+        kinds = "biufmMOSTU" if name == "classes_" or what == "objects" else "biuf"
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
+            raise TypeError(f"{name} must be an array of numbers of shape {wanted}, got {_told(value)}")
+        if value.ndim != len(shape):
+            raise ValueError(f"{name} must be of shape {wanted}, got {_told(value)}")
+        for word, length in zip(shape, value.shape, strict=True):
+            known = word.isidentifier()
+            expected = int(word) if word.isdigit() else found.setdefault(word, length) if known else length
+            if expected != length:
+                raise ValueError(f"{name} must be of shape {wanted} with {word} = {expected}, got {_told(value)}")
+        if "n_features" in shape and value.dtype.kind == "f" and not np.isfinite(value).all():
+            raise ValueError(f"{name} must be finite, got NaN or infinity")
+
+
+def family_lengths(record: Any) -> dict[str, int]:
+    """The letters that every record with a family of sets takes from it: c clusters, f focal sets."""
+    family = getattr(record, "family", None)
+    return {"c": family.n_clusters, "f": len(family)} if isinstance(family, FocalSets) else {}
+
+
+@cache
+def _documented(kind: type) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Of each array, by its name, a word or number for every axis, and what it is said to hold."""
+    found: dict[str, tuple[tuple[str, ...], str]] = {}
+    for base in reversed(kind.__mro__):
+        doc = (vars(base).get("__doc__") or "") if base.__module__.startswith("evidentia.") else ""
+        for names, after, before, what in _SHAPE.findall(doc):
+            shape = tuple(word.strip() for word in (after or before).split(",") if word.strip())
+            found |= dict.fromkeys(names.split(", "), (shape, what))
+    return found
+
+
+def _told(value: Any) -> str:
+    return f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
