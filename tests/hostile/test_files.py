@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from evidentia import CredalPartition, FocalSets
 from evidentia.cli import program
 from evidentia.io import describe, load, read_partition, read_r, read_table, save, write_partition, write_r
+from tests.cluster.contract import SUBJECTS, prediction
 from tests.hostile.limits import limited, refused_or_sensible
 
 # text of a table, and what it holds or the option that settles it
@@ -174,16 +175,56 @@ def test_forged_files_are_told_in_words(tmp_path):
         members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
     header = json.loads(members.pop("evidentia.json"))
     for content in (3, None, "x", [], {}, [3], {"kind": 3}, {"kind": None, "fields": 3}, {"kind": {"a": 1}}):
-        written = {**members, "content.json": json.dumps(content).encode()}
-        header["members"] = {
-            name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in written.items()
-        }
-        with zipfile.ZipFile(forged, "w") as archive:
-            for name, data in {**written, "evidentia.json": json.dumps(header).encode()}.items():
-                archive.writestr(name, data)
+        _forge(forged, header, {**members, "content.json": json.dumps(content).encode()})
         with limited(), pytest.raises(ValueError, match=r"forged.evidentia .*(cannot be read|damaged)") as caught:
             load(forged)
         assert "object has no attribute" not in str(caught.value)
+
+
+FORGERIES = {
+    "complex": lambda array: array.astype(complex),
+    "text": lambda array: array.astype(str),
+    "dates": lambda array: array.astype(np.int64).astype("M8[s]"),
+    "an axis more": lambda array: array[..., None],
+    "a row less": lambda array: array[:-1],
+    "nothing": lambda array: array[:0],
+}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_forged_arrays_are_refused(subject, forgery, tmp_path):
+    """An array that its class describes is held to what is said of it, and no forgery changes masses into nonsense."""
+    path, forged = tmp_path / "model.evidentia", tmp_path / "forged.evidentia"
+
+    def answers_or_refuses(again):
+        try:
+            found = prediction(again, subject.data)
+        except (ValueError, TypeError, IndexError):
+            return
+        assert np.isfinite(found).all()
+
+    save(subject.fitted(), path)
+    with zipfile.ZipFile(path) as archive:
+        members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    header = json.loads(members.pop("evidentia.json"))
+    refusals = []
+    for member in [name for name in members if name.endswith(".npy")]:
+        array = np.load(io.BytesIO(members[member]))
+        if array.ndim == 0 or len(array) < 2:
+            continue
+        _forge(forged, header, {**members, member: _npy(FORGERIES[forgery](array))})
+        refusals.append(refused_or_sensible(lambda: load(forged), answers_or_refuses, "evidentia cannot be read"))
+    assert any(refusals)
+    assert not any("\n" in message for message in filter(None, refusals))
+
+
+def _forge(path, header, members):
+    """A file whose digests are right."""
+    digests = {name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in members.items()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in {**members, "evidentia.json": json.dumps({**header, "members": digests}).encode()}.items():
+            archive.writestr(name, data)
 
 
 def test_altered_files_of_r(tmp_path):

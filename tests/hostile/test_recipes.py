@@ -1,0 +1,100 @@
+"""Recipes and what they are made of: every refusal names the argument."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evidentia import FocalSets, MassFunctions
+from evidentia.cluster import ECM
+from evidentia.constraints import Constraints, read_constraints, write_constraints
+from evidentia.io import atomic_writes
+from evidentia.recipe import (
+    Preparation,
+    Recipe,
+    TableModel,
+    choose_attributes,
+    label_codes,
+    labels_as_constraints,
+    method_names,
+    method_parameters,
+    method_summary,
+    prepare,
+    read_image,
+    read_labels,
+    read_views,
+)
+
+TABLE = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0]})
+RECIPE = Recipe("table.csv", method="ecm", clusters=2)
+PREPARATION = choose_attributes(TABLE).preparation
+
+
+class Silent:
+    """An object that cannot say what it is."""
+
+    __hash__ = None
+
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+def all_of(paths):
+    with atomic_writes(paths):
+        pass
+
+
+NAMES = [3, 0.5, 1j, object(), [object()], [0.5], {"a": 1}, np.datetime64("2020"), Silent()]
+PATHS = [3, 0.5, object(), ["a"], b"x", "a\0b", Silent()]
+WORDS = [3, None, "magic", [], np.ones(2), Silent()]
+TABLES = [3, None, "text", np.ones((3, 2)), [[1.0]], {"a": [1]}, object()]
+REFUSALS = {
+    "files": (lambda v: Recipe(v), [3, 0.5, object(), [3], [b"x"], (), {"a": 1}, Silent()]),
+    "columns": (lambda v: Recipe("t.csv", columns=v), NAMES),
+    "exclude": (lambda v: Recipe("t.csv", exclude=v), NAMES),
+    "categories": (lambda v: Recipe("t.csv", categories=v), NAMES),
+    "constraints": (lambda v: Recipe("t.csv", constraints=v), PATHS),
+    "labels": (lambda v: Recipe("t.csv", labels=v), PATHS),
+    "truth": (lambda v: Recipe("t.csv", truth=v), PATHS),
+    "parameters": (lambda v: Recipe("t.csv", parameters=v), [3, "alpha", [1], object()]),
+    "delimiter": (lambda v: Recipe("t.csv", delimiter=v), [3, b",", [","], object()]),
+    "header": (lambda v: Recipe("t.csv", header=v), ["yes", 3, [], object()]),
+    "method": (lambda v: Recipe("t.csv", method=v), WORDS),
+    "columns of choose_attributes": (lambda v: choose_attributes(TABLE, columns=v), ["a", *NAMES]),
+    "exclude of choose_attributes": (lambda v: choose_attributes(TABLE, exclude=v), ["a", *NAMES]),
+    "scale": (lambda v: choose_attributes(TABLE, scale=v), ["yes", 3, None, 0.5]),
+    "numbers": (lambda v: choose_attributes(TABLE, numbers=v), ["yes", 3, None, 0.5]),
+    "table": (choose_attributes, TABLES),
+    "table of transform": (PREPARATION.transform, TABLES),
+    "rows": (PREPARATION.apply, TABLES),
+    "points": (PREPARATION.in_units, ["x", object(), 1j, [[1.0], [1.0, 2.0]]]),
+    "center": (lambda v: Preparation(["a"], [], v, [1.0]), ["x", 1j, [np.nan], object()]),
+    "estimator": (TableModel, [3, None, "ecm", object()]),
+    "preparation": (lambda v: TableModel(ECM(), v), [3, "x", object()]),
+    "recipe": (prepare, [3, None, "x", {}, np.datetime64("2020")]),
+    "note": (lambda v: prepare(RECIPE, v), [3, "x", [], object()]),
+    "package": (method_names, WORDS),
+    "name": (method_summary, WORDS),
+    "name of method_parameters": (method_parameters, WORDS),
+    "source": (lambda v: read_labels(v, TABLE), [3, None, "z", [], object()]),
+    "labels of label_codes": (label_codes, [3, None, "x", [1, 2], (i for i in range(3))]),
+    "y": (labels_as_constraints, [3, None, "x", [None, 1], [[1], [2, 3]], object()]),
+    "files of read_views": (read_views, [3, None, (), [3], object()]),
+    "path": (read_image, PATHS),
+    "paths": (all_of, [3, None, 0.5, object(), "one"]),
+    "path of read_constraints": (read_constraints, PATHS),
+    "path of write_constraints": (lambda v: write_constraints(Constraints([(0, 1)]), v), PATHS),
+    "index": (lambda v: write_constraints(Constraints([(0, 1)]), "c.csv", v), [3, "ab", ["a"], object()]),
+    "values": (lambda v: MassFunctions.from_belief(v, FocalSets.full(2)), [[[0, -1, 2, 1]], [[0, 1, 1, 1]], "x"]),
+    "values of implicability": (lambda v: MassFunctions.from_implicability(v, FocalSets.full(2)), [[[9, 9, 9, 9]]]),
+    "values of commonality": (lambda v: MassFunctions.from_commonality(v, FocalSets.full(2)), [[[0, 0, 0, 0]]]),
+}
+
+
+@pytest.mark.parametrize("which", REFUSALS)
+def test_arguments_are_named(which, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call, values = REFUSALS[which]
+    for value in values:
+        with pytest.raises((ValueError, TypeError), match=rf"\b{which.split(' ')[0]}\b"):
+            call(value)
+    assert list(tmp_path.iterdir()) == []
