@@ -131,7 +131,9 @@ def _array_as_frame(table: Any) -> Any:
     array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
     if array.ndim != 2:
         raise ValueError(f"table must be a DataFrame or an array with two dimensions, got shape {array.shape}")
-    frame = pd.DataFrame(array)
+    if array.dtype.kind in "iuf" and array.dtype.name in ("float16", "longdouble", "float128"):
+        array = array.astype(float)
+    frame = pd.DataFrame(array.astype(array.dtype.newbyteorder("="), copy=False))
     return frame.infer_objects() if array.dtype == object else frame
 
 

@@ -100,6 +100,8 @@ def _classes(data: np.ndarray, y: Any) -> Classes:
     with reading_labels(y, "y"):
         labels = column_or_1d(y, warn=True)
         check_consistent_length(data, labels)
+    if labels.dtype.kind == "V":
+        raise ValueError(f"y must hold one label for each object, got records ({labels.dtype})")
     if any(map(is_missing, labels.tolist())):
         raise ValueError("y must hold labels without missing values; mark unlabelled objects by -1")
     # an array of names turns -1 into "-1"

@@ -224,7 +224,7 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     >>> non_dominated([[0, 0, 0, 1], [0, 0, 1, 1]], reference=[0, 0, 1, 1])
     [1]
     """
-    compared = listed(partitions, "partitions", "partitions")
+    compared = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     reference = as_credal_partition(reference, "reference")
     scores = [(consistency_index(p, reference), nonspecificity_of_pairs(p)) for p in compared]
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evidentia._sizes import check_memory
 from evidentia._types import Advance
 from evidentia.cluster.mixtures import _kernels
 from evidentia.mixture.em import GaussianParameters, binary_unit, fit_em
@@ -144,6 +145,7 @@ def bootstrap_mixture(
     advance : function called after every sample with a word on the state
     """
     refit = _Refit(data, fitted, posterior, tol, max_iter, regularization, scaled)
+    check_memory(n_bootstraps * fitted.covariances.nbytes, f"n_bootstraps={n_bootstraps:,}", "take fewer")
     seeds = seed.spawn(n_bootstraps)
     tasks = [seeds[s : s + _SAMPLES_A_TASK] for s in range(0, n_bootstraps, _SAMPLES_A_TASK)]
     replicates: list[_Replicate] = []
