@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from evidentia._arrays import Array, same_place, to_host
 from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, MixtureSums, neighbors_in_metric
 from evidentia.optimize.blocks import Apply
 
@@ -66,11 +67,11 @@ class OnlineMixture:
         assert self.sums is not None
         return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
 
-    def after(self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
+    def after(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
         """After one more block; ``kept`` is the share of the earlier sums that is not forgotten."""
-        data = (X - self.origin) / self.unit
-        w = weights if len(weights) else np.ones(len(X))
-        sums, second, n = self.model.sums(data, w, apply), (data.T * w) @ data, float(w.sum())
+        data = (X - same_place(self.origin, X)) / self.unit
+        w = same_place(weights if len(weights) else np.ones(len(X)), X)
+        sums, second, n = self.model.sums(data, w, apply), to_host((data.T * w) @ data), float(w.sum())
         if self.sums is not None:
             sums, second, n = self.sums.scaled(kept) + sums, kept * self.second + second, kept * self.n + n
         later = replace(self, sums=sums, second=second, n=n)

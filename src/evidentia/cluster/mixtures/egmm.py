@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
+from evidentia._arrays import precision_of
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
@@ -211,7 +212,7 @@ CredalPartition, default="k-means++"
     def _attributes(self, method: EGMMMethod, model: EvidentialMixture) -> dict[str, Any]:
         likelihood = method.log_likelihood(model)
         return {
-            **self._shown(model, method, method.values.dtype),
+            **self._shown(model, method, precision_of(method.values)),
             "log_likelihood_": likelihood,
             "ebic_": likelihood - model.n_parameters * np.log(method.n) / 2,
         }

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from evidentia import _parameters as rule
+from evidentia._arrays import Array, to_host
 from evidentia._types import Metric, Seed
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.dissimilarity.partial import filled
@@ -64,8 +65,8 @@ def peaks_of_source(
     return fitted_peaks(init, table, n_clusters, metric, random_state, n_jobs)
 
 
-def centers_from_peaks(init: Any, X: np.ndarray, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
+def centers_from_peaks(init: Any, X: Array, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
     """The attributes of the peaks, if they are asked for; any other start as it is."""
     if not asks_for_peaks(init):
         return init
-    return fitted_peaks(init, X, n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)
+    return fitted_peaks(init, to_host(X), n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)

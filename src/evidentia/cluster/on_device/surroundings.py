@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, precision_of, to_host
 from evidentia.belief import FocalSets
 from evidentia.cluster.on_device.doubt import DoubtOnDevice
 from evidentia.optimize.projection_torch import bring, sent, torch_on
@@ -19,15 +20,15 @@ _CELLS = 1 << 27  # distances held at once
 
 
 def masses_on_device(
-    rows: np.ndarray,
+    rows: Array,
     references: np.ndarray,
     around: Any,
     labels: np.ndarray,
     family: FocalSets,
     amounts: tuple[float, float],
     rate: float,
-    device: str,
-    out: np.ndarray,
+    device: Any,
+    out: Array,
 ) -> np.ndarray:
     """Write the (n, f) masses of the rows; gives those rows that may be equal to a reference: their first attribute is
     that of one.
@@ -35,7 +36,7 @@ def masses_on_device(
     Parameters
     ----------
     rows : (n, d) array
-        Stays in the memory of the host.
+        An array stays in the memory of the host; a tensor is on the device.
     references : (r, d) array, of the clusters ``labels``
     around : Surroundings
         Of the references.
@@ -46,7 +47,7 @@ def masses_on_device(
     rate, device, out
     """
     torch = torch_on(device)
-    dtype = torch.float32 if rows.dtype == np.float32 else torch.float64
+    dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
 
     def known(values: np.ndarray) -> Any:
         return sent(values, device).to(dtype)
@@ -75,8 +76,8 @@ def masses_on_device(
         above = ((near / around.usual).clamp(min=least).log() - around.fence) / around.softness
         bring(doubt.masses(S, torch.sigmoid(above)), out[start : start + size])
         place = torch.searchsorted(firsts, given[:, 0].contiguous()).clamp(max=len(firsts) - 1)
-        found.append((firsts[place] == given[:, 0]).cpu().numpy())
-    return np.flatnonzero(np.concatenate(found))
+        found.append(start + torch.nonzero(firsts[place] == given[:, 0]).flatten())
+    return to_host(torch.cat(found))
 
 
 def _reached(torch: Any, values: Any, weights: Any, amount: float, equal: bool) -> Any:

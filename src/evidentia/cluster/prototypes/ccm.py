@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._arrays import Array, precision_of, to_host
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
@@ -193,12 +194,12 @@ CredalPartition, default="k-means++"
         """
         return self._fit(X, sample_weight=sample_weight)
 
-    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
+    def _read(self, X: TableLike, *, reset: bool) -> Array:
         """Attributes, and one more that is zero for all: the model has one dimension more than the data."""
         return lifted(super()._read(X, reset=reset))
 
-    def _compared(self, values: np.ndarray) -> AttributeSource:
-        return AttributeSource(values[:, :-1])
+    def _compared(self, values: Array) -> AttributeSource:
+        return AttributeSource(to_host(values)[:, :-1])
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> CredalMethod:
         attributes = sample.values[:, :-1]
@@ -222,7 +223,7 @@ CredalPartition, default="k-means++"
         return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: CredalMethod, model: CredalModel) -> dict[str, Any]:
-        return self._shown(model, method, method.values.dtype)
+        return self._shown(model, method, precision_of(method.values))
 
     def _shown(self, model: CredalModel, learned: CredalMethod | OnlinePrototypes, dtype: np.dtype) -> dict[str, Any]:
         return {

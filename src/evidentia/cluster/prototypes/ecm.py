@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._arrays import precision_of
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
@@ -212,7 +213,7 @@ CredalPartition, default="k-means++"
         return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
-        return self._shown(model, method, method.values.dtype)
+        return self._shown(model, method, precision_of(method.values))
 
     def _shown(
         self, model: PrototypeModel, learned: PrototypeMethod | OnlinePrototypes, dtype: np.dtype
