@@ -156,7 +156,7 @@ def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> 
     """A given partition, or an array of masses on the sets of the family."""
     if isinstance(init, CredalPartition):
         check_partition(init, n_objects, family.n_clusters)
-        return init
+        return init.to_numpy()
     masses = as_reals(init, "init")
     if masses.shape != (n_objects, len(family)):
         raise ValueError(

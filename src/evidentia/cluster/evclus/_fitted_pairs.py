@@ -145,7 +145,7 @@ class FittedPairs:
     def dimension(self) -> float:
         """Of the attributes, or the one that the dissimilarities speak of."""
         objects = None if self.stored is not None else self.source.objects
-        if isinstance(objects, np.ndarray) and self.source.metric == "euclidean":
+        if isinstance(self.source, AttributeSource) and self.source.metric == "euclidean":
             return float(objects.shape[1])
         if self.stored is not None:
             return _UNKNOWN_DIMENSION

@@ -56,7 +56,7 @@ def peaks_of_source(
     if isinstance(source, SparseSource):
         raise ValueError("init asks for belief peaks, which need all dissimilarities, but X is a sparse matrix of some")
     if isinstance(source, AttributeSource):
-        metric, table = source.metric, source.objects
+        metric, table = source.metric, to_host(source.objects)
     else:
         everyone = np.arange(len(source))
         metric, table = "precomputed", source.block(everyone, everyone) if source.matrix is None else source.matrix

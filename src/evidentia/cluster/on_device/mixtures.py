@@ -90,11 +90,11 @@ def masses_on_device(
 
 
 def log_densities_on_device(components: RoundComponents, X: Array) -> Array:
-    """(n,) logarithms of the densities of the rows of a tensor."""
+    """(n,) logarithms of the densities of the rows of a tensor, in double precision."""
     import torch
 
-    densities = _Densities(components, X.dtype, X.device)
-    return torch.cat([densities.of(X[start:stop])[1] for start, stop in densities.blocks(len(X))])
+    densities = _Densities(components, torch.float64, X.device)
+    return torch.cat([densities.of(X[start:stop].double())[1] for start, stop in densities.blocks(len(X))])
 
 
 class _Densities:

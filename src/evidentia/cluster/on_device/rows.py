@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evidentia._arrays import Array, is_tensor, same_place, to_host
+from evidentia._arrays import Array, is_tensor, library_of, same_place, to_host
 from evidentia.cluster import _starts
 from evidentia.cluster.on_device.order import order_on_device
 from evidentia.optimize.projection_torch import sent, torch_on
@@ -76,7 +76,7 @@ class RowsOnDevice:
         else:
             reach = weights.cumsum(dim=0)
             at = same_place(_starts.evenly_spread(float(reach[-1]), size, rng), self.rows)
-            places = reach.searchsorted(at, right=True).clamp(max=len(order) - 1)
+            places = library_of(reach).searchsorted(reach, at, right=True).clamp(max=len(order) - 1)
         return to_host(self.rows[order[places]]), np.ones(size)
 
     def _blocks(self) -> Iterator[tuple[Array, Array | None]]:
