@@ -1,8 +1,8 @@
 """Arrays of NumPy and tensors of torch: what the package asks of either, in one place.
 
-Everything follows its input, as scikit-learn has it for the array API: what is computed from a tensor is a tensor on the
-same device. Tables that the package knows by itself (memberships of sets, losses) are arrays of NumPy and are sent to
-where they are needed by `like`. Torch is never imported here: who gives a tensor has done that.
+Everything follows its input, as scikit-learn has it for the array API: what is computed from a tensor is a tensor on
+the same device. Tables that the package knows by itself (memberships of sets, losses) are arrays of NumPy and are sent
+to where they are needed by `like`. Torch is never imported here: who gives a tensor has done that.
 """
 
 from __future__ import annotations

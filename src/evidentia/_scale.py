@@ -114,8 +114,8 @@ def check_scale(values: Array, name: str) -> None:
         spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0)) if known.size else 0.0
     if 0 < spread < smallest:
         raise ValueError(
-            f"{name} must hold numbers that differ by at least {smallest:g} ({precision_of(values)}), but they differ by at "
-            f"most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
+            f"{name} must hold numbers that differ by at least {smallest:g} ({precision_of(values)}), but they differ "
+            f"by at most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
         )
 
 

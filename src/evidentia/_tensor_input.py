@@ -45,8 +45,8 @@ def tensor_attributes(
     if has_missing(values):
         count = int(library_of(values).isnan(values).sum())
         raise ValueError(
-            f"X has {count:,} missing value{'s' * (count > 1)} (NaN): a tensor must have all of its cells; impute them, "
-            "or give an array of NumPy with missing='partial'"
+            f"X has {count:,} missing value{'s' * (count > 1)} (NaN): a tensor must have all of its cells; impute "
+            "them, or give an array of NumPy with missing='partial'"
         )
     (check_scale if reset else check_size)(values, "X")
     return values

@@ -91,7 +91,7 @@ def membership_rows(
 
 def checked_masses(masses: Any, f: int) -> Array:
     """(n, f) masses without rounding errors, as a new array; a tensor stays one."""
-    values = real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
+    values: Array = real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
     if values.ndim == 1:
         values = values[None, :]
     if values.ndim != 2 or values.shape[1] != f:

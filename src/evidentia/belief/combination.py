@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from evidentia._arrays import Array, divided, is_tensor, library_of, same_place, to_host, zeros
+from evidentia._arrays import Array, divided, is_tensor, library_of, precision_of, same_place, to_host, zeros
 from evidentia._parameters import check_choice
 from evidentia._sizes import check_memory
 from evidentia.belief import transforms
@@ -27,7 +27,6 @@ _MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
 _MOST_PAIRS = 30_000_000  # of sets that are joined one by one
 _MOST_PRODUCTS = 5_000_000_000  # of masses, some twenty seconds
 _LARGEST_FRAME = 20  # whose power set can be gone through
-
 _TENSOR_CELLS = 1 << 26  # products of masses held at once, where they are a tensor
 
 Source = tuple[Array, FocalSets]
@@ -205,8 +204,9 @@ def _without_empty(masses: Array, family: FocalSets) -> Source:
     kept = np.arange(len(family)) != family.empty_index
     rest = masses[:, kept]
     agreement = rest.sum(axis=1)
-    if (agreement < 1e-300).any():
-        row = int(np.flatnonzero(to_host(agreement) < 1e-300)[0])
+    lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
+    if lost.any():
+        row = int(lost.argmax())
         raise ValueError(
             f"Dempster's rule is undefined for totally conflicting mass functions (row {row}: conflict 1); "
             "discount the sources or use rule='dubois_prade' or 'yager'"

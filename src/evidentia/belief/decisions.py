@@ -38,9 +38,7 @@ _MOST_LOSSES = 100_000_000  # that are looked at to choose a set
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
-def decide(
-    masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float
-) -> Array:
+def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float) -> Array:
     """Acts chosen under normalised mass functions, as `MassFunctions.decide` says."""
     check_choice(rule, "rule", DECISION_RULES)
     _check_share(optimism, "optimism", 0)
@@ -90,9 +88,7 @@ def checked_losses(losses: Any, c: int) -> np.ndarray:
     return table
 
 
-def expected_losses(
-    masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5
-) -> Array:
+def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5) -> Array:
     """(n, acts) expected losses of normalised mass functions under one rule.
 
     If ``losses`` has one row more than the frame has classes, that row is an unknown class: it has no mass of its

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._arrays import Array, is_tensor, library_of, like, to_host, zeros
+from evidentia._arrays import Array, is_tensor, library_of, like, zeros
 from evidentia._scale import as_reals
 from evidentia._sizes import check_memory
 from evidentia.belief.focal_sets import FocalSets, unique_sets
@@ -21,7 +21,7 @@ def discounted(masses: Array, family: FocalSets, rate: Any) -> tuple[Array, Foca
     """A share 1 - rate of each mass is kept, the rest goes to the whole frame (Shafer, 1976)."""
     n, c = len(masses), family.n_clusters
     learnt = is_tensor(rate) and is_tensor(masses)  # gradients go through
-    rates = rate if learnt else as_reals(rate, "rate").astype(float, copy=False)
+    rates: Array = rate if learnt else as_reals(rate, "rate").astype(float, copy=False)
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
         raise ValueError(
             f"rate must be a number or one per row ({n}), got shape {rates.shape}; rates of answers or sets are a "

@@ -117,7 +117,9 @@ class MassFunctions(MadeMasses):
         """
         other = self if other is None else self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
-        return library_of(self._masses).einsum("if,if->i", self._masses @ like(disjoint, self._masses), _rows_of(other, self))
+        return library_of(self._masses).einsum(
+            "if,if->i", self._masses @ like(disjoint, self._masses), _rows_of(other, self)
+        )
 
     def nonspecificity(self) -> Array:
         """Sum of m(A) log2 |A|, the empty set counting as the whole frame: 0 (precise) to log2 c (knows nothing)."""

@@ -225,7 +225,8 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         n = len(values)
         check_enough_objects(n, self._wanted_clusters())
         names = self._names(X)
-        return Sample(values, self._weights(ordered_like(sample_weight, names), n), names)
+        place = X.device if self._follows(X) else None
+        return Sample(values, self._weights(ordered_like(sample_weight, names), n), names, device=place)
 
     @contextmanager
     def _matched_start(self, index: Index) -> Iterator[None]:

@@ -121,9 +121,7 @@ def representative_sample(
 # ---- what was given -------------------------------------------------------------------------------------------------
 
 
-def check_different_objects(
-    X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
-) -> None:
+def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None) -> None:
     """As many different objects (of positive weight) as clusters are needed; the sample is looked at first."""
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return

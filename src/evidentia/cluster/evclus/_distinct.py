@@ -14,7 +14,13 @@ from evidentia._arrays import to_host
 from evidentia.cluster._search import Sample
 from evidentia.cluster._starts import order_along_line
 from evidentia.dissimilarity.partial import same_rows
-from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, SparseSource, TensorSource
+from evidentia.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    MatrixSource,
+    SparseSource,
+    TensorSource,
+)
 from evidentia.optimize.blocks import row_blocks
 
 __all__ = ["DistinctObjects", "distinct_objects"]

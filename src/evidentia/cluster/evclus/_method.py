@@ -297,9 +297,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             self._settle(masses, model)
         return self._doubtful_result(model, masses) if found.doubtful else (model, masses)
 
-    def _doubtful_result(
-        self, fit: EvclusModel, constrained: np.ndarray | None = None
-    ) -> tuple[DoubtModel, Array]:
+    def _doubtful_result(self, fit: EvclusModel, constrained: np.ndarray | None = None) -> tuple[DoubtModel, Array]:
         """Linked objects keep the masses that their constraints gave them: those of the fit, ``constrained``."""
         positions, linked = self.pairs.references, self.links.objects
         D = self.pairs.source.block(positions, positions).astype(float)

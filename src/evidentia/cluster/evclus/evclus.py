@@ -260,7 +260,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         ----------
         X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
             float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): landmarks are
-            then drawn over all of them, and the masses of all objects are lazy.
+            then drawn over all of them, and the masses of all objects are lazy. It may be a tensor of torch
+            (``docs/scale.md``), with ``metric="euclidean"``: objects are then compared where it is.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             A pair of objects counts as much as the product of their weights; an object of weight zero is left out and

@@ -64,8 +64,8 @@ class ComparedPairs(NamedTuple):
     def among(self, who: np.ndarray) -> ComparedPairs:
         """The same pairs, with their objects by positions among those."""
         order = np.argsort(who)
-        places = [order[np.searchsorted(who, objects, sorter=order)] for objects in (self.i, self.j)]
-        return ComparedPairs(*places, self.dissimilarity, self.weight)
+        i, j = (order[np.searchsorted(who, objects, sorter=order)] for objects in (self.i, self.j))
+        return ComparedPairs(i, j, self.dissimilarity, self.weight)
 
 
 class Assessment(NamedTuple):

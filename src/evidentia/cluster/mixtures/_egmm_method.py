@@ -136,7 +136,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             return self._run(start, self.data, weights, self.second)
 
         def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
-            sums = everyone.sum(block_sums, (mixture, self.origin, self.unit), MixtureSums)
+            shared = mixture, self.origin, self.unit, self.settings.device
+            sums = everyone.sum(block_sums, shared, MixtureSums)
             return mixture.step(sums, self.second, self.n, self.ridge)
 
         return self._descended(step, start)
@@ -182,7 +183,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def log_likelihood(self, model: EvidentialMixture) -> float:
         """Of all objects."""
         if self.everyone is not None:
-            return self.everyone.sum(block_likelihood, model, float)
+            return self.everyone.sum(block_likelihood, (model, self.settings.device), float)
         return float(to_host(model.log_densities(self.values, self.apply)) @ self.weights)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:

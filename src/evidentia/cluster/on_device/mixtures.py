@@ -66,10 +66,8 @@ def sums_on_device(components: RoundComponents, X: Any, weights: Any | None) -> 
     return float(likelihood), total.cpu().numpy(), first.cpu().numpy()
 
 
-def masses_on_device(
-    components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool
-) -> Array:
-    """(n, f) masses of rows: of an array, blocks of which are sent one after the other, or of a tensor on the device.
+def masses_on_device(components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool) -> Array:
+    """(n, f) masses of rows: of an array, whose blocks are sent one after the other, or of a tensor on the device.
 
     The components are the nonempty sets of the family, or, if doubt between neighbors is read off, the clusters.
     """

@@ -49,7 +49,7 @@ def sums_on_device(arguments: tuple, X: Any, weights: Any | None) -> tuple[float
 
 
 def masses_on_device(arguments: tuple, step: MassStep, X: Array, device: Any) -> Array:
-    """(n, f) masses of rows: of an array, blocks of which are sent one after the other, or of a tensor on the device."""
+    """(n, f) masses of rows: of an array, whose blocks are sent one after the other, or of a tensor on the device."""
     torch = torch_on(device)
     out = room_for(X, len(step.family))
     sets = _Sets(arguments, getattr(torch, str(precision_of(X))), device)

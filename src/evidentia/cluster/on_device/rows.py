@@ -12,7 +12,7 @@ from evidentia.cluster import _starts
 from evidentia.cluster.on_device.order import order_on_device
 from evidentia.optimize.projection_torch import sent, torch_on
 
-__all__ = ["RowsOnDevice", "rows_on_device"]
+__all__ = ["RowsOnDevice", "block_on_device", "rows_on_device"]
 
 _CELLS = 1 << 26  # held in double precision at once
 
@@ -85,6 +85,11 @@ class RowsOnDevice:
         for start in range(0, len(self.rows), step):
             weights = None if self.weights is None else self.weights[start : start + step, None]
             yield self.rows[start : start + step].double(), weights
+
+
+def block_on_device(block: np.ndarray, device: str) -> Array:
+    """One of the blocks that objects come in, where a pass over them is made."""
+    return block if device == "cpu" else sent(block, device)
 
 
 def rows_on_device(X: Array, weights: np.ndarray, device: str) -> RowsOnDevice | None:

@@ -78,9 +78,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             self.sample, self.sample_weights = self.on_device.representative_sample(rng)
         self.points = filled(self.sample)  # where the first prototypes are drawn
         _starts.check_different_objects(self.data, self.points, settings.n_clusters, sample.weights)
-        self.mean_squared_deviation = (
-            moments.mean_squared_deviation if moments else self._mean_squared_deviation()
-        )
+        self.mean_squared_deviation = moments.mean_squared_deviation if moments else self._mean_squared_deviation()
         self._delta = settings.delta
 
     def _mean(self) -> np.ndarray:
@@ -118,6 +116,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def _step(self, *, on_sample: bool) -> PrototypeStep:
         """One iteration: the objective of a model, and the next model."""
+        weights: Array | None
         data, weights = (self.sample, self.sample_weights) if on_sample else (self.data, self.weights)
         if self.on_device is not None and not on_sample:
             weights = self.on_device.weights
@@ -127,7 +126,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             if everyone is None:
                 statistics = model.statistics(data, weights, self.apply)
             else:
-                statistics = everyone.sum(block_statistics, (model, self.origin), Statistics)
+                statistics = everyone.sum(block_statistics, (model, self.origin, self.settings.device), Statistics)
             return statistics.objective, model.updated(statistics)
 
         return step

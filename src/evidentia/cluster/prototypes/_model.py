@@ -19,6 +19,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
 from evidentia.cluster.on_device import prototypes as on_device
+from evidentia.cluster.on_device.rows import block_on_device
 from evidentia.cluster.prototypes import _kernels
 from evidentia.cluster.prototypes._partial import missing_costs, sums_of_masses, sums_of_present
 from evidentia.dissimilarity.partial import point_squares
@@ -226,11 +227,14 @@ class Statistics:
 
 
 def block_statistics(
-    block: np.ndarray, weights: np.ndarray, shared: tuple[PrototypeModel, np.ndarray | None], apply: Apply
+    block: np.ndarray, weights: np.ndarray, shared: tuple[PrototypeModel, np.ndarray | None, str], apply: Apply
 ) -> Statistics:
-    """The sums of one block of objects, measured from the origin of the model if it has one."""
-    model, origin = shared
-    return model.statistics(block if origin is None else block - origin, weights, apply)
+    """The sums of one block of objects, measured from the origin of the model if it has one, on a device."""
+    model, origin, device = shared
+    rows = block_on_device(block, device)
+    return model.statistics(
+        rows if origin is None else rows - same_place(origin, rows), same_place(weights, rows), apply
+    )
 
 
 @dataclass(frozen=True)
