@@ -7,11 +7,11 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from evidentia._arrays import Array, library_of
+from evidentia._arrays import Array, is_tensor, library_of, to_host
 from evidentia._missing import has_missing
 from evidentia._scale import check_scale, check_size, real_tensor
 
-__all__ = ["check_readable", "tensor_attributes"]
+__all__ = ["readable", "tensor_attributes"]
 
 
 def tensor_attributes(
@@ -52,10 +52,14 @@ def tensor_attributes(
     return values
 
 
-def check_readable(estimator: Any, X: Array) -> None:
-    """Refuse a tensor that is not in memory, for an estimator that works on the processor."""
+def readable(estimator: Any, X: Any) -> Any:
+    """X as scikit-learn reads it: a tensor as an array of NumPy, if it is in memory; others are refused by an estimator
+    that works on the processor."""
+    if not is_tensor(X):
+        return X
     if X.device.type != "cpu":
         raise ValueError(
             f"X must be in memory for {type(estimator).__name__} as it is set, which works on the processor, but is a "
             f"tensor on {X.device}: give X.cpu()"
         )
+    return to_host(X)

@@ -79,7 +79,7 @@ def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch)
     found = there.predict_mass(torch.tensor(new, device=device))
     assert found.masses.device == found.labels.device == T.device
     np.testing.assert_allclose(on_host(found.masses), here.predict_mass(new).masses, atol=1e-6)
-    assert np.array_equal(on_host(there.predict(torch.tensor(new, device=device))), here.predict(new))
+    assert np.array_equal(on_host(there.predict(T)), here.predict(X))
     # a model knows no place: arrays are predicted as arrays
     np.testing.assert_allclose(there.predict_mass(new).masses, here.predict_mass(new).masses, atol=1e-6)
 
@@ -88,7 +88,7 @@ def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch)
 def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
     """No tensor of all objects is brought to the host: what comes there are samples, moments and positions."""
     monkeypatch.setattr("evidentia.cluster._starts.SAMPLE_SIZE", 500)
-    X = torch.tensor(groups(np.float32, n=1000), device=device)
+    X = torch.tensor(groups(np.float32, n=15_000), device=device)  # more cells than 50,000 pairs have
     to_numpy, largest = torch.Tensor.numpy, []
 
     def watched(self, *arguments, **keywords):
@@ -134,7 +134,7 @@ def test_constraints_and_partitions_to_start_from(device):
     here, there = (EVCLUS(4, random_state=0, n_init=1).fit(x, constraints=links) for x in (X, T))
     np.testing.assert_allclose(on_host(there.credal_partition_.masses), here.credal_partition_.masses, atol=1e-6)
     for kind in (ECM, EGMM, EVCLUS):
-        models = (kind(4, init=fit.credal_partition_).fit(x) for fit, x in ((here, X), (there, T)))
+        models = (kind(4, init=fit.credal_partition_, random_state=0).fit(x) for fit, x in ((here, X), (there, T)))
         wanted, found = (model.credal_partition_.masses for model in models)
         np.testing.assert_allclose(on_host(found), wanted, atol=1e-6)
 
@@ -146,7 +146,8 @@ def test_files_and_comparisons_take_them(tmp_path, device):
     again = load(tmp_path / "model.evidentia")
     assert isinstance(again.cluster_centers_, np.ndarray)
     np.testing.assert_allclose(again.predict_mass(X).masses.cpu(), model.credal_partition_.masses.cpu(), atol=1e-12)
-    assert float(credal_rand_index(model.credal_partition_, again.credal_partition_).value) == pytest.approx(1, abs=0.2)
+    both = model.credal_partition_, again.credal_partition_
+    assert credal_rand_index(*both) == credal_rand_index(both[1], both[1])
 
 
 def test_what_a_tensor_cannot_do_is_refused(monkeypatch):
@@ -199,11 +200,10 @@ few = {"n_init": 1, "max_iter": 20}
 models = [ECM(**few), CCM(**few), EGMM(**few), EVCLUS(**few), EVCLUS(sampling="landmarks", n_landmarks=10, **few)]
 for model in [*models, NNEVCLUS(network=5, max_iter=20)]:
     assert get_tags(model).array_api_support
-    for weighted in (False, True):
-        check_array_api_input(
-            type(model).__name__, model, array_namespace="torch", device_name="cpu", dtype_name="float64",
-            check_values=not isinstance(model, EGMM), check_sample_weight=weighted,
-        )
+    check_array_api_input(
+        type(model).__name__, model, array_namespace="torch", device_name="cpu", dtype_name="float64",
+        check_values=not isinstance(model, EGMM), check_sample_weight=not isinstance(model, EVCLUS),
+    )
 assert not get_tags(ECM(missing="partial")).array_api_support
 assert not get_tags(EVCLUS(metric="cityblock")).array_api_support
 print("passed")

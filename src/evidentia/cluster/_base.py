@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
-from evidentia._arrays import Array, copied, is_followed, is_tensor, same_place, to_host
+from evidentia._arrays import Array, copied, is_followed, same_place, to_host
 from evidentia._fitting import draft_of
 from evidentia._missing import check_missing, remedy
 from evidentia._progress import progress_bar
@@ -22,7 +22,7 @@ from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
 from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
-from evidentia._tensor_input import check_readable, tensor_attributes
+from evidentia._tensor_input import readable, tensor_attributes
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._blockwise import BlockwiseClusterer, check_alone
@@ -102,7 +102,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         if self._follows(X):
             more_axes = options.get("allow_nd", False)
             return tensor_attributes(self, X, reset=reset, fewest=fewest, more_axes=more_axes)
-        X = self._readable(X)
+        X = readable(self, X)
         floats: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": "allow-nan"}
         with reading(X, "X"):
             values = validate_data(self, X, reset=reset, ensure_min_samples=fewest, **floats, **options)
@@ -113,13 +113,6 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
     def _follows(self, X: TableLike) -> bool:
         """Whether X is a tensor, and what is found from it is where it is: scikit-learn's "everything follows X"."""
         return self._takes_tensors and self.missing != "partial" and is_followed(X)
-
-    def _readable(self, X: TableLike) -> TableLike:
-        """X as scikit-learn reads it: a tensor that is not followed as an array, if it is in memory."""
-        if not is_tensor(X):
-            return X
-        check_readable(self, X)
-        return to_host(X)
 
     def _attributes_of(self, X: TableLike) -> TableLike:
         """The attributes by which the model knows the objects of X; here those they were given by."""

@@ -285,7 +285,6 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         if self._follows(X):
             values = tensor_attributes(self, X, reset=reset, fewest=2 if reset else 1)
             return TensorSource(values) if reset else values
-        X = self._readable(X)
         if reset:
             return self._input.training(self, X)
         few = None if sparse.issparse(X) else len(self._model.references)
