@@ -34,7 +34,7 @@ def sums_on_device(arguments: tuple, X: Any, weights: Any | None) -> tuple[float
     for start, stop in sets.blocks(len(X)):
         rows = X[start:stop]
         masses, _, minimum = sets.masses(rows)
-        raised = masses**sets.beta
+        raised = _raised(masses, sets.beta)
         if weights is not None:
             w = weights[start:stop]
             minimum, raised = minimum * w, raised * w[:, None].to(raised.dtype)
@@ -115,5 +115,10 @@ class _Sets:
 
 def _raised(ratio: Any, power: float) -> Any:
     """ratio^power; the common values of beta need no logarithms."""
-    known: dict[float, Callable[[Any], Any]] = {1.0: lambda r: r, 2.0: lambda r: r * r, 0.5: lambda r: r.sqrt()}
+    known: dict[float, Callable[[Any], Any]] = {
+        0.5: lambda r: r.sqrt(),
+        1.0: lambda r: r,
+        1.5: lambda r: r * r.sqrt(),
+        2.0: lambda r: r * r,
+    }
     return known[power](ratio) if power in known else ratio**power

@@ -69,7 +69,7 @@ def masses_on_device(
         given = sent(rows[start : start + size], device)
         A = given - shift
         squares = torch.addmm(square, A, B.T, alpha=-2).add_((A * A).sum(dim=1, keepdim=True)).clamp_(min=0)
-        near, far = (_reached(torch, squares, w, amount, equal).sqrt() for amount in amounts)
+        near, far = (reached.sqrt() for reached in _reached(torch, squares, w, amounts, equal))
         own = far.clamp(min=float(scales.min()))
         S = squares.mul_(inverse).div_(own[:, None]).neg_().exp_() @ share
         least = float(np.exp(around.fence - 50 * around.softness))
@@ -80,12 +80,14 @@ def masses_on_device(
     return to_host(torch.cat(found))
 
 
-def _reached(torch: Any, values: Any, weights: Any, amount: float, equal: bool) -> Any:
-    """(b,) smallest value of each row up to which the weights add up to an amount."""
-    if equal:
-        k = min(max(int(np.ceil(amount / float(weights[0]) - 1e-6)), 1), values.shape[1])
-        return torch.kthvalue(values, k, dim=1).values
+def _reached(torch: Any, values: Any, weights: Any, amounts: tuple[float, float], equal: bool) -> list[Any]:
+    """(b,) smallest value of each row up to which the weights add up to an amount, for each of the amounts."""
+    if equal:  # the smallest few of each row, found once for all amounts
+        ranks = [int(np.ceil(amount / float(weights[0]) - 1e-6)) for amount in amounts]
+        ranks = [min(max(rank, 1), values.shape[1]) for rank in ranks]
+        smallest = torch.topk(values, max(ranks), dim=1, largest=False, sorted=True).values
+        return [smallest[:, rank - 1] for rank in ranks]
     ordered, order = values.sort(dim=1)
-    enough = weights[order].cumsum(dim=1) >= amount
-    first = torch.where(enough.any(dim=1), enough.int().argmax(dim=1), values.shape[1] - 1)
-    return ordered.gather(1, first[:, None])[:, 0]
+    reach = weights[order].cumsum(dim=1)
+    firsts = [(reach < amount).sum(dim=1, keepdim=True).clamp(max=values.shape[1] - 1) for amount in amounts]
+    return [ordered.gather(1, first)[:, 0] for first in firsts]
