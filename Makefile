@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Bytecode is kept, whatever the environment says: else every process compiles SciPy and pandas again, for ten seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help kernels demo test browser test-sanitized test-long lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
 
@@ -26,10 +28,16 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# The package alone: enough for the program and the demo. Installing it compiles the kernels. Python modules are left to
-# be compiled when they are first imported (--no-compile): most of those that pip brings never are.
-$(VENV)/.installed: $(BIN)/python pyproject.toml hatch_build.py
-	$(BIN)/python -m pip install --quiet --no-compile --editable .
+# The package alone: enough for the program and the demo. The kernels are compiled while pip brings what the package
+# needs; where no compiler is found, that is left to the installation, which brings one. Python modules are left to be
+# compiled when they are first imported (--no-compile): most of those that pip brings never are.
+REQUIREMENTS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")
+$(VENV)/.installed: pyproject.toml hatch_build.py
+	@$(PYTHON) src/evidentia/_native/build.py 2>/dev/null & compiling=$$!; \
+	$(PYTHON) -m venv $(VENV) && $(BIN)/python -c '$(REQUIREMENTS)' >$(VENV)/requirements.txt && \
+	$(BIN)/python -m pip install --quiet --no-compile -r $(VENV)/requirements.txt; installed=$$?; \
+	wait $$compiling; exit $$installed
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --editable .
 	@touch $@
 
 # The extras and the tools of the developers. torch comes first and by its exact version: asking for a range

@@ -48,7 +48,8 @@ class Kernels(BuildHookInterface):
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{self._other or _this_platform()}"
         if version == "editable":
-            build.build_here()
+            if not build.is_current():
+                build.build_here()
             return
         self._folder = Path(tempfile.mkdtemp())
         target = build.TARGETS[self._other] if self._other else None

@@ -242,7 +242,7 @@ def test_info_tells_versions_and_kernels():
 
 
 def test_studio_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "evidentia.studio", None)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert "pip install 'evidentia[studio]'" in run("studio", code=1).stderr
 
 

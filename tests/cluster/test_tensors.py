@@ -17,6 +17,7 @@ from evidentia.partition import credal_rand_index
 torch = pytest.importorskip("torch")
 
 DEVICES = ["cpu"] + ["cuda"] * torch.cuda.is_available()
+LANDMARKS = {"sampling": "landmarks", "n_landmarks": 100}
 METHODS = {
     "ecm": (ECM, {}),
     "ecm selected": (ECM, {"focal_sets": "selected", "n_init": 2}),
@@ -24,8 +25,8 @@ METHODS = {
     "ccm": (CCM, {"focal_sets": "pairs", "delta": 4.0}),
     "egmm": (EGMM, {}),
     "egmm selected": (EGMM, {"focal_sets": "selected", "n_init": 2, "tol": 1e-4}),
-    "evclus": (EVCLUS, {"n_init": 1}),
-    "evclus simple": (EVCLUS, {"focal_sets": "simple", "n_init": 1}),
+    "evclus": (EVCLUS, {**LANDMARKS, "n_init": 1}),
+    "evclus simple": (EVCLUS, {**LANDMARKS, "focal_sets": "simple", "n_init": 1}),
     "evclus all": (EVCLUS, {"sampling": "all", "n_init": 1}),
     "nnevclus": (NNEVCLUS, {"max_iter": 20, "network": 5}),
 }
@@ -57,10 +58,9 @@ def on_host(values):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.filterwarnings("ignore:.*did not converge")
 def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch):
-    monkeypatch.setattr("evidentia.cluster._starts.SAMPLE_SIZE", 500)  # so that all objects are gone over
+    monkeypatch.setattr("evidentia.cluster._starts.SAMPLE_SIZE", 300)  # so that all objects are gone over
     kind, options = METHODS[name]
-    n = 100 if name == "evclus all" else 300
-    X = groups(n=n)
+    X = groups(n=60 if name == "evclus all" else 150)
     more = {}
     if weighted:
         if kind is NNEVCLUS:
@@ -96,7 +96,7 @@ def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
         return to_numpy(self, *arguments, **keywords)
 
     monkeypatch.setattr(torch.Tensor, "numpy", watched)
-    model = kind(4, random_state=0, n_init=2).fit(X)
+    model = kind(4, random_state=0, n_init=1, **(LANDMARKS if kind is EVCLUS else {})).fit(X)
     model.predict(X)
     assert max(largest) < X.numel()
     assert model.credal_partition_.masses.dtype == torch.float32
@@ -131,10 +131,13 @@ def test_constraints_and_partitions_to_start_from(device):
     X = groups()
     links = Constraints(must_link=[(0, 1)], cannot_link=[(0, 700), (5, 1100)])
     T = torch.tensor(X, device=device)
-    here, there = (EVCLUS(4, random_state=0, n_init=1).fit(x, constraints=links) for x in (X, T))
+    here, there = (EVCLUS(4, random_state=0, n_init=1, **LANDMARKS).fit(x, constraints=links) for x in (X, T))
     np.testing.assert_allclose(on_host(there.credal_partition_.masses), here.credal_partition_.masses, atol=1e-6)
     for kind in (ECM, EGMM, EVCLUS):
-        models = (kind(4, init=fit.credal_partition_, random_state=0).fit(x) for fit, x in ((here, X), (there, T)))
+        more = LANDMARKS if kind is EVCLUS else {}
+        models = (
+            kind(4, init=fit.credal_partition_, random_state=0, **more).fit(x) for fit, x in ((here, X), (there, T))
+        )
         wanted, found = (model.credal_partition_.masses for model in models)
         np.testing.assert_allclose(on_host(found), wanted, atol=1e-6)
 

@@ -206,10 +206,10 @@ def test_weights_are_matched_by_names(subject):
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_predictions_are_those_of_the_fit(subject):
-    """Whatever is set afterwards."""
+    """Whatever is set afterwards, but for what says how objects are read and where the work is done."""
     model = quick_make(subject).fit(subject.data)
     before = prediction(model, subject.data)
-    reading = ("metric", "n_jobs", "channel_axis", "handle_unknown")
+    reading = ("metric", "n_jobs", "device", "channel_axis", "handle_unknown")
     model.set_params(**{name: object() for name in subject.parameters if name not in reading})
     np.testing.assert_array_equal(prediction(model, subject.data), before)
 

@@ -224,6 +224,6 @@ def torch_on(device: Any, what: str | None = None) -> Any:
         raise ImportError(f"{what or f'device={device!r}'} needs torch: pip install 'evidentia[nn]'") from error
     try:
         torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError) as error:
+    except (RuntimeError, AssertionError, TypeError) as error:
         raise ValueError(f"device={device!r} is not available: {str(error).splitlines()[0]}") from error
     return torch

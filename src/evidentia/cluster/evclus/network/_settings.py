@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import is_integer
+from evidentia import _parameters as rule
 from evidentia.cluster._search import Sample
 from evidentia.cluster.evclus.network._objective import Penalties
 from evidentia.cluster.evclus.network._targets import SMALL
@@ -19,16 +19,16 @@ __all__ = ["NetworkSettings", "are_sizes", "is_module", "training_device"]
 _WIDEST = 1_000_000  # layer of a network
 
 
+def are_sizes(network: Any) -> bool:
+    """Whether it is the size of a hidden layer, or those of several."""
+    several = isinstance(network, list | tuple) or (isinstance(network, np.ndarray) and network.ndim == 1)
+    sizes = network if several else [network]
+    return all(rule.is_integer(s) and 1 <= int(s) <= _WIDEST for s in sizes)
+
+
 def is_module(network: Any) -> bool:
     """Whether it is a torch.nn.Module (torch may not be there to ask)."""
     return callable(network) and hasattr(network, "state_dict")
-
-
-def are_sizes(network: Any) -> bool:
-    """Whether these are the numbers of units of hidden layers."""
-    several = isinstance(network, list | tuple) or (isinstance(network, np.ndarray) and network.ndim == 1)
-    sizes = network if several else [network]
-    return all(is_integer(s) and 1 <= int(s) <= _WIDEST for s in sizes)
 
 
 def training_device(device: str, sample: Sample[np.ndarray], network: Any) -> str:

@@ -53,7 +53,10 @@ export function listenToDrops() {
 }
 
 function columnKind(column) {
-  if (column.kind === "number") return column.low === null ? "empty" : `${number(column.low, 3)} to ${number(column.high, 3)}`;
+  if (column.kind === "number") {
+    if (column.low === null) return "empty";
+    return column.low === column.high ? `always ${number(column.low, 3)}` : `${number(column.low, 3)} to ${number(column.high, 3)}`;
+  }
   if (column.kind === "category") return counted(column.different, "value");
   return { truth: "true/false", date: "date", text: "text" }[column.kind] || column.kind;
 }
