@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 
 from benchmarks.scale.page import write_page
-from benchmarks.scale.plan import LARGEST, PLAN
+from benchmarks.scale.plan import LARGEST, ON_GPU, PLAN
 
 _HERE = Path(__file__).resolve().parent
 _PAGE, _RECORDS = _HERE.parent / "SCALE.md", _HERE / "records.json"
@@ -55,7 +55,9 @@ def _planned(only: tuple[str, ...], most: int, largest: bool) -> list[dict[str, 
         {"kind": kind, "method": method, "n": n}
         for kind, method, sizes in PLAN
         for n in sizes
-        if (not only or kind in only) and (n <= most or kind == "gpu") and (kind != "gpu" or _has_gpu())
+        if (not only or (kind if kind not in ON_GPU else "gpu") in only)
+        and (n <= most or kind in ON_GPU)
+        and (kind not in ON_GPU or _has_gpu())
     ]
     return [*rows, {"kind": "blocks", "method": "ECM", "n": LARGEST}] if largest else rows
 
@@ -91,7 +93,7 @@ def _measured(row: dict[str, Any], console: Console) -> dict[str, Any] | None:
 
 
 def _machine(kind: str) -> str:
-    if kind != "gpu":
+    if kind not in ON_GPU:
         return f"{os.cpu_count()} processors, {platform.machine()}"
     import torch
 

@@ -19,6 +19,7 @@ _KINDS = {
     "blocks": "made block by block, one process",
     "dask": "Parquet, two workers of Dask",
     "gpu": "GPU",
+    "tensor": "GPU, X a tensor there",
 }
 _MANY, _WORKERS = 10**9, 100
 _PRICE = 0.05  # dollars an hour for a processor

@@ -1,6 +1,6 @@
 """What is measured."""
 
-__all__ = ["LARGEST", "PLAN"]
+__all__ = ["LARGEST", "ON_GPU", "PLAN"]
 
 # kind, method, numbers of objects
 PLAN = [
@@ -16,5 +16,9 @@ PLAN = [
     ("blocks", "ECM", (10**6, 10**7)),
     ("gpu", "ECM", (10**6, 10**7, 10**8)),
     ("gpu", "EVCLUS", (10**6, 10**7)),
+    ("tensor", "ECM", (10**6, 10**7, 10**8)),
+    ("tensor", "EGMM", (10**6, 10**7)),
+    ("tensor", "EVCLUS", (10**6, 10**7)),
 ]
+ON_GPU = ("gpu", "tensor")  # kinds that need a GPU: X is in memory, or a tensor there
 LARGEST = 10**8  # block by block, if it is asked for

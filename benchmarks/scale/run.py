@@ -31,6 +31,8 @@ def measure(kind: str, method: str, n: int, folder: str) -> dict[str, Any]:
             started, processors = time.perf_counter(), time.process_time() + of_workers()
             estimator.fit(X)
             _everyones_labels(estimator, method)
+            if kind == "tensor":
+                _finished_on_gpu()
             seconds, processors = time.perf_counter() - started, time.process_time() + of_workers() - processors
         after = peak_memory() or 0
         return {
@@ -52,6 +54,10 @@ def _source(kind: str, n: int, folder: Path) -> Iterator[tuple[Any, Callable[[],
     """X as a user would have it, and a function that gives the seconds that processors of workers have spent so far."""
     if kind in ("memory", "gpu"):
         yield data.in_memory(n), _nothing
+    elif kind == "tensor":
+        import torch
+
+        yield torch.as_tensor(data.in_memory(n)).to("cuda"), _nothing
     elif kind == "parquet":
         yield str(data.parquet_folder(n, folder)), _nothing
     elif kind == "blocks":
@@ -69,6 +75,13 @@ def _source(kind: str, n: int, folder: Path) -> Iterator[tuple[Any, Callable[[],
 
 def _nothing() -> float:
     return 0.0
+
+
+def _finished_on_gpu() -> None:
+    """Wait until all that was asked of the GPU is done: calls come back before."""
+    import torch
+
+    torch.cuda.synchronize()
 
 
 def _imported() -> None:

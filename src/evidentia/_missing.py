@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, library_of, precision_of
 from evidentia._tables import object_index, printable
 
 __all__ = ["PARTIAL_METRICS", "check_missing", "has_missing", "remedy"]
@@ -14,12 +15,12 @@ PARTIAL_METRICS = ("euclidean", "l2", "sqeuclidean")  # sums over attributes, so
 _NAMED = 5  # columns that a message names
 
 
-def has_missing(values: np.ndarray) -> bool:
+def has_missing(values: Array) -> bool:
     """Whether a cell is NaN; a sum, which is fast, tells that there is none."""
-    if values.dtype.kind != "f":
+    if precision_of(values).kind != "f":
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return not np.isfinite(values.sum()) and bool(np.isnan(values).any())
+        return not np.isfinite(float(values.sum())) and bool(library_of(values).isnan(values).any())
 
 
 def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:

@@ -10,9 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, library_of, like, precision_of, to_host
 from evidentia._reading import reading
 
-__all__ = ["LARGEST", "SMALLEST", "as_reals", "as_truth", "read_fields", "check_scale", "check_size", "checked_masses"]
+__all__ = [
+    "LARGEST",
+    "SMALLEST",
+    "as_reals",
+    "as_truth",
+    "real_tensor",
+    "read_fields",
+    "check_scale",
+    "check_size",
+    "checked_masses",
+]
 
 LARGEST, SMALLEST = 1e75, 1e-75  # for double precision, and for parameters in units of the data
 _SINGLE = 1e12, 1e-12
@@ -34,6 +45,13 @@ def as_reals(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in "buif":
         raise ValueError(f"{name} must hold real numbers, got {array.dtype}")
     return array if array.dtype == np.float32 else array.astype(float, copy=False)
+
+
+def real_tensor(values: Array, name: str) -> Array:
+    """The same for a tensor, which stays one: float32 as it is, other real numbers as float64."""
+    if values.is_complex() or values.is_sparse:
+        raise ValueError(f"{name} must hold real numbers in a dense tensor, got {values.dtype} in {values.layout}")
+    return values if values.dtype == library_of(values).float32 else values.double()
 
 
 def read_fields(owner: Any, **axes: str) -> None:
@@ -62,54 +80,56 @@ def as_truth(table: Any, name: str) -> np.ndarray:
     return np.asarray(plain).astype(bool, copy=False)
 
 
-def check_size(values: np.ndarray, name: str) -> None:
+def check_size(values: Array, name: str) -> None:
     """No number of an array is so large that its square leaves the range of floating-point numbers; NaN, a missing
     value, is left to others."""
-    if values.size == 0:
+    if 0 in values.shape:
         return
-    largest, _ = _bounds(values.dtype)
+    largest, _ = _bounds(precision_of(values))
     most = max(-float(values.min()), float(values.max()))
     if np.isnan(most):
-        values = np.where(np.isnan(values), 0, values)
-        most = float(np.abs(values).max())
+        values = library_of(values).where(library_of(values).isnan(values), 0, values)
+        most = float(abs(values).max())
     if most > largest:
-        place = np.unravel_index(np.abs(values).argmax(), values.shape)
+        place = np.unravel_index(int(abs(values).argmax()), values.shape)
         at = ", ".join(map(str, place))
         raise ValueError(
-            f"{name} must hold numbers of at most {largest:g} in size ({values.dtype}), but {name}[{at}] is "
+            f"{name} must hold numbers of at most {largest:g} in size ({precision_of(values)}), but {name}[{at}] is "
             f"{values[place]:.6g}: divide {name} by its scale, and mark missing values as such instead of by a "
             "large number"
         )
 
 
-def check_scale(values: np.ndarray, name: str) -> None:
+def check_scale(values: Array, name: str) -> None:
     """Neither too large nor, unless all rows are the same, so near to each other that the squares of differences
     vanish."""
     check_size(values, name)
     if len(values) == 0:
         return
-    _, smallest = _bounds(values.dtype)
-    spread = float((values.max(axis=0) - values.min(axis=0)).max(initial=0.0))
+    _, smallest = _bounds(precision_of(values))
+    library = library_of(values)
+    spread = float(to_host(library.amax(values, 0) - library.amin(values, 0)).max(initial=0.0))
     if np.isnan(spread):
         known = values[:, ~np.isnan(values).all(axis=0)] if values.ndim > 1 else values[~np.isnan(values)]
         spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0)) if known.size else 0.0
     if 0 < spread < smallest:
         raise ValueError(
-            f"{name} must hold numbers that differ by at least {smallest:g} ({values.dtype}), but they differ by at "
-            f"most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
+            f"{name} must hold numbers that differ by at least {smallest:g} ({precision_of(values)}), but they differ "
+            f"by at most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
         )
 
 
-def checked_masses(masses: np.ndarray) -> np.ndarray:
+def checked_masses(masses: Array) -> Array:
     """Masses that are numbers and sum to one; others come from numbers out of the range of floating-point ones.
 
     X and every parameter are checked by themselves; what is left are combinations of them.
     """
-    total = masses @ np.ones(masses.shape[1], dtype=masses.dtype)
-    wrong = ~(np.abs(total - 1) <= _SUM_TO_ONE)  # NaN is wrong too
+    total = masses @ like(np.ones(masses.shape[1]), masses)
+    wrong = ~(abs(total - 1) <= _SUM_TO_ONE)  # NaN is wrong too
     if wrong.any():
+        first = to_host(wrong).argmax()
         raise ValueError(
-            f"the masses cannot be computed: those of object {wrong.argmax()} sum to {total[wrong.argmax()]:g}. The "
+            f"the masses cannot be computed: those of object {first} sum to {total[first]:g}. The "
             "scale of X and the parameters do not go together: powers leave the range of floating-point numbers. "
             "Scale X, give it in double precision, or set less extreme parameters"
         )

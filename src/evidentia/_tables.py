@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import to_host
 from evidentia._parameters import shown
 from evidentia._reading import reading
 from evidentia._scale import SMALLEST, check_size
@@ -46,7 +47,7 @@ def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weigh
         return None
     from sklearn.utils.validation import _check_sample_weight
 
-    objects = np.empty((n_objects, 1))
+    objects, sample_weight = np.empty((n_objects, 1)), to_host(sample_weight)
     with reading(sample_weight, name):
         try:
             weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)

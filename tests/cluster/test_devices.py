@@ -8,15 +8,9 @@ from evidentia.cluster._starts import order_along_line
 from evidentia.cluster.on_device.order import order_on_device
 from evidentia.io import load, save
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
-DEVICES = ["cpu:0"]
-try:
-    import torch
-
-    DEVICES += ["cuda"] * torch.cuda.is_available()
-except ImportError:
-    pass
+DEVICES = ["cpu:0"] + ["cuda"] * torch.cuda.is_available()
 
 
 @pytest.fixture(params=DEVICES)
@@ -81,7 +75,7 @@ def test_the_order_of_the_objects(device):
     plain = rng.normal(size=(300, 4))
     lacking = np.where(rng.random((300, 4)) < 0.1, np.nan, plain)
     for X in (plain, plain[rng.integers(0, 50, 300)], plain.astype(np.float32), lacking, np.zeros((5, 2))):
-        order, repeated = order_on_device(X, device)
+        order, repeated = (found.cpu().numpy() for found in order_on_device(torch.tensor(X, device=device)))
         assert np.array_equal(order, order_along_line(X))
         rows = np.where(np.isnan(X), np.inf, X)[order]
         assert np.array_equal(repeated[1:], (rows[1:] == rows[:-1]).all(axis=1))

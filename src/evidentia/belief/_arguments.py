@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, is_tensor, library_of, to_host
 from evidentia._parameters import hashable, listed, shown
-from evidentia._scale import as_reals
+from evidentia._scale import as_reals, real_tensor
 from evidentia.belief.focal_sets import FocalSets
 
 __all__ = [
@@ -81,24 +82,25 @@ def membership_rows(
     return rows, single
 
 
-def checked_masses(masses: Any, f: int) -> np.ndarray:
-    """(n, f) masses without rounding errors, as a new array."""
-    values = as_reals(masses, "masses")
+def checked_masses(masses: Any, f: int) -> Array:
+    """(n, f) masses without rounding errors, as a new array; a tensor stays one."""
+    values: Array = real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
     if values.ndim == 1:
         values = values[None, :]
     if values.ndim != 2 or values.shape[1] != f:
         raise ValueError(f"masses must have shape (n, {f}), one column per focal set, got {values.shape}")
     total = values.sum(axis=1)
-    if not np.isfinite(total).all():
+    library = library_of(values)
+    if not library.isfinite(total).all():
         raise ValueError("masses must be finite; they hold NaN or infinite values")
-    single = values.dtype == np.float32
-    if values.size and values.min() < -(1e-6 if single else _NEGATIVE_TOLERANCE):
-        row = int(np.flatnonzero((values < 0).any(axis=1))[0])
+    single = values.dtype == library.float32
+    if len(values) and values.min() < -(1e-6 if single else _NEGATIVE_TOLERANCE):
+        row = int(np.flatnonzero(to_host((values < 0).any(axis=1)))[0])
         raise ValueError(f"masses must not be negative, got {values[row].min():.3g} in row {row}")
-    if np.any(np.abs(total - 1) > (1e-5 if single else SUM_TOLERANCE)):
-        row = int(np.argmax(np.abs(total - 1)))
+    if (abs(total - 1) > (1e-5 if single else SUM_TOLERANCE)).any():
+        row = int(abs(total - 1).argmax())
         raise ValueError(f"masses must sum to one in every row; row {row} sums to {total[row]:.6g}")
-    values = np.maximum(values, 0)
+    values = values.clamp(min=0) if is_tensor(values) else np.maximum(values, 0)
     return values / values.sum(axis=1, keepdims=True)
 
 

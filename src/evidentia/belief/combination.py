@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from evidentia._arrays import Array, divided, is_tensor, library_of, precision_of, same_place, to_host, zeros
 from evidentia._parameters import check_choice
 from evidentia._sizes import check_memory
 from evidentia.belief import transforms
@@ -26,8 +27,9 @@ _MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
 _MOST_PAIRS = 30_000_000  # of sets that are joined one by one
 _MOST_PRODUCTS = 5_000_000_000  # of masses, some twenty seconds
 _LARGEST_FRAME = 20  # whose power set can be gone through
+_TENSOR_CELLS = 1 << 26  # products of masses held at once, where they are a tensor
 
-Source = tuple[np.ndarray, FocalSets]
+Source = tuple[Array, FocalSets]
 
 
 def combine_masses(sources: Sequence[Source], rule: str) -> Source:
@@ -39,8 +41,34 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
     if any(len(masses) not in (1, n) for masses, _ in sources):
         lengths = [len(masses) for masses, _ in sources]
         raise ValueError(f"the sources must hold as many mass functions each (or one), got {lengths}")
-    spread = [(np.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources]
-    return RULES[rule](spread)
+    library = library_of(sources[0][0])
+    sources = _in_one_place(sources)
+    spread = [(library.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources]
+    return _on_host(spread, rule) if library is not np and rule in _ON_HOST else RULES[rule](spread)
+
+
+def _in_one_place(sources: Sequence[Source]) -> Sequence[Source]:
+    """The sources as they are, if all are arrays; tensors must be on one device, and get the highest precision."""
+    places = {str(masses.device) if is_tensor(masses) else "an array of NumPy" for masses, _ in sources}
+    if len(places) > 1:
+        raise ValueError(
+            f"the mass functions to combine must be in the same place, got masses in {' and '.join(sorted(places))}: "
+            "make them tensors on one device, or take to_numpy()"
+        )
+    if not is_tensor(sources[0][0]):
+        return sources
+    widest = max((masses.dtype for masses, _ in sources), key=lambda dtype: dtype.itemsize)
+    return [(masses.to(widest), family) for masses, family in sources]
+
+
+def _on_host(sources: Sequence[Source], rule: str) -> Source:
+    """A rule that is written for arrays: tensors go to the host and come back, which gradients do not."""
+    if any(masses.requires_grad for masses, _ in sources):
+        raise ValueError(
+            f"rule={rule!r} has no gradient, but the masses ask for one: detach() them, or take another rule"
+        )
+    masses, family = RULES[rule]([(to_host(m), f) for m, f in sources])
+    return same_place(masses, sources[0][0]), family
 
 
 def _blocks(n: int) -> list[slice]:
@@ -52,7 +80,7 @@ def _blocks(n: int) -> list[slice]:
 Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _joined(a: np.ndarray, rows_a: np.ndarray, b: np.ndarray, rows_b: np.ndarray, join: Join):
+def _joined(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join):
     """Product of masses, summed over the pairs of rows that join to the same row."""
     pairs = len(rows_a) * len(rows_b)
     if pairs > _MOST_PAIRS or pairs * len(a) > _MOST_PRODUCTS:
@@ -64,6 +92,8 @@ def _joined(a: np.ndarray, rows_a: np.ndarray, b: np.ndarray, rows_b: np.ndarray
     both = join(rows_a[:, None, :], rows_b[None, :, :])
     both = both.reshape(-1, both.shape[-1])
     rows, target = unique_sets(both)
+    if is_tensor(a):
+        return _summed_products(a, b, target, len(rows)), rows
     if pairs > len(a):  # more sets than rows: a row at a time
         out = np.empty((len(a), len(rows)), dtype=np.result_type(a, b))
         for i in range(len(a)):
@@ -82,31 +112,42 @@ def _joined(a: np.ndarray, rows_a: np.ndarray, b: np.ndarray, rows_b: np.ndarray
     return out, rows
 
 
+def _summed_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
+    """(n, n_sets) sums of the products of masses, row by row, over the pairs of columns with the same target."""
+    torch, where = library_of(a), same_place(target, a)
+    size = max(1, _TENSOR_CELLS // len(target))
+    parts = []
+    for start in range(0, max(len(a), 1), size):
+        products = torch.einsum("if,ig->ifg", a[start : start + size], b[start : start + size]).flatten(1)
+        parts.append(products.new_zeros((len(products), n_sets)).index_add(1, where, products))
+    return torch.cat(parts)
+
+
 def _by_pairs(sources: Sequence[Source], join: Join) -> Source:
     masses, rows = sources[0][0], sources[0][1].membership
     for other, family in sources[1:]:
         masses, rows = _joined(masses, rows, other, family.membership, join)
-    return _ordered(np.array(masses), rows)
+    return _ordered(masses, rows)
 
 
-def _ordered(masses: np.ndarray, rows: np.ndarray) -> Source:
+def _ordered(masses: Array, rows: np.ndarray) -> Source:
     """The same masses with the sets by cardinality, then lexicographically."""
     family = FocalSets(rows)
     ordered = family.sorted()
     return masses[:, family.find(ordered.membership)], ordered
 
 
-def _dense(source: Source) -> np.ndarray:
+def _dense(source: Source) -> Array:
     masses, family = source
     _check_power_set(len(masses), family.n_clusters)
-    out = np.zeros((len(masses), 1 << family.n_clusters), dtype=masses.dtype)
-    out[:, family.codes] = masses
+    out = zeros((len(masses), 1 << family.n_clusters), masses)
+    out[:, same_place(family.codes, out)] = masses
     return out
 
 
-def _from_dense(dense: np.ndarray, c: int) -> Source:
+def _from_dense(dense: Array, c: int) -> Source:
     family = FocalSets.full(c)
-    return np.clip(dense[:, family.codes], 0, None), family
+    return library_of(dense).clip(dense[:, same_place(family.codes, dense)], 0, None), family
 
 
 def _check_power_set(n: int, c: int) -> None:
@@ -136,7 +177,7 @@ def _conjunctive(sources: Sequence[Source]) -> Source:
     return _by_pairs(sources, np.logical_and)
 
 
-def _commonality(source: Source) -> np.ndarray:
+def _commonality(source: Source) -> Array:
     return transforms.mass_to_commonality(_dense(source))
 
 
@@ -157,19 +198,20 @@ def _dempster(sources: Sequence[Source]) -> Source:
     return _without_empty(masses, family)
 
 
-def _without_empty(masses: np.ndarray, family: FocalSets) -> Source:
+def _without_empty(masses: Array, family: FocalSets) -> Source:
     if family.empty_index is None:
         return masses, family
     kept = np.arange(len(family)) != family.empty_index
     rest = masses[:, kept]
     agreement = rest.sum(axis=1)
-    if np.any(agreement < 1e-300):
-        row = int(np.flatnonzero(agreement < 1e-300)[0])
+    lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
+    if lost.any():
+        row = int(lost.argmax())
         raise ValueError(
             f"Dempster's rule is undefined for totally conflicting mass functions (row {row}: conflict 1); "
             "discount the sources or use rule='dubois_prade' or 'yager'"
         )
-    if np.any(agreement < 1e-12):
+    if (agreement < 1e-12).any():
         warnings.warn("nearly total conflict in Dempster's rule: the result has few correct digits", stacklevel=5)
     return rest / agreement[:, None], FocalSets(family.membership[kept])
 
@@ -180,7 +222,7 @@ def _yager(sources: Sequence[Source]) -> Source:
     return move_empty_to_omega(masses, family)
 
 
-def remove_empty(masses: np.ndarray, family: FocalSets) -> Source:
+def remove_empty(masses: Array, family: FocalSets) -> Source:
     """Rescale what is not on the empty set; a row that has nothing else becomes vacuous."""
     empty = family.empty_index
     if empty is None:
@@ -191,22 +233,22 @@ def remove_empty(masses: np.ndarray, family: FocalSets) -> Source:
     kept = np.arange(len(family)) != family.empty_index
     rest, family = masses[:, kept], FocalSets(family.membership[kept])
     total = rest.sum(axis=1, keepdims=True)
-    out = np.divide(rest, total, out=np.zeros_like(rest), where=total > 0)
+    out = divided(rest, total, 0)
     if lost.any():
         out[lost] = 0  # what rounding left beside the empty set
         out[lost, family.omega_index] = 1
     return out, family
 
 
-def _with_omega(masses: np.ndarray, family: FocalSets) -> Source:
+def _with_omega(masses: Array, family: FocalSets) -> Source:
     """The same masses, as a new array, on a family that holds the whole frame."""
     wider = family.union(FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)]))
-    out = np.zeros((len(masses), len(wider)), dtype=masses.dtype)
+    out = zeros((len(masses), len(wider)), masses)
     out[:, wider.find(family.membership)] = masses
     return out, wider
 
 
-def move_empty_to_omega(masses: np.ndarray, family: FocalSets) -> Source:
+def move_empty_to_omega(masses: Array, family: FocalSets) -> Source:
     """Give the mass of the empty set to the whole frame, and drop the empty set from the family."""
     if family.empty_index is None:
         return masses, family
@@ -287,7 +329,8 @@ def _pcr6(sources: Sequence[Source]) -> Source:
 def _average(sources: Sequence[Source]) -> Source:
     """Arithmetic mean."""
     wider = reduce(FocalSets.union, [family for _, family in sources])
-    out = np.zeros((len(sources[0][0]), len(wider)), dtype=np.result_type(*(m for m, _ in sources)))
+    widest = max((masses for masses, _ in sources), key=lambda masses: masses.dtype.itemsize)
+    out = zeros((len(widest), len(wider)), widest)
     for masses, family in sources:
         out[:, wider.find(family.membership)] += masses
     return out / len(sources), wider
@@ -343,6 +386,7 @@ def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndar
     return columns
 
 
+_ON_HOST = ("pcr6", "cautious", "bold")  # rules that are written for arrays of NumPy
 RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
     "dempster": _dempster,
     "conjunctive": _conjunctive,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, library_of, looked_up, precision_of, product, zeros
 from evidentia._parameters import check, check_choice, integer, is_number, shown
 from evidentia._scale import as_reals
 from evidentia.belief.focal_sets import FocalSets
@@ -37,9 +38,7 @@ _MOST_LOSSES = 100_000_000  # that are looked at to choose a set
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
-def decide(
-    masses: np.ndarray, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float
-) -> np.ndarray:
+def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float) -> Array:
     """Acts chosen under normalised mass functions, as `MassFunctions.decide` says."""
     check_choice(rule, "rule", DECISION_RULES)
     _check_share(optimism, "optimism", 0)
@@ -55,8 +54,8 @@ def decide(
 
 
 def decide_sets(
-    masses: np.ndarray, family: FocalSets, tolerance: float, rule: str, optimism: float, max_size: int | None
-) -> np.ndarray:
+    masses: Array, family: FocalSets, tolerance: float, rule: str, optimism: float, max_size: int | None
+) -> Array:
     """Sets chosen under normalised mass functions, as `MassFunctions.decide_sets` says."""
     _check_share(tolerance, "tolerance", 0.5)
     _check_share(optimism, "optimism", 0)
@@ -89,9 +88,7 @@ def checked_losses(losses: Any, c: int) -> np.ndarray:
     return table
 
 
-def expected_losses(
-    masses: np.ndarray, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5
-) -> np.ndarray:
+def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5) -> Array:
     """(n, acts) expected losses of normalised mass functions under one rule.
 
     If ``losses`` has one row more than the frame has classes, that row is an unknown class: it has no mass of its
@@ -102,14 +99,14 @@ def expected_losses(
     sets = _sets_of_states(family, losses)
     if rule == "pignistic":
         share = sets / np.maximum(sets.sum(axis=1), 1)[:, None]
-        return masses @ (share @ losses)
+        return product(masses, share @ losses)
     lowest, highest = _bounds(sets, losses)
     if rule == "maximax":
-        return masses @ lowest
+        return product(masses, lowest)
     if rule == "maximin":
-        return masses @ highest
+        return product(masses, highest)
     share = float(optimism)
-    return masses @ (share * lowest + (1 - share) * highest)
+    return product(masses, share * lowest + (1 - share) * highest)
 
 
 def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:
@@ -128,15 +125,16 @@ def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return lowest, highest
 
 
-def choose_acts(expected: np.ndarray, reject: float | None) -> np.ndarray:
+def choose_acts(expected: Array, reject: float | None) -> Array:
     """Act of smallest expected loss, the lowest index on ties; -1 where even that exceeds the loss of rejecting."""
     act = expected.argmin(axis=1)
     if reject is None:
         return act
-    return np.where(expected.min(axis=1) > reject, -1, act)
+    library = library_of(expected)
+    return library.where(library.amin(expected, 1) > reject, -1, act)
 
 
-def interval_dominance(masses: np.ndarray, family: FocalSets, losses: np.ndarray | None = None) -> np.ndarray:
+def interval_dominance(masses: Array, family: FocalSets, losses: np.ndarray | None = None) -> Array:
     """(n, acts) true for the acts that no other act surely beats.
 
     Act a is dominated when the upper loss of another is below the lower loss of a. With 0-1 losses the classes kept
@@ -146,10 +144,10 @@ def interval_dominance(masses: np.ndarray, family: FocalSets, losses: np.ndarray
         losses = 1.0 - np.eye(family.n_clusters)
     lower = expected_losses(masses, family, losses, "maximax")
     upper = expected_losses(masses, family, losses, "maximin")
-    return lower <= upper.min(axis=1, keepdims=True) + _slack(masses, losses)
+    return lower <= library_of(upper).amin(upper, 1)[:, None] + _slack(masses, losses)
 
 
-def maximality(masses: np.ndarray, family: FocalSets, losses: np.ndarray | None = None) -> np.ndarray:
+def maximality(masses: Array, family: FocalSets, losses: np.ndarray | None = None) -> Array:
     """(n, acts) true for the acts that no other act beats whatever probability the evidence allows.
 
     Act a is beaten by b when the lower expectation of the loss of a less that of b is positive (Walley, 1991; Denoeux,
@@ -158,16 +156,16 @@ def maximality(masses: np.ndarray, family: FocalSets, losses: np.ndarray | None 
     if losses is None:
         losses = 1.0 - np.eye(family.n_clusters)
     sets = _sets_of_states(family, losses)
-    kept = np.ones((len(masses), losses.shape[1]), dtype=bool)
+    kept = zeros((len(masses), losses.shape[1]), masses) == 0
     for b in range(losses.shape[1]):
         least, _ = _bounds(sets, losses - losses[:, [b]])
-        kept &= masses @ least <= _slack(masses, losses)
+        kept &= product(masses, least) <= _slack(masses, losses)
     return kept
 
 
-def _slack(masses: np.ndarray, losses: np.ndarray) -> float:
+def _slack(masses: Array, losses: np.ndarray) -> float:
     """Rounding allowed for: what is equal in exact arithmetic is not dominated."""
-    return (1e-12 if masses.dtype == np.float64 else 1e-6) * max(1.0, float(np.abs(losses).max()))
+    return (1e-12 if precision_of(masses) == np.float64 else 1e-6) * max(1.0, float(np.abs(losses).max()))
 
 
 @cache
@@ -190,8 +188,8 @@ def _best_weight(size: int, tolerance: float) -> float:
 
 
 def cautious_sets(
-    masses: np.ndarray, family: FocalSets, tolerance: float, rule: str, optimism: float, candidates: FocalSets
-) -> np.ndarray:
+    masses: Array, family: FocalSets, tolerance: float, rule: str, optimism: float, candidates: FocalSets
+) -> Array:
     """(n, c) Boolean sets of classes that minimise the expected loss of a partial assignment.
 
     Choosing a set S that holds the truth is worth g_1(|S|), the first weight of the maximum-entropy ordered weighted
@@ -203,4 +201,4 @@ def cautious_sets(
     rows = max(1, _MOST_LOSSES // (10 * len(candidates)))  # at once
     parts = [masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)]
     chosen = [choose_acts(expected_losses(part, family, losses, rule, optimism), None) for part in parts]
-    return candidates.membership[np.concatenate(chosen)]
+    return looked_up(candidates.membership, library_of(masses).concatenate(chosen))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, is_tensor, library_of, like, zeros
 from evidentia._parameters import shown
 from evidentia._scale import as_reals
 from evidentia._sizes import check_memory
@@ -17,10 +18,11 @@ __all__ = ["discounted", "checked_contexts", "contextually_discounted"]
 _MOST_SETS = 1 << 17  # after discounting
 
 
-def discounted(masses: np.ndarray, family: FocalSets, rate: Any) -> tuple[np.ndarray, FocalSets]:
+def discounted(masses: Array, family: FocalSets, rate: Any) -> tuple[Array, FocalSets]:
     """A share 1 - rate of each mass is kept, the rest goes to the whole frame (Shafer, 1976)."""
     n, c = len(masses), family.n_clusters
-    rates = as_reals(rate, "rate").astype(float, copy=False)
+    learnt = is_tensor(rate) and is_tensor(masses)  # gradients go through
+    rates: Array = rate if learnt else as_reals(rate, "rate").astype(float, copy=False)
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
         raise ValueError(
             f"rate must be a number or one per row ({n}), got shape {rates.shape}; rates of answers or sets are a "
@@ -28,8 +30,9 @@ def discounted(masses: np.ndarray, family: FocalSets, rate: Any) -> tuple[np.nda
         )
     _check_rates(rates)
     wider = family.union(FocalSets.from_sets(c, [range(c)]))
-    keep = np.broadcast_to(1 - rates, (n,)).astype(masses.dtype)
-    out = np.zeros((n, len(wider)), dtype=masses.dtype)
+    keep = (1 - rates).to(masses) if learnt else like(1 - rates, masses)
+    keep = library_of(keep).broadcast_to(keep, (n,))
+    out = zeros((n, len(wider)), masses)
     out[:, wider.find(family.membership)] = masses * keep[:, None]
     out[:, wider.omega_index] += 1 - keep
     return out, wider
@@ -66,8 +69,8 @@ def checked_contexts(
 
 
 def contextually_discounted(
-    masses: np.ndarray, family: FocalSets, contexts: np.ndarray, rates: np.ndarray
-) -> tuple[np.ndarray, FocalSets]:
+    masses: Array, family: FocalSets, contexts: np.ndarray, rates: np.ndarray
+) -> tuple[Array, FocalSets]:
     """Disjunctive combination with m_A(empty set) = 1 - rate(A), m_A(A) = rate(A) for each context A.
 
     The form that Mercier, Quost and Denoeux (2008) give for it. A context A leaves a share 1 - rate of the mass of
@@ -89,6 +92,8 @@ def contextually_discounted(
     wider = FocalSets(rows[reached])
     ordered = wider.sorted()
     columns = reached[wider.find(ordered.membership)]
+    if is_tensor(masses):
+        return masses @ like(moves[:, columns].toarray(), masses), ordered
     return np.ascontiguousarray((moves[:, columns].T.astype(masses.dtype) @ masses.T).T), ordered
 
 
@@ -99,6 +104,6 @@ def _check_sets(n: int, f: int, n_contexts: int) -> None:
     check_memory(2 * 8 * n * f, f"{n:,} mass functions on more than {f:,} sets", advice)
 
 
-def _check_rates(rates: np.ndarray) -> None:
-    if not np.all((rates >= 0) & (rates <= 1)):
+def _check_rates(rates: Array) -> None:
+    if not ((rates >= 0) & (rates <= 1)).all():
         raise ValueError("rate must lie in [0, 1]")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import frozen
 from evidentia._parameters import check_flags, is_integer, listed, shown
 from evidentia._scale import as_reals, as_truth
 from evidentia._sizes import check_memory
@@ -372,12 +373,6 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]]) -> np.ndarray:
                 )
             rows[i, k] = True
     return rows
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    """The array, which nobody can change any more: what is cached is shared."""
-    array.flags.writeable = False
-    return array
 
 
 def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, divided, frozen, library_of, like, same_place, zeros
 from evidentia._parameters import check_choice, check_flags, shown
 from evidentia._tables import order_of_names
 from evidentia.belief import decisions, discounting, measures, rendering
 from evidentia.belief._arguments import membership_rows
 from evidentia.belief.combination import NORMALIZATIONS, combine_masses, remove_empty
-from evidentia.belief.focal_sets import FocalSets, checked_family, frozen, inside
+from evidentia.belief.focal_sets import FocalSets, checked_family, inside
 from evidentia.belief.made_masses import MadeMasses
 
 __all__ = ["MassFunctions"]
@@ -30,7 +31,8 @@ class MassFunctions(MadeMasses):
     ----------
     masses : array-like of shape (n, f)
         Nonnegative, rows summing to one. Rounding errors (above -1e-10, sums within 1e-6 of one) are repaired,
-        anything else is refused. float32 stays float32.
+        anything else is refused. float32 stays float32. A tensor of torch stays one: all that is computed from it is a
+        tensor on its device, and gradients go through.
     focal_sets : FocalSets
         The sets of the columns.
     index : sequence of length n, optional
@@ -59,12 +61,12 @@ class MassFunctions(MadeMasses):
     ∅: 0.3  {a}: 0.3  {b}: 0.2  {a,b}: 0.2
     """
 
-    def _like(self, masses: np.ndarray, focal_sets: FocalSets) -> MassFunctions:
+    def _like(self, masses: Array, focal_sets: FocalSets) -> MassFunctions:
         return MassFunctions.unchecked(masses, focal_sets, self.index, self.frame)
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
-    def belief(self, sets: Any = None, *, normalized: bool = False) -> np.ndarray:
+    def belief(self, sets: Any = None, *, normalized: bool = False) -> Array:
         """bel(A) = sum of m(B) over nonempty B inside A: what supports "the answer is in A".
 
         ``sets``: one set (a tuple or frozenset of answers, by name or number: the result has shape (n,)), a list of
@@ -72,57 +74,58 @@ class MassFunctions(MadeMasses):
         """
         return self._measure(lambda own, rows: inside(own, rows) & own.any(axis=1)[:, None], sets, normalized)
 
-    def implicability(self, sets: Any = None) -> np.ndarray:
+    def implicability(self, sets: Any = None) -> Array:
         """b(A) = bel(A) + m(empty set)."""
         return self._measure(inside, sets, False)
 
-    def plausibility(self, sets: Any = None, *, normalized: bool = False) -> np.ndarray:
+    def plausibility(self, sets: Any = None, *, normalized: bool = False) -> Array:
         """pl(A) = sum of m(B) over B that meet A: what does not speak against A. Arguments as in `belief`."""
         return self._measure(lambda own, rows: own.astype(float) @ rows.T > 0, sets, normalized)
 
-    def commonality(self, sets: Any = None) -> np.ndarray:
+    def commonality(self, sets: Any = None) -> Array:
         """q(A) = sum of m(B) over B that contain A. Arguments as in `belief`."""
         return self._measure(lambda own, rows: inside(rows, own).T, sets, False)
 
     @cached_property
-    def contour(self) -> np.ndarray:
+    def contour(self) -> Array:
         """(n, c) plausibilities of the single answers."""
-        return frozen(self._masses @ self.focal_sets.membership.astype(self._masses.dtype))
+        return frozen(self._masses @ like(self.focal_sets.membership, self._masses))
 
     @cached_property
-    def singleton_belief(self) -> np.ndarray:
+    def singleton_belief(self) -> Array:
         """(n, c) beliefs of the single answers, which are their masses."""
         where = self.focal_sets.singleton_index
-        return frozen(np.where(where >= 0, self._masses[:, where], self._masses.dtype.type(0)))
+        return frozen(self._masses[:, same_place(where, self._masses)] * like(where >= 0, self._masses))
 
-    def pignistic(self, *, normalized: bool = True) -> np.ndarray:
+    def pignistic(self, *, normalized: bool = True) -> Array:
         """(n, c) probabilities: each mass is shared equally inside its set (Smets and Kennes, 1994).
 
         Divided by 1 - m(empty set) unless ``normalized=False``; uniform where nothing is left to share.
         """
         share = self.focal_sets.membership / np.maximum(self.focal_sets.cardinality, 1)[:, None]
-        return self._per_answer(self._masses @ share.astype(self._masses.dtype), normalized)
+        return self._per_answer(self._masses @ like(share, self._masses), normalized)
 
-    def plausibility_transform(self) -> np.ndarray:
+    def plausibility_transform(self) -> Array:
         """(n, c) plausibilities of the answers rescaled to sum to one; uniform where all are zero."""
         total = self.contour.sum(axis=1, keepdims=True)
-        uniform = np.full_like(self.contour, 1 / self.n_clusters)
-        return np.divide(self.contour, total, out=uniform, where=total > 0)
+        return divided(self.contour, total, 1 / self.n_clusters)
 
-    def conflict(self, other: MassFunctions | None = None) -> np.ndarray:
+    def conflict(self, other: MassFunctions | None = None) -> Array:
         """Degree of conflict, row by row: sum of m1(A) m2(B) over disjoint A and B; with itself when None.
 
         Rows correspond by their names if both have some, as in `combine`.
         """
         other = self if other is None else self._matched(other)
         disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
-        return np.einsum("if,if->i", self._masses @ disjoint.astype(self._masses.dtype), _rows_of(other, self))
+        return library_of(self._masses).einsum(
+            "if,if->i", self._masses @ like(disjoint, self._masses), _rows_of(other, self)
+        )
 
-    def nonspecificity(self) -> np.ndarray:
+    def nonspecificity(self) -> Array:
         """Sum of m(A) log2 |A|, the empty set counting as the whole frame: 0 (precise) to log2 c (knows nothing)."""
         return measures.nonspecificity(self._masses, self.focal_sets)
 
-    def distance(self, other: MassFunctions, rule: str = "jousselme") -> np.ndarray:
+    def distance(self, other: MassFunctions, rule: str = "jousselme") -> Array:
         """Distance to other mass functions, row by row: ``"jousselme"`` (a metric, at most 1) or ``"belief"``.
 
         Rows correspond by their names if both have some, as in `combine`.
@@ -224,7 +227,7 @@ class MassFunctions(MadeMasses):
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
             raise ValueError(f"event must be one set of answers, got {shown(event)}")
-        certain = MassFunctions.unchecked(np.ones((1, 1), dtype=self._masses.dtype), FocalSets(rows), None, self.frame)
+        certain = MassFunctions.unchecked(like(np.ones((1, 1)), self._masses), FocalSets(rows), None, self.frame)
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
     def normalize(self, rule: str = "dempster") -> MassFunctions:
@@ -247,9 +250,9 @@ class MassFunctions(MadeMasses):
         if focal_sets.n_clusters != self.n_clusters:
             raise ValueError(f"focal_sets has {focal_sets.n_clusters} clusters instead of {self.n_clusters}")
         where = focal_sets.find(self.focal_sets.membership)
-        if np.any(self._masses[:, where < 0] > 0):
+        if (self._masses[:, where < 0] > 0).any():
             raise ValueError("focal_sets lacks a set that carries mass")
-        out = np.zeros((len(self), len(focal_sets)), dtype=self._masses.dtype)
+        out = zeros((len(self), len(focal_sets)), self._masses)
         out[:, where[where >= 0]] = self._masses[:, where >= 0]
         return self._like(out, focal_sets)
 
@@ -260,7 +263,7 @@ class MassFunctions(MadeMasses):
         losses: Any = None,
         reject: float | None = None,
         optimism: float = 0.5,
-    ) -> np.ndarray:
+    ) -> Array:
         """Choose an act for each row.
 
         Parameters
@@ -281,7 +284,7 @@ class MassFunctions(MadeMasses):
 
         Returns
         -------
-        numpy.ndarray
+        array
             (n,) number of the act, -1 for rejection; for interval dominance and maximality (n, acts) Boolean.
 
         Notes
@@ -294,7 +297,7 @@ class MassFunctions(MadeMasses):
 
     def decide_sets(
         self, tolerance: float = 0.8, *, rule: str = "pignistic", optimism: float = 0.5, max_size: int | None = None
-    ) -> np.ndarray:
+    ) -> Array:
         """Cautious decision: the best *set* of answers for each row, (n, c) Boolean.
 
         ``tolerance`` in [0.5, 1] tells how acceptable imprecise but right answers are: at 0.5 a pair that holds the
@@ -304,7 +307,7 @@ class MassFunctions(MadeMasses):
         known = self._for_decision()
         return decisions.decide_sets(known.masses, known.focal_sets, tolerance, rule, optimism, max_size)
 
-    def expected_losses(self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5) -> np.ndarray:
+    def expected_losses(self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5) -> Array:
         """(n, acts) expected loss of each act, which `decide` minimises; arguments as there."""
         known = self._for_decision()
         return decisions.expected_losses(
@@ -324,21 +327,21 @@ class MassFunctions(MadeMasses):
 
     # ---- inside ---------------------------------------------------------------------------------------------------
 
-    def _measure(self, relation, sets: Any, normalized: bool) -> np.ndarray:
+    def _measure(self, relation, sets: Any, normalized: bool) -> Array:
         check_flags(normalized=normalized)
         rows, single = self.membership_rows(sets)
-        values = self._masses @ relation(self.focal_sets.membership, rows).astype(self._masses.dtype)
+        values = self._masses @ like(relation(self.focal_sets.membership, rows), self._masses)
         if normalized:
             rest = 1 - self.empty[:, None]
-            values = np.divide(values, rest, out=np.zeros_like(values), where=rest > 0)
+            values = divided(values, rest, 0)
         return values[:, 0] if single else values
 
-    def _per_answer(self, values: np.ndarray, normalized: bool) -> np.ndarray:
+    def _per_answer(self, values: Array, normalized: bool) -> Array:
         check_flags(normalized=normalized)
         if not normalized:
             return values
         total = values.sum(axis=1, keepdims=True)  # 1 - m(empty set), to the last digit
-        return np.divide(values, total, out=np.full_like(values, 1 / self.n_clusters), where=total > 0)
+        return divided(values, total, 1 / self.n_clusters)
 
     def _matched(self, other: Any) -> MassFunctions:
         """The other mass functions with the rows in our order; a single one, which goes with every row, as it is."""
@@ -355,7 +358,7 @@ class MassFunctions(MadeMasses):
             raise ValueError(f"the frames differ: {self.frame} and {other.frame}")
 
 
-def _rows_of(other: MassFunctions, like: MassFunctions) -> np.ndarray:
-    if len(other) not in (1, len(like)):
-        raise ValueError(f"other must hold {len(like)} mass functions (or one), got {len(other)}")
-    return np.broadcast_to(other.masses, (len(like), other.masses.shape[1]))
+def _rows_of(other: MassFunctions, ours: MassFunctions) -> Array:
+    if len(other) not in (1, len(ours)):
+        raise ValueError(f"other must hold {len(ours)} mass functions (or one), got {len(other)}")
+    return library_of(other.masses).broadcast_to(other.masses, (len(ours), other.masses.shape[1]))

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._arrays import Array, copied, frozen, like, same_place, to_host, zeros
 from evidentia._parameters import is_integer
 from evidentia._tables import table
 from evidentia.belief._arguments import (
@@ -17,7 +18,7 @@ from evidentia.belief._arguments import (
     checked_positions,
     membership_rows,
 )
-from evidentia.belief.focal_sets import FocalSets, frozen
+from evidentia.belief.focal_sets import FocalSets
 
 __all__ = ["MassTable"]
 
@@ -43,14 +44,13 @@ class MassTable:
         self._set(checked_masses(masses, len(focal_sets)), focal_sets, index, frame)
 
     def _set(self, masses, focal_sets, index, frame) -> None:
-        self._masses = masses
-        self._masses.flags.writeable = False
+        self._masses = frozen(masses)
         self.focal_sets = focal_sets
         self.index = checked_index(index, len(masses))
         self.frame: tuple[Any, ...] = checked_frame(frame, focal_sets.n_clusters)
 
     @classmethod
-    def unchecked(cls, masses: np.ndarray, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
+    def unchecked(cls, masses: Array, focal_sets: FocalSets, index=None, frame=None, **more) -> Self:
         """Without checks and copies, for masses that are known to be valid; the array must not be changed after."""
         self = cls.__new__(cls)
         self._set(masses, focal_sets, index, frame, **more)
@@ -60,12 +60,11 @@ class MassTable:
         """Copies and pickles are as immutable as what they were made of."""
         self.__dict__.update(state)
         for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+            frozen(value)
 
     @property
-    def masses(self) -> np.ndarray:
-        """(n, f) masses, read-only."""
+    def masses(self) -> Array:
+        """(n, f) masses, read-only; a tensor where they were given as one."""
         return self._masses
 
     @property
@@ -73,28 +72,28 @@ class MassTable:
         return self.focal_sets.n_clusters
 
     @cached_property
-    def empty(self) -> np.ndarray:
+    def empty(self) -> Array:
         """Mass of the empty set in each row (zeros if the family does not have it)."""
         where = self.focal_sets.empty_index
-        return frozen(np.zeros(len(self), dtype=self._masses.dtype) if where is None else self._masses[:, where])
+        return frozen(zeros((len(self),), self._masses) if where is None else self._masses[:, where])
 
-    def mass(self, sets: Any = None) -> np.ndarray:
+    def mass(self, sets: Any = None) -> Array:
         """Masses of the given sets (0 for sets outside the family); of the family when None."""
         rows, single = self.membership_rows(sets)
         where = self.focal_sets.find(rows)
-        values = np.where(where >= 0, self._masses[:, where], 0)
+        values = self._masses[:, where] * like(where >= 0, self._masses)
         return values[:, 0] if single else values
 
     def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
         """(s, c) membership of sets given by their members or names, and whether it was a single set."""
         return membership_rows(sets, self.focal_sets, self.frame)
 
-    def to_dense(self) -> np.ndarray:
+    def to_dense(self) -> Array:
         """(n, 2^c) masses of all sets in binary order (bit k of the position tells whether answer k is in the set)."""
         if self.n_clusters > 20:
             raise ValueError(f"the power set of {self.n_clusters} answers is too large for a dense array")
-        out = np.zeros((len(self), 1 << self.n_clusters), dtype=self._masses.dtype)
-        out[:, self.focal_sets.codes] = self._masses
+        out = zeros((len(self), 1 << self.n_clusters), self._masses)
+        out[:, same_place(self.focal_sets.codes, out)] = self._masses
         return out
 
     def to_frame(self, backend: str = "pandas") -> Any:
@@ -116,11 +115,26 @@ class MassTable:
         >>> m.to_frame(backend="polars").columns
         ['object', '{a}', 'Ω']
         """
-        return table(self._masses, self.focal_sets.names(self.frame), self.index, backend)
+        return table(to_host(self._masses), self.focal_sets.names(self.frame), self.index, backend)
+
+    def to_numpy(self) -> Self:
+        """The same with masses in an array of NumPy, for those that are a tensor; itself if they are an array.
+
+        Examples
+        --------
+        >>> from evidentia import FocalSets, MassFunctions
+        >>> import torch
+        >>> m = MassFunctions(torch.tensor([[0.25, 0.75]]), FocalSets.from_sets(2, [(0,), (0, 1)]))
+        >>> type(m.masses).__name__, type(m.to_numpy().masses).__name__
+        ('Tensor', 'ndarray')
+        """
+        if isinstance(self._masses, np.ndarray):
+            return self
+        return self._selected(to_host(self._masses), self.index)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The masses: what `numpy.asarray` makes of this."""
-        return np.array(self.masses, dtype=dtype, copy=copy)
+        return np.array(to_host(self.masses), dtype=dtype, copy=copy)
 
     def __len__(self) -> int:
         return len(self._masses)
@@ -134,7 +148,7 @@ class MassTable:
         elif not isinstance(rows, slice):
             rows = checked_positions(rows, len(self))
         index = None if self.index is None else np.asarray(self.index, dtype=object)[rows]
-        return self._selected(np.array(self._masses[rows]), index)
+        return self._selected(copied(self._masses[rows]), index)
 
-    def _selected(self, masses: np.ndarray, index: Any) -> Self:
+    def _selected(self, masses: Array, index: Any) -> Self:
         return type(self).unchecked(masses, self.focal_sets, index, self.frame)

@@ -6,6 +6,7 @@ import html
 
 import numpy as np
 
+from evidentia._arrays import to_host
 from evidentia._tables import printable
 from evidentia.belief.mass_table import MassTable
 
@@ -30,7 +31,7 @@ def text(m: MassTable) -> str:
 def _row_text(m: MassTable, i: int) -> str:
     """The largest masses of a row, ``{a}: 0.6  {a,b}: 0.4``."""
     sets = m.focal_sets.names([printable(name) for name in m.frame])
-    row = m.masses[i]
+    row = to_host(m.masses[i])
     largest = [j for j in np.argsort(-row, kind="stable")[:_SHOWN_SETS] if row[j] >= 5e-4]
     text = "  ".join(f"{sets[j]}: {float(row[j]):.3g}" for j in sorted(largest))
     return text if m.index is None else f"{printable(m.index[i])}: {text}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia._arrays import Array, as_array, is_tensor, library_of
+
 __all__ = [
     "mass_to_commonality",
     "commonality_to_mass",
@@ -29,7 +31,7 @@ __all__ = [
 ]
 
 
-def _frame_size(values: np.ndarray) -> int:
+def _frame_size(values: Array) -> int:
     size = values.shape[-1] if values.ndim else 0
     c = size.bit_length() - 1
     if size < 2 or size != 1 << c:
@@ -37,9 +39,9 @@ def _frame_size(values: np.ndarray) -> int:
     return c
 
 
-def _sweep(values: np.ndarray, target: int, sign: int) -> np.ndarray:
+def _sweep(values: Array, target: int, sign: int) -> Array:
     """Add (or subtract) the slice of every bit into the other one, one bit after the other."""
-    out = np.array(values, dtype=np.result_type(values, np.float32), order="C")
+    out = _copy(values)
     for k in range(_frame_size(out)):
         # middle axis: bit k absent / present
         view = out.reshape(out.shape[:-1] + (-1, 2, 1 << k))
@@ -48,6 +50,19 @@ def _sweep(values: np.ndarray, target: int, sign: int) -> np.ndarray:
         else:
             view[..., target, :] -= view[..., 1 - target, :]
     return out
+
+
+def _copy(values: Array) -> Array:
+    """A copy in floating-point numbers, whose axes are in order."""
+    if not is_tensor(values):
+        return np.array(values, dtype=np.result_type(values, np.float32), order="C")
+    floating = values if values.is_floating_point() else values.double()
+    return floating.clone(memory_format=library_of(values).contiguous_format)
+
+
+def _reversed(values: Array) -> Array:
+    """The last axis from its end: the sets in binary order become their complements."""
+    return library_of(values).flip(values, (-1,))
 
 
 def sweep_columns(columns: np.ndarray, target: int, sign: int) -> None:
@@ -63,88 +78,89 @@ def sweep_columns(columns: np.ndarray, target: int, sign: int) -> None:
             view[:, target] -= view[:, 1 - target]
 
 
-def mass_to_commonality(mass: np.ndarray) -> np.ndarray:
+def mass_to_commonality(mass: Array) -> Array:
     """q(A) = sum of m(B) over B containing A."""
-    return _sweep(np.asarray(mass), 0, 1)
+    return _sweep(as_array(mass), 0, 1)
 
 
-def commonality_to_mass(commonality: np.ndarray) -> np.ndarray:
+def commonality_to_mass(commonality: Array) -> Array:
     """Inverse of `mass_to_commonality`."""
-    return _sweep(np.asarray(commonality), 0, -1)
+    return _sweep(as_array(commonality), 0, -1)
 
 
-def mass_to_implicability(mass: np.ndarray) -> np.ndarray:
+def mass_to_implicability(mass: Array) -> Array:
     """b(A) = sum of m(B) over B contained in A, the empty set included."""
-    return _sweep(np.asarray(mass), 1, 1)
+    return _sweep(as_array(mass), 1, 1)
 
 
-def implicability_to_mass(implicability: np.ndarray) -> np.ndarray:
+def implicability_to_mass(implicability: Array) -> Array:
     """Inverse of `mass_to_implicability`."""
-    return _sweep(np.asarray(implicability), 1, -1)
+    return _sweep(as_array(implicability), 1, -1)
 
 
-def mass_to_belief(mass: np.ndarray) -> np.ndarray:
+def mass_to_belief(mass: Array) -> Array:
     """bel(A) = b(A) - m(empty set), not normalised."""
-    mass = np.asarray(mass)
+    mass = as_array(mass)
     return mass_to_implicability(mass) - mass[..., :1]
 
 
-def belief_to_mass(belief: np.ndarray) -> np.ndarray:
+def belief_to_mass(belief: Array) -> Array:
     """Inverse of `mass_to_belief`: m(empty set) = 1 - bel(whole frame)."""
-    belief = np.asarray(belief)
+    belief = as_array(belief)
     return implicability_to_mass(belief + (1 - belief[..., -1:]))
 
 
-def mass_to_plausibility(mass: np.ndarray) -> np.ndarray:
+def mass_to_plausibility(mass: Array) -> Array:
     """pl(A) = 1 - b(complement of A), not normalised."""
-    return 1 - mass_to_implicability(mass)[..., ::-1]
+    return 1 - _reversed(mass_to_implicability(mass))
 
 
-def plausibility_to_mass(plausibility: np.ndarray) -> np.ndarray:
+def plausibility_to_mass(plausibility: Array) -> Array:
     """Inverse of `mass_to_plausibility`."""
-    return implicability_to_mass(1 - np.asarray(plausibility)[..., ::-1])
+    return implicability_to_mass(1 - _reversed(as_array(plausibility)))
 
 
-def commonality_to_plausibility(commonality: np.ndarray) -> np.ndarray:
+def commonality_to_plausibility(commonality: Array) -> Array:
     """pl(A) = sum over nonempty B in A of (-1)^(|B|+1) q(B)."""
     return mass_to_plausibility(commonality_to_mass(commonality))
 
 
-def mass_to_conjunctive_weights(mass: np.ndarray) -> np.ndarray:
+def mass_to_conjunctive_weights(mass: Array) -> Array:
     """Weights w of the conjunctive canonical decomposition; the mass must leave something on the whole frame.
 
     ln w(A) = -sum over B containing A of (-1)^(|B|-|A|) ln q(B); the entry of the whole frame is set to 1.
     """
-    mass = np.asarray(mass)
-    if np.any(mass[..., -1] <= 0):
+    mass = as_array(mass)
+    if (mass[..., -1] <= 0).any():
         raise ValueError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
-    weights = np.exp(-commonality_to_mass(np.log(mass_to_commonality(mass))))
-    weights[..., -1] = 1
-    return weights
+    library = library_of(mass)
+    weights = library.exp(-commonality_to_mass(library.log(mass_to_commonality(mass))))
+    return library.concatenate([weights[..., :-1], library.ones_like(weights[..., :1])], -1)
 
 
-def conjunctive_weights_to_mass(weights: np.ndarray) -> np.ndarray:
+def conjunctive_weights_to_mass(weights: Array) -> Array:
     """Inverse of `mass_to_conjunctive_weights`: q(B) = product of w(A) over A not containing B."""
-    logs = np.log(np.asarray(weights, dtype=float))
+    library = library_of(weights)
+    logs = library.log(weights.double() if is_tensor(weights) else np.asarray(weights, dtype=float))
     logs[..., -1] = 0
     containing = mass_to_commonality(logs)
-    return commonality_to_mass(np.exp(containing[..., :1] - containing))
+    return commonality_to_mass(library.exp(containing[..., :1] - containing))
 
 
-def mass_to_disjunctive_weights(mass: np.ndarray) -> np.ndarray:
+def mass_to_disjunctive_weights(mass: Array) -> Array:
     """Weights v of the disjunctive canonical decomposition; needs m(empty set) > 0. The entry of the empty set is 1.
 
     They are the conjunctive weights of the complementary mass function.
     """
-    mass = np.asarray(mass)
-    if np.any(mass[..., 0] <= 0):
+    mass = as_array(mass)
+    if (mass[..., 0] <= 0).any():
         raise ValueError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
-    return mass_to_conjunctive_weights(mass[..., ::-1])[..., ::-1]
+    return _reversed(mass_to_conjunctive_weights(_reversed(mass)))
 
 
-def disjunctive_weights_to_mass(weights: np.ndarray) -> np.ndarray:
+def disjunctive_weights_to_mass(weights: Array) -> Array:
     """Inverse of `mass_to_disjunctive_weights`."""
-    return conjunctive_weights_to_mass(np.asarray(weights)[..., ::-1])[..., ::-1]
+    return _reversed(conjunctive_weights_to_mass(_reversed(as_array(weights))))
 
 
 def consonant_from_contour(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._arrays import Array, copied, is_followed, same_place, to_host
 from evidentia._fitting import draft_of
 from evidentia._missing import check_missing, remedy
 from evidentia._progress import progress_bar
@@ -21,6 +22,7 @@ from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
 from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
+from evidentia._tensor_input import readable, tensor_attributes
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._blockwise import BlockwiseClusterer, check_alone
@@ -82,6 +84,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
 
     _rules: Mapping[str, rule.Rule] = COMMON_RULES
     _fewest_objects = 1
+    _takes_tensors = False  # whether a fit to a tensor runs where it is
     _advice = "increase max_iter or tol"  # if it does not converge
     _model: MassModel[Any]
     number_: NumberOfClusters
@@ -92,16 +95,24 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         """X as the method reads it, checked; here attributes, C-contiguous, float32 kept."""
         return self._checked_attributes(X, reset=reset)
 
-    def _checked_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> np.ndarray:
+    def _checked_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
         """Finite numbers of a size that can be worked with, or missing ones where the method takes these; ``options``
         go to scikit-learn's ``validate_data``."""
         fewest = self._fewest_objects if reset else 1
+        if self._follows(X):
+            more_axes = options.get("allow_nd", False)
+            return tensor_attributes(self, X, reset=reset, fewest=fewest, more_axes=more_axes)
+        X = readable(self, X)
         floats: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": "allow-nan"}
         with reading(X, "X"):
             values = validate_data(self, X, reset=reset, ensure_min_samples=fewest, **floats, **options)
         check_missing(values, X, remedy(self, getattr(self, "metric", "euclidean")), learning=reset)
         (check_scale if reset else check_size)(values, "X")
         return values
+
+    def _follows(self, X: TableLike) -> bool:
+        """Whether X is a tensor, and what is found from it is where it is: scikit-learn's "everything follows X"."""
+        return self._takes_tensors and self.missing != "partial" and is_followed(X)
 
     def _attributes_of(self, X: TableLike) -> TableLike:
         """The attributes by which the model knows the objects of X; here those they were given by."""
@@ -182,11 +193,13 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
             with self._matched_start(sample.index):
                 method, run = self._searched(Search(self.tol, apply, self._progress, self.n_jobs), sample, task)
             self._model, masses = method.result(run)
+            masses = same_place(masses, X) if self._follows(X) else masses
             self._set_result(run, masses, sample, self._choices(method))
             for name, value in self._attributes(method, self._model).items():
                 setattr(self, name, value)
             if sample.everyone is not None:
                 self._set_blocks(sample.everyone)
+            self._follow(X)
         remarks: list[tuple[type[Warning], str]] = [
             (UserWarning, f"{type(self).__name__}: {words}") for words in method.remarks(self._model)
         ]
@@ -205,7 +218,8 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         n = len(values)
         check_enough_objects(n, self._wanted_clusters())
         names = self._names(X)
-        return Sample(values, self._weights(ordered_like(sample_weight, names), n), names)
+        place = X.device if self._follows(X) else None
+        return Sample(values, self._weights(ordered_like(sample_weight, names), n), names, device=place)
 
     @contextmanager
     def _matched_start(self, index: Index) -> Iterator[None]:
@@ -245,7 +259,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
 
     def _compared(self, values: Any) -> DissimilaritySource:
         """The objects as dissimilarities, by which their number of clusters is found; here Euclidean distances."""
-        return AttributeSource(values)
+        return AttributeSource(to_host(values))
 
     def _families(self, n_clusters: int) -> Families:
         return families_of(self.focal_sets, n_clusters, self.n_neighbor_clusters)
@@ -263,11 +277,20 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = remedy(self, getattr(self, "metric", "euclidean")) is None
+        tags.array_api_support = self._takes_tensors and self.missing != "partial"
         return tags
 
     # ---- the result -----------------------------------------------------------------------------------------------
 
-    def _set_result(self, run: Run[Any], masses: np.ndarray, sample: Sample[Any], choices: dict[str, str]) -> None:
+    def _follow(self, X: TableLike) -> None:
+        """Fitted attributes that are arrays go to where X is."""
+        if not self._follows(X):
+            return
+        for name, value in vars(self).items():
+            if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray):
+                setattr(self, name, same_place(value, X))
+
+    def _set_result(self, run: Run[Any], masses: Array, sample: Sample[Any], choices: dict[str, str]) -> None:
         checked_masses(masses)
         if not np.isfinite(run.objective):
             raise ValueError(f"the objective is {run.objective}: scale X, or set less extreme parameters")
@@ -280,7 +303,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         self.credal_partition_ = CredalPartition.unchecked(
             masses, self.focal_sets_, sample.index, metadata=self._metadata(choices)
         )
-        self.labels_ = self.credal_partition_.labels.copy()
+        self.labels_ = copied(self.credal_partition_.labels)
 
     def _metadata(self, choices: dict[str, str]) -> dict[str, Any]:
         return {
@@ -319,16 +342,17 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             masses = self._masses_of(values, apply)
+        masses = same_place(masses, X) if self._follows(X) else masses
         return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._names(X))
 
-    def _masses_of(self, values: Any, apply: Apply) -> np.ndarray:
+    def _masses_of(self, values: Any, apply: Apply) -> Array:
         """(n, f) masses of objects as the method reads them."""
         return self._model.masses(values, apply)
 
-    def predict(self, X: TableLike) -> np.ndarray:
+    def predict(self, X: TableLike) -> Array:
         """Cluster of largest plausibility of new objects."""
         partition = self.predict_mass(X)
-        return partition.labels.copy() if isinstance(partition, CredalPartition) else partition.labels
+        return copied(partition.labels) if isinstance(partition, CredalPartition) else partition.labels
 
 
 def check_enough_objects(n_objects: int, n_clusters: int | None) -> None:

@@ -116,7 +116,7 @@ def carried_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> 
 def carried_partition(partition: CredalPartition, target: FocalSets) -> CredalPartition:
     """The same on another family, which holds the empty set."""
     masses = np.zeros((len(partition), len(target)))
-    masses[:, target.cardinality > 0] = carried_masses(partition.masses, partition.focal_sets, target)
+    masses[:, target.cardinality > 0] = carried_masses(partition.to_numpy().masses, partition.focal_sets, target)
     masses[:, target.empty_index] = 1 - masses.sum(axis=1)
     return CredalPartition.unchecked(masses, target)
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._arrays import Array, copied, is_tensor, precision_of, to_host
 from evidentia._scale import checked_masses
 from evidentia._types import ArrayLike, TableLike
 from evidentia.cluster._base import EvidentialClusterer, Task
@@ -50,6 +51,7 @@ class OnlineClusterer(EvidentialClusterer):
     _takes_blocks = True
     _weighs_blocks = True
     _keeps_passes = True
+    _takes_tensors = True
     _online: OnlineModel
     _model: Any
     n_samples_seen_: int
@@ -65,8 +67,8 @@ class OnlineClusterer(EvidentialClusterer):
             raise ValueError(f"device={self.device!r} needs all cells of X: missing must be 'refuse', got 'partial'")
         torch_on(self.device)
 
-    def _masses_of(self, values: np.ndarray, apply: Apply) -> np.ndarray:
-        if self.device == "cpu":
+    def _masses_of(self, values: Array, apply: Apply) -> Array:
+        if self.device == "cpu" or is_tensor(values):
             return super()._masses_of(values, apply)
         return self._model.masses_on_device(values, self.device)
 
@@ -135,9 +137,10 @@ class OnlineClusterer(EvidentialClusterer):
         self.credal_partition_ = CredalPartition.unchecked(
             masses, self.focal_sets_, sample.index, metadata=self._metadata({})
         )
-        self.labels_ = self.credal_partition_.labels.copy()
-        for name, value in self._shown(self._model, learned, sample.values.dtype).items():
+        self.labels_ = copied(self.credal_partition_.labels)
+        for name, value in self._shown(self._model, learned, precision_of(sample.values)).items():
             setattr(self, name, value)
+        self._follow(X)
 
     def _read_block(self, X: TableLike, sample_weight: ArrayLike, *, first: bool) -> Sample[np.ndarray]:
         if first:
@@ -164,7 +167,7 @@ class OnlineClusterer(EvidentialClusterer):
         self.focal_sets_ = self._model.family
         self.n_clusters_ = self.focal_sets_.n_clusters
         self.objective_ = float(learned.objective)
-        before = (0, 0, np.empty(0)) if first else (self.n_samples_seen_, self.n_iter_, self.history_)
+        before = (0, 0, np.empty(0)) if first else (self.n_samples_seen_, self.n_iter_, to_host(self.history_))
         self.n_samples_seen_ = before[0] + n_objects
         self.n_iter_ = before[1] + update
         self.history_ = np.append(before[2], self.objective_)

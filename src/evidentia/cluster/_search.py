@@ -47,6 +47,7 @@ class Sample(Generic[Values]):
     index : names of the objects, or None
     within : (p,) variances of the attributes within clusters, for which missing ones count; None if there are none
     everyone : all objects, where they come in blocks and ``values`` are some of them; None if they are all there
+    device : where they were given, if they are a tensor; None for all else
     """
 
     values: Values
@@ -54,6 +55,7 @@ class Sample(Generic[Values]):
     index: Index = None
     within: np.ndarray | None = None
     everyone: Everyone | None = None
+    device: Any = None
 
     @property
     def kernel_weights(self) -> np.ndarray:

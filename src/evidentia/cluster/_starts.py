@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, to_host
 from evidentia._missing import has_missing
 from evidentia._scale import as_reals
 from evidentia._types import ArrayLike
@@ -20,6 +21,7 @@ from evidentia.partition import CredalPartition
 
 __all__ = [
     "SAMPLE_SIZE",
+    "evenly_spread",
     "systematic_draw",
     "direction_of_line",
     "order_along_line",
@@ -43,14 +45,19 @@ SAMPLE_SIZE = 20_000  # objects on which starts with prototypes compete
 # ---- samples --------------------------------------------------------------------------------------------------------
 
 
+def evenly_spread(total: float, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """``size`` points from 0 to ``total``, one in each of as many equal parts."""
+    return (np.arange(size) + rng.random_sample(size)) / size * total
+
+
 def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
     """``size`` positions in proportion to the weights, one from each of as many equal shares of their sum."""
     reach = np.cumsum(weights)
-    at = (np.arange(size) + rng.random_sample(size)) / size * reach[-1]
+    at = evenly_spread(reach[-1], size, rng)
     return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
 
 
-def direction_of_line(X: np.ndarray) -> np.ndarray:
+def direction_of_line(X: Array) -> np.ndarray:
     """(p,) factors of the attributes, the same for all X with as many of them."""
     return np.random.RandomState(0).normal(size=X.shape[1:])
 
@@ -99,11 +106,11 @@ def sample_in_order(
 
 
 def representative_sample(
-    X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState, order: np.ndarray | None = None
+    X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The objects in a fixed order, that along a line by default, with weights; at most 20,000 of them, drawn in
+    """The objects in a fixed order, that along a line, with weights; at most 20,000 of them, drawn in
     proportion to the weights."""
-    order = order_along_line(X) if order is None else order
+    order = order_along_line(X)
     w = np.ones(len(X)) if len(weights) == 0 else weights.astype(float)
     order = order[w[order] > 0]
     if len(order) <= SAMPLE_SIZE:
@@ -114,12 +121,11 @@ def representative_sample(
 # ---- what was given -------------------------------------------------------------------------------------------------
 
 
-def check_different_objects(
-    X: np.ndarray, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
-) -> None:
+def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None) -> None:
     """As many different objects (of positive weight) as clusters are needed; the sample is looked at first."""
     if len(np.unique(sample, axis=0)) >= n_clusters:
         return
+    X = to_host(X)
     different = len(np.unique(X if weights is None else X[weights > 0], axis=0))
     if different < n_clusters:
         raise ValueError(f"n_clusters={n_clusters} is more than the {different} different objects in X")
@@ -148,7 +154,7 @@ def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> 
     """A given partition, or an array of masses on the sets of the family."""
     if isinstance(init, CredalPartition):
         check_partition(init, n_objects, family.n_clusters)
-        return init
+        return init.to_numpy()
     masses = as_reals(init, "init")
     if masses.shape != (n_objects, len(family)):
         raise ValueError(

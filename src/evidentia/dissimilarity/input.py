@@ -23,6 +23,7 @@ from evidentia._missing import check_missing, remedy
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 from evidentia._tables import object_index, order_of_names
+from evidentia._tensor_input import readable
 from evidentia._types import Metric, TableLike
 from evidentia.dissimilarity.sources import (
     AttributeSource,
@@ -150,6 +151,7 @@ class DissimilarityInput:
 
     def _validated(self, estimator: BaseEstimator, X: TableLike, *, reset: bool) -> Any:
         takes_sparse = self.is_precomputed and self.sparse
+        X = readable(estimator, X)
         if self.is_precomputed and reset:
             X = _with_columns_like_rows(X)
         with reading(X, "X"):

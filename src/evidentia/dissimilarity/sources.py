@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from evidentia._arrays import Array, precision_of, same_place, to_host
 from evidentia._missing import has_missing
 from evidentia._scale import SMALLEST, check_size
 from evidentia._types import Metric
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DissimilaritySource",
     "AttributeSource",
+    "TensorSource",
     "MatrixSource",
     "GowerSource",
     "SparseSource",
@@ -148,7 +150,11 @@ class AttributeSource(DissimilaritySource):
         return len(self.objects)
 
     def block(self, rows: Any, columns: Any) -> np.ndarray:
-        return self.between(self.objects[rows], self.objects[columns])
+        return self.between(self.rows(rows), self.rows(columns))
+
+    def rows(self, which: Any) -> np.ndarray:
+        """Some of the objects, in memory."""
+        return self.objects[which]
 
     def between(self, A: np.ndarray, B: np.ndarray, *, exact: bool = False) -> np.ndarray:
         if self.within is not None and (has_missing(A) or has_missing(B)):
@@ -184,13 +190,13 @@ class AttributeSource(DissimilaritySource):
         if self.within is not None and self.lacks_cells:
             for start in range(0, len(i), 65536):
                 some = slice(start, start + 65536)
-                squares = pair_squares(self.objects[i[some]], self.objects[j[some]], self.within)
+                squares = pair_squares(self.rows(i[some]), self.rows(j[some]), self.within)
                 out[some] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
             return out
         if self.metric == "euclidean":
             for start in range(0, len(i), 65536):
                 stop = start + 65536
-                gap = self.objects[i[start:stop]] - self.objects[j[start:stop]]
+                gap = self.rows(i[start:stop]) - self.rows(j[start:stop])
                 out[start:stop] = np.sqrt(np.einsum("pd,pd->p", gap, gap))
             return out
         # other metrics know blocks only: one for each different first object
@@ -202,10 +208,29 @@ class AttributeSource(DissimilaritySource):
         return out
 
     def subset(self, which: np.ndarray) -> AttributeSource:
-        return AttributeSource(np.ascontiguousarray(self.objects[which]), self.metric, self.parameters, self.within)
+        return AttributeSource(np.ascontiguousarray(self.rows(which)), self.metric, self.parameters, self.within)
 
     def astype(self, dtype: np.dtype) -> AttributeSource:
         return AttributeSource(self.objects.astype(dtype, copy=False), self.metric, self.parameters, self.within)
+
+
+class TensorSource(AttributeSource):
+    """Euclidean distances between points that are a tensor: those that are asked for come to memory and are compared
+    there, the others stay where they are."""
+
+    objects: Array
+
+    def __init__(self, X: Array):
+        self.objects, self.metric, self.within, self.parameters = X, "euclidean", None, {}
+        self.dtype = precision_of(X)
+
+    def rows(self, which: Any) -> np.ndarray:
+        places = same_place(which, self.objects) if isinstance(which, np.ndarray) else which
+        return to_host(self.objects[places])
+
+    def in_memory(self) -> AttributeSource:
+        """The same with all points in memory."""
+        return AttributeSource(to_host(self.objects))
 
 
 def _learnt_parameters(X: np.ndarray, metric: Metric) -> dict[str, np.ndarray]:

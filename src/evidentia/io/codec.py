@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import is_tensor, to_host
 from evidentia.io import foreign
 from evidentia.io.container import Reader
 from evidentia.io.schema import schema_for, schema_named
@@ -81,6 +82,8 @@ class Encoder:
             return {"bytes": value.hex()}
         if isinstance(value, np.ndarray):
             return self._array(value, where, depth)
+        if is_tensor(value):  # a file knows no device
+            return self._array(to_host(value), where, depth)
         if foreign.is_torch_module(value):
             self.weights.append(foreign.packed_weights(value))
             layers = foreign.plain_layers(value)

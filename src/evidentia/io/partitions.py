@@ -86,7 +86,7 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
     write = {"text": _write_text, "parquet": _write_parquet, "npz": _write_npz}[kind]
     with atomic_write(path) as temporary:
         try:
-            write(partition, temporary)
+            write(partition.to_numpy(), temporary)
         except ImportError as error:
             raise missing_pyarrow(path) from error
         except UnicodeEncodeError as error:

@@ -77,7 +77,7 @@ def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
     if not isinstance(partition, CredalPartition):
         raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
     with atomic_write(path) as temporary:
-        write_rds(_to_r(partition), temporary)
+        write_rds(_to_r(partition.to_numpy()), temporary)
 
 
 # ---- from R ---------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     if not isinstance(partition, CredalPartition):
         raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
     check(top, "top", integer(1))
-    path = as_path(path)
+    partition, path = partition.to_numpy(), as_path(path)
     if path.suffix.lower() != ".parquet":
         raise ValueError(f"path must end in .parquet, got {shown(path.name)}")
     if partition.frame != tuple(range(partition.n_clusters)):

@@ -203,7 +203,7 @@ def _fit(
     if not isinstance(partition, CredalPartition):
         raise TypeError(f"estimator must have credal_partition_ once fitted, {type(model).__name__} has not")
     objective = float(getattr(model, "objective_", np.nan))
-    return partition, objective, bool(getattr(model, "converged_", True)), model if keep else None
+    return partition.to_numpy(), objective, bool(getattr(model, "converged_", True)), model if keep else None
 
 
 def _models(estimator: Any, candidates: list[int]) -> list[Any]:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, is_tensor, precision_of
 from evidentia.optimize.projection import linear_image, projection_hessian
 from evidentia.optimize.simplex_qp import simplex_qp_batch
 
-__all__ = ["project_euclidean", "simplex_qp_torch", "torch_on", "sent", "bring"]
+__all__ = ["project_euclidean", "simplex_qp_torch", "torch_on", "sent", "bring", "room_for"]
 
 _CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
 _LONGEST_LIST = 8  # nonzero masses a row may have here
@@ -23,22 +24,23 @@ _ENTER = 1e-9  # relative size of a negative reduced gradient that lets a set en
 
 
 def project_euclidean(
-    rows: np.ndarray,
+    rows: Array,
     references: np.ndarray,
     masses: np.ndarray,
     conflict: np.ndarray,
     gamma: float,
-    device: str,
+    device: Any,
     *,
     weights: np.ndarray | None = None,
     rows_at_once: int | None = None,
-) -> np.ndarray:
+) -> Array:
     """(n, f) masses of the rows from their conflicts 1 - exp(-gamma d^2) with the references.
 
     Parameters
     ----------
     rows : (n, d) array
-        Stays in the memory of the host; blocks are sent one after the other.
+        An array stays in the memory of the host, and its blocks are sent one after the other; masses come back. A
+        tensor is on the device, and so are the masses.
     references : (p, d) array
     masses : (p, f) masses of the references
     conflict : (f, f)
@@ -49,7 +51,7 @@ def project_euclidean(
         Chosen from the number of references by default.
     """
     torch = torch_on(device)
-    dtype = torch.float32 if rows.dtype == np.float32 else torch.float64
+    dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
     H = torch.as_tensor(projection_hessian(masses, conflict, weights), device=device)
     known = torch.as_tensor(np.asarray(masses), dtype=dtype, device=device)
     image = torch.as_tensor(linear_image(masses, conflict, weights), dtype=dtype, device=device)
@@ -58,7 +60,7 @@ def project_euclidean(
     B = torch.as_tensor(references - centre, dtype=dtype, device=device)
     square = (B * B).sum(dim=1)
     shift = torch.as_tensor(centre, dtype=dtype, device=device)
-    out = np.empty((len(rows), masses.shape[1]), dtype=rows.dtype)
+    out = room_for(rows, masses.shape[1])
     size = rows_at_once or max(1024, _CONFLICTS_AT_ONCE // max(len(references), 1))
     for start in range(0, len(rows), size):
         A = sent(rows[start : start + size], device)
@@ -189,22 +191,32 @@ def _finish(H: Any, G: Any, rows: Any, out: Any) -> None:
     out[rows] = torch.as_tensor(X, device=out.device)
 
 
-def sent(values: np.ndarray, device: str) -> Any:
-    """An array as a tensor on a device; where that is the memory of the host, perhaps the same memory."""
+def sent(values: Array, device: Any) -> Any:
+    """An array as a tensor on a device; where that is the memory of the host, perhaps the same memory. A tensor that is
+    there is left as it is."""
     import torch
 
+    if is_tensor(values):
+        return values.to(device)
     contiguous = np.ascontiguousarray(values)
     return torch.as_tensor(contiguous if contiguous.flags.writeable else contiguous.copy(), device=device)
 
 
-def bring(block: Any, out: np.ndarray) -> None:
-    """Write a tensor into an array, straight from its device."""
+def bring(block: Any, out: Array) -> None:
+    """Write a tensor into an array, straight from its device, or into another tensor."""
     import torch
 
-    torch.from_numpy(out).copy_(block)
+    (out if is_tensor(out) else torch.from_numpy(out)).copy_(block)
 
 
-def torch_on(device: str, what: str | None = None) -> Any:
+def room_for(rows: Array, width: int) -> Array:
+    """Where a row of results for each of the rows is written: an array for an array, a tensor beside a tensor."""
+    if is_tensor(rows):
+        return rows.new_empty((len(rows), width))
+    return np.empty((len(rows), width), dtype=rows.dtype)
+
+
+def torch_on(device: Any, what: str | None = None) -> Any:
     """The torch package, if it is installed and knows the device; ``what`` is needing it, if not the device."""
     try:
         import torch

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from evidentia._arrays import Array, copied, frozen, library_of, looked_up, positions_where, to_host
 from evidentia._parameters import check, check_choice, check_flags, choice, kind, shown
 from evidentia._tables import column_names, object_index
 from evidentia.belief import FocalSets, MassFunctions
-from evidentia.belief.focal_sets import frozen
 from evidentia.partition import convert
 from evidentia.partition.relational import RelationalPartition
 
@@ -70,7 +70,7 @@ class CredalPartition(MassFunctions):
         super()._set(masses, focal_sets, index, frame)
         self.metadata = dict(metadata or {})
 
-    def _selected(self, masses: np.ndarray, index: Any) -> Self:
+    def _selected(self, masses: Array, index: Any) -> Self:
         return type(self).unchecked(masses, self.focal_sets, index, self.frame, metadata=self.metadata)
 
     # ---- other ways to make one -----------------------------------------------------------------------------------
@@ -164,11 +164,11 @@ class CredalPartition(MassFunctions):
     # ---- hard and soft summaries ----------------------------------------------------------------------------------
 
     @cached_property
-    def labels(self) -> np.ndarray:
+    def labels(self) -> Array:
         """Cluster of largest plausibility, 0..c-1; ties go to the lowest number."""
         return frozen(self.hard())
 
-    def hard(self, rule: str = "plausibility") -> np.ndarray:
+    def hard(self, rule: str = "plausibility") -> Array:
         """Cluster of largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
         check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
         if rule == "plausibility":
@@ -178,30 +178,30 @@ class CredalPartition(MassFunctions):
         return self.pignistic(normalized=False).argmax(axis=1)
 
     @cached_property
-    def labels_with_outliers(self) -> np.ndarray:
+    def labels_with_outliers(self) -> Array:
         """`labels`, with -1 for outliers as scikit-learn marks noise."""
-        labels = self.labels.copy()
+        labels = copied(self.labels)
         labels[self.outliers] = -1
         return frozen(labels)
 
-    def fuzzy(self, rule: str = "plausibility") -> np.ndarray:
+    def fuzzy(self, rule: str = "plausibility") -> Array:
         """(n, c) memberships summing to one: normalised plausibilities, or ``rule="pignistic"``."""
         check_choice(rule, "rule", ("plausibility", "pignistic"))
         return self.plausibility_transform() if rule == "plausibility" else self.pignistic()
 
-    def possibilistic(self, *, normalized: bool = False) -> np.ndarray:
+    def possibilistic(self, *, normalized: bool = False) -> Array:
         """(n, c) plausibilities of the clusters; divided by 1 - m(empty set) if normalised."""
         return self.plausibility(FocalSets.simple(self.n_clusters, empty=False, omega=False), normalized=normalized)
 
     # ---- rough summary --------------------------------------------------------------------------------------------
 
     @cached_property
-    def best_set(self) -> np.ndarray:
+    def best_set(self) -> Array:
         """Position in `focal_sets` of the set of largest mass; ties go to the smaller set, then the lower position."""
         order = np.argsort(self.focal_sets.cardinality, kind="stable")
-        return frozen(order[self.masses[:, order].argmax(axis=1)])
+        return frozen(looked_up(order, self.masses[:, order].argmax(axis=1)))
 
-    def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
+    def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
         """(n, c) Boolean: the clusters each object is assigned to.
 
         ``"max_mass"``: the set of largest mass (nothing for outliers). ``"interval_dominance"``: the clusters at
@@ -211,42 +211,42 @@ class CredalPartition(MassFunctions):
         check_choice(rule, "rule", ("max_mass", "interval_dominance"))
         check_flags(keep_outliers=keep_outliers)
         if rule == "max_mass":
-            return self.focal_sets.membership[self.best_set]
-        chosen = self.contour >= self.singleton_belief.max(axis=1, keepdims=True)
+            return looked_up(self.focal_sets.membership, self.best_set)
+        chosen = self.contour >= library_of(self.masses).amax(self.singleton_belief, 1)[:, None]
         # clusters that are impossible go, unless all are (an outlier, which nothing distinguishes)
-        chosen &= (self.contour > 0) | ~(self.contour > 0).any(axis=1, keepdims=True)
+        chosen &= (self.contour > 0) | ~(self.contour > 0).any(axis=1)[:, None]
         if not keep_outliers:
             chosen[self.outliers] = False
         return chosen
 
-    def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
+    def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
         """Objects that certainly belong to the cluster (positions).
 
         ``cluster`` is a name of the `frame` (0..c-1 unless others were given); where no name is a number, also the
         position of one.
         """
         chosen = self.assignment(rule, keep_outliers=keep_outliers)
-        return np.flatnonzero(chosen[:, self._cluster(cluster)] & (chosen.sum(axis=1) == 1))
+        return positions_where(chosen[:, self._cluster(cluster)] & (chosen.sum(axis=1) == 1))
 
-    def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> np.ndarray:
+    def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
         """Objects that possibly belong to the cluster (positions), which is given as in `lower`."""
-        return np.flatnonzero(self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)])
+        return positions_where(self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)])
 
     @cached_property
-    def outliers(self) -> np.ndarray:
+    def outliers(self) -> Array:
         """Objects whose largest mass is on the empty set (positions)."""
-        return frozen(np.flatnonzero(self.focal_sets.cardinality[self.best_set] == 0))
+        return frozen(positions_where(looked_up(self.focal_sets.cardinality, self.best_set) == 0))
 
     @cached_property
-    def ambiguous(self) -> np.ndarray:
+    def ambiguous(self) -> Array:
         """Objects whose largest mass is on a set of two clusters or more (positions)."""
-        return frozen(np.flatnonzero(self.focal_sets.cardinality[self.best_set] > 1))
+        return frozen(positions_where(looked_up(self.focal_sets.cardinality, self.best_set) > 1))
 
     # ---- pairs and quality ----------------------------------------------------------------------------------------
 
     def relational(self, pairs: Any = None) -> RelationalPartition:
         """Masses on {empty, same, different, unknown} for the given pairs of objects, or lazily for all."""
-        return RelationalPartition(self, pairs)
+        return RelationalPartition(self.to_numpy(), pairs)
 
     def nonspecificity_index(self) -> float:
         """N*: mean nonspecificity over log2 c, 0 (precise) to 1 (nothing known); 0 for a single cluster.
@@ -255,14 +255,14 @@ class CredalPartition(MassFunctions):
         """
         if self.n_clusters == 1 or len(self) == 0:
             return 0.0
-        mean = self.nonspecificity().mean(dtype=float) / np.log2(self.n_clusters)
+        mean = float(self.nonspecificity().mean(dtype=library_of(self.masses).float64)) / np.log2(self.n_clusters)
         return float(np.clip(mean, 0, 1))
 
     def summary(self) -> PartitionSummary:
         """Clusters, certain, ambiguous and outlying objects, as a table a person reads."""
         from evidentia.partition.summary import PartitionSummary
 
-        return PartitionSummary.of(self, self.best_set, self.nonspecificity_index())
+        return PartitionSummary.of(self, to_host(self.best_set), self.nonspecificity_index())
 
     # ---- showing --------------------------------------------------------------------------------------------------
 
@@ -288,12 +288,12 @@ class CredalPartition(MassFunctions):
 
 
 def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartition:
-    """A credal partition as it is, or one made from hard labels; ``name`` is that of the argument."""
+    """A credal partition with its masses in memory, or one made from hard labels; ``name`` is that of the argument."""
     if isinstance(partition, CredalPartition):
-        return partition
+        return partition.to_numpy()
     if isinstance(partition, MassFunctions):
-        return CredalPartition(partition)
+        return CredalPartition(partition.to_numpy())
     try:
-        return CredalPartition.from_hard(partition)
+        return CredalPartition.from_hard(to_host(partition))
     except (ValueError, TypeError) as error:
         raise type(error)(f"{name} must be a CredalPartition or one label for each object: {error}") from error

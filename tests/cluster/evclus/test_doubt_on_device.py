@@ -17,7 +17,6 @@ def test_masses_are_those_of_the_processor(dtype, atol, weighted):
     weights = rng.integers(1, 4, len(X)).astype(float) if weighted else None
     model = EVCLUS(3, random_state=0).fit(X, sample_weight=weights)._model
     new = np.concatenate([rng.uniform(-6, 14, (300, 2)).astype(dtype), X[:5]])
-    here = np.empty((len(new), len(model.family)), dtype=dtype)
-    model._write_from_device(new, model.references.astype(np.dtype(dtype)), here)
+    here = model._masses_from_device(new, model.references.astype(np.dtype(dtype)))
     with block_map(1) as apply:
         np.testing.assert_allclose(here, model.masses(new, apply), atol=atol)

@@ -10,10 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia._arrays import to_host
 from evidentia.cluster._search import Sample
 from evidentia.cluster._starts import order_along_line
 from evidentia.dissimilarity.partial import same_rows
-from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, SparseSource
+from evidentia.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    MatrixSource,
+    SparseSource,
+    TensorSource,
+)
 from evidentia.optimize.blocks import row_blocks
 
 __all__ = ["DistinctObjects", "distinct_objects"]
@@ -84,10 +91,13 @@ def _order(
     if isinstance(objects, MatrixSource):
         sums = [objects.matrix[a:b].astype(float) @ weights for a, b in row_blocks(n, 1024, most=None)]
         return np.argsort(np.concatenate(sums), kind="stable"), repeated
-    if isinstance(objects, AttributeSource) and device != "cpu":
+    if isinstance(objects, TensorSource) or (isinstance(objects, AttributeSource) and device != "cpu"):
         from evidentia.cluster.on_device.order import order_on_device
+        from evidentia.optimize.projection_torch import sent
 
-        return order_on_device(objects.objects, device)
+        rows = objects.objects if isinstance(objects, TensorSource) else sent(objects.objects, device)
+        order, again = order_on_device(rows)
+        return to_host(order), to_host(again)
     if isinstance(objects, AttributeSource):
         order = order_along_line(objects.objects)
         for start, stop in row_blocks(n, 65536, most=None):

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from evidentia._arrays import Array, like, same_place, to_host
 from evidentia.belief import FocalSets
 from evidentia.belief.gabriel import gabriel_pairs
 from evidentia.cluster._doubt import doubtful_masses
@@ -209,21 +210,21 @@ class DoubtModel:
     def d0(self) -> float:
         return self.fit.d0
 
-    def masses(self, values: Any, apply: Apply) -> np.ndarray:
+    def masses(self, values: Any, apply: Apply) -> Array:
         """(n, f) masses of objects read by `DissimilarityInput.new`; one that is a reference again gets its masses.
+        Those of the points of a tensor are found where it is.
 
         Sparse rows, of some dissimilarities only, get the masses whose conflicts with those of the references match.
         """
         if sparse.issparse(values):
             fit = replace(self.fit, family=self.family, reference_masses=self.reference_masses)
             return fit.masses(values, apply)
-        dtype = values.dtype if isinstance(values, np.ndarray) else self.fit.dtype
+        dtype = self.fit.precision(values)
         references = self.references.astype(dtype)
-        out = np.empty((len(values), len(self.family)), dtype=dtype)
-        if self.fit.device != "cpu" and references.are_points(values):
-            self._write_from_device(values, references, out)
-            return out
+        if self.fit.works_on_device(values) and references.are_points(values):
+            return self._masses_from_device(values, references)
 
+        out = np.empty((len(values), len(self.family)), dtype=dtype)
         products = needs_products(values, references)
         affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
 
@@ -276,15 +277,18 @@ class DoubtModel:
         alone = not all(weights[self.labels == k].any() for k in self.labels[own])
         return self if alone else replace(self, surroundings=replace(self.surroundings, weights=weights))
 
-    def _write_from_device(self, values: np.ndarray, references: References, out: np.ndarray) -> None:
+    def _masses_from_device(self, values: Array, references: References) -> Array:
         from evidentia.cluster.on_device.surroundings import masses_on_device
+        from evidentia.optimize.projection_torch import room_for
 
+        out = room_for(values, len(self.family))
         assert references.source is not None
         points, around = references.source.objects, self.surroundings
         what = around, self.labels, self.family, _amounts(around.weights), decay(_WIDTH)
-        alike = masses_on_device(values, points, *what, self.fit.device, out)
-        twin = references.equals(values[alike])
-        out[alike[twin >= 0]] = self.reference_masses[twin[twin >= 0]]
+        alike = masses_on_device(values, points, *what, self.fit.place(values), out)
+        twin = references.equals(to_host(values[same_place(alike, values)]))
+        out[same_place(alike[twin >= 0], out)] = like(self.reference_masses[twin[twin >= 0]], out)
+        return out
 
     def _twins(
         self, nearest: np.ndarray, D: np.ndarray | None, references: References, values: Any, start: int, *, exact: bool

@@ -144,11 +144,10 @@ class FittedPairs:
     @cached_property
     def dimension(self) -> float:
         """Of the attributes, or the one that the dissimilarities speak of."""
-        objects = None if self.stored is not None else self.source.objects
-        if isinstance(objects, np.ndarray) and self.source.metric == "euclidean":
-            return float(objects.shape[1])
         if self.stored is not None:
             return _UNKNOWN_DIMENSION
+        if isinstance(self.source, AttributeSource) and self.source.metric == "euclidean":
+            return float(self.source.objects.shape[1])
         few = self.fitted[choose_landmarks(len(self.fitted), _FEWEST_LANDMARKS, self.rng)]
         return intrinsic_dimension(self.source.block(few, few).astype(float))
 

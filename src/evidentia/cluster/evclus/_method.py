@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from evidentia._arrays import Array, same_place, to_host
 from evidentia.belief import FocalSets
 from evidentia.cluster._medoid_starts import masses_from_medoids, masses_of_labels, medoid_starts, random_masses
 from evidentia.cluster._search import Method, Sample
@@ -28,7 +29,7 @@ from evidentia.cluster.evclus.shepard import Assessment, assess
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
-from evidentia.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource
+from evidentia.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource, TensorSource
 from evidentia.dissimilarity.transform import to_conflict
 from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.optimize.descent import Run
@@ -75,16 +76,19 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     def d0(self) -> float:
         return self.pairs.d0
 
-    def assess(self, model: EvclusModel | DoubtModel, masses: np.ndarray) -> Assessment:
+    def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
         """How well the conflicts of all objects match their dissimilarities; if doubt was read off, those of the
         references before that."""
-        if isinstance(model, EvclusModel):
-            return assess(masses, model.family, self.pairs.pairs_to_assess(), self.d0, self.rng)
-        fit = model.fit
-        everyone = np.zeros((self.n, len(fit.family)))
-        everyone[fit.references.positions] = fit.reference_masses
-        compared = self.pairs.pairs_to_assess(fit.references.positions)
-        return assess(everyone, fit.family, compared, self.d0, self.rng)
+        if isinstance(model, DoubtModel):
+            fit = model.fit
+            compared = self.pairs.pairs_to_assess(fit.references.positions).among(fit.references.positions)
+            return assess(fit.reference_masses, fit.family, compared, self.d0, self.rng)
+        compared = self.pairs.pairs_to_assess()
+        if isinstance(masses, np.ndarray):
+            return assess(masses, model.family, compared, self.d0, self.rng)
+        who = np.unique(np.concatenate([compared.i, compared.j]))
+        some = to_host(masses[same_place(who, masses)])
+        return assess(some, model.family, compared.among(who), self.d0, self.rng)
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
@@ -282,19 +286,18 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
 
     # ---- everybody ------------------------------------------------------------------------------------------------
 
-    def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel | DoubtModel, np.ndarray]:
+    def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel | DoubtModel, Array]:
         model, found = self._model(run.model), run.model
         if found.doubtful and len(self.links) == 0:
             return self._doubtful_result(model)
         masses = self._masses_of_all(model, found)
         if len(self.links):
+            masses = to_host(masses)
             masses[self.pairs.fitted] = found.masses
             self._settle(masses, model)
         return self._doubtful_result(model, masses) if found.doubtful else (model, masses)
 
-    def _doubtful_result(
-        self, fit: EvclusModel, constrained: np.ndarray | None = None
-    ) -> tuple[DoubtModel, np.ndarray]:
+    def _doubtful_result(self, fit: EvclusModel, constrained: np.ndarray | None = None) -> tuple[DoubtModel, Array]:
         """Linked objects keep the masses that their constraints gave them: those of the fit, ``constrained``."""
         positions, linked = self.pairs.references, self.links.objects
         D = self.pairs.source.block(positions, positions).astype(float)
@@ -303,6 +306,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         again = np.flatnonzero(self.distinct.first != np.arange(self.n))
         masses[again] = masses[self.distinct.first[again]]
         if constrained is not None:
+            masses = to_host(masses)
             masses[positions] = model.reference_masses
             model.keep(masses, linked, constrained[linked])
         return model, masses
@@ -326,7 +330,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             return References(positions, self.n, None)
         return References.of(self.objects, positions)
 
-    def _masses_of_all(self, model: EvclusModel, found: ObjectMasses) -> np.ndarray:
+    def _masses_of_all(self, model: EvclusModel, found: ObjectMasses) -> Array:
         """(n, f) masses: with landmarks all objects, else those of weight zero are compared with the references as new
         objects are; equal objects share theirs."""
         if self._are_landmarks:
@@ -343,11 +347,13 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         return masses
 
     def _values(self, which: np.ndarray | slice) -> Any:
-        """Some of the objects as a model takes them."""
+        """Some of the objects as a model takes them; all of them where they are, some in memory."""
         if isinstance(self.objects, SparseSource):
             pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=self.settings.symmetrize)
             i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
             return sparse.csr_matrix((np.tile(d, 2), (i, j)), shape=(self.n, self.n))[which]
+        if isinstance(self.objects, TensorSource) and not isinstance(which, slice):
+            return self.objects.rows(which)
         values = self.objects.matrix if self.objects.objects is None else self.objects.objects
         assert values is not None
         return values[which]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from evidentia._arrays import Array, is_tensor, precision_of
 from evidentia.belief import FocalSets
 from evidentia.cluster.evclus._wanted_conflicts import needs_products, wanted_terms
 from evidentia.cluster.evidence import ClusterEvidence
@@ -51,8 +52,8 @@ class EvclusModel:
         """(r,) single cluster of largest mass of each reference."""
         return self.reference_masses[:, self.family.singleton_index].argmax(axis=1)
 
-    def masses(self, values: Any, apply: Apply) -> np.ndarray:
-        """(n, f) masses of objects read by `DissimilarityInput.new`."""
+    def masses(self, values: Any, apply: Apply) -> Array:
+        """(n, f) masses of objects read by `DissimilarityInput.new`, or of the points of a tensor, where it is."""
         if sparse.issparse(values):
             return self.masses_of_stored(values, np.arange(values.shape[0]))
         return self.projected(values, apply)
@@ -90,12 +91,12 @@ class EvclusModel:
         known = where[values.indices] >= 0
         return where[values.indices[known]], values.data[known].astype(float)
 
-    def projected(self, values: Any, apply: Apply, *, coincide: bool = True) -> np.ndarray:
+    def projected(self, values: Any, apply: Apply, *, coincide: bool = True) -> Array:
         """Every object compared with all references; ``coincide``: one that is a reference again gets its masses."""
-        dtype = values.dtype if isinstance(values, np.ndarray) else self.dtype
+        dtype = self.precision(values)
         references = self.references.astype(dtype)
         conflict = np.array(self.family.conflict)
-        if self.device != "cpu" and coincide and references.are_points(values):
+        if self.works_on_device(values) and coincide and references.are_points(values):
             return self._projected_on_device(values, references, conflict)
         terms = wanted_terms(values, references, self.d0, self.reference_masses, conflict, self.counts)
 
@@ -114,12 +115,25 @@ class EvclusModel:
         with threadpool_limits(1, user_api="blas"):
             return project(*arguments)
 
-    def _projected_on_device(self, rows: np.ndarray, references: References, conflict: np.ndarray) -> np.ndarray:
+    def precision(self, values: Any) -> np.dtype:
+        """That of the masses of objects."""
+        return precision_of(values) if isinstance(values, np.ndarray) or is_tensor(values) else self.dtype
+
+    def works_on_device(self, values: Any) -> bool:
+        """Whether points are compared with torch, where they are or on the device."""
+        return self.device != "cpu" or is_tensor(values)
+
+    def place(self, values: Any) -> Any:
+        """Where points are compared."""
+        return values.device if is_tensor(values) else self.device
+
+    def _projected_on_device(self, rows: Array, references: References, conflict: np.ndarray) -> Array:
         from evidentia.optimize.projection_torch import project_euclidean
 
         assert references.source is not None
         points, gamma = references.source.objects, decay(self.d0)
-        return project_euclidean(rows, points, self.reference_masses, conflict, gamma, self.device, weights=self.counts)
+        known, place = self.reference_masses, self.place(rows)
+        return project_euclidean(rows, points, known, conflict, gamma, place, weights=self.counts)
 
     def masses_of_stored(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
         """Rows that hold some dissimilarities to the objects of the fit: a problem of its own each.

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from evidentia import _parameters as rule
 from evidentia._random import generator
+from evidentia._tensor_input import tensor_attributes
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
@@ -24,7 +25,7 @@ from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource
+from evidentia.dissimilarity.sources import DissimilaritySource, SparseSource, TensorSource
 from evidentia.partition import CredalPartition
 
 __all__ = ["EVCLUS"]
@@ -259,7 +260,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         ----------
         X : array-like of shape (n_samples, n_features), or dissimilarities if ``metric="precomputed"``
             float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): landmarks are
-            then drawn over all of them, and the masses of all objects are lazy.
+            then drawn over all of them, and the masses of all objects are lazy. It may be a tensor of torch
+            (``docs/scale.md``), with ``metric="euclidean"``: objects are then compared where it is.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             A pair of objects counts as much as the product of their weights; an object of weight zero is left out and
@@ -273,9 +275,17 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _fewest_drawn(self) -> int:
         return 0 if isinstance(self.n_landmarks, str) else int(self.n_landmarks)
 
+    @property
+    def _takes_tensors(self) -> bool:  # type: ignore[override]
+        return isinstance(self.metric, str) and self.metric == "euclidean"
+
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
             self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize, sparse=True, fewest=2)
+        if self._follows(X):
+            values = tensor_attributes(self, X, reset=reset, fewest=2 if reset else 1)
+            return TensorSource(values) if reset else values
+        if reset:
             return self._input.training(self, X)
         few = None if sparse.issparse(X) else len(self._model.references)
         return self._input.new(self, X, or_width=few)
@@ -283,7 +293,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _compared(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
         if isinstance(values, SparseSource):
             raise ValueError("n_clusters='auto' needs all dissimilarities, but X is a sparse matrix of some")
-        return values
+        return values.in_memory() if isinstance(values, TensorSource) else values
 
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
         self._check_device()

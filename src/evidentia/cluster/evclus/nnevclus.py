@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._arrays import Array, to_host
 from evidentia._progress import progress_bar
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
@@ -26,7 +27,7 @@ from evidentia.cluster.evclus.evclus import EVCLUS
 from evidentia.cluster.evclus.network._method import FirstMasses, NetworkMethod
 from evidentia.cluster.evclus.network._model import NetworkModel
 from evidentia.cluster.evclus.network._objective import Penalties
-from evidentia.cluster.evclus.network._settings import NetworkSettings, are_sizes, is_module
+from evidentia.cluster.evclus.network._settings import NetworkSettings, are_sizes, is_module, training_device
 from evidentia.cluster.evclus.network._targets import NetworkTargets, network_quantile, targets_of
 from evidentia.cluster.evclus.shepard import ShepardMixin
 from evidentia.cluster.evclus.training import Training
@@ -277,7 +278,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, ...) with a network of your own
             float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): the network
-            starts from a sample of 20,000 objects, its mini-batches are drawn from all, and their masses are lazy.
+            starts from a sample of 20,000 objects, its mini-batches are drawn from all, and their masses are lazy. A
+            tensor of torch (``docs/scale.md``) is copied to memory for the training; results are where it is.
         y : array-like of shape (n_samples,), optional
             Clusters 0..n_clusters-1 of labelled objects, -1 for the others. A target without any -1 that is not made
             of these numbers is ignored, with a warning, as clusterers in pipelines do.
@@ -288,8 +290,13 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         """
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
-    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
-        return self._checked_attributes(X, reset=reset, allow_nd=is_module(self.network))
+    @property
+    def _takes_tensors(self) -> bool:  # type: ignore[override]
+        return self.outlier_detector is None  # which works on the processor
+
+    def _read(self, X: TableLike, *, reset: bool) -> Array:
+        values = self._checked_attributes(X, reset=reset, allow_nd=is_module(self.network))
+        return to_host(values) if reset else values  # a training draws its batches from memory
 
     def _families(self, n_clusters: int) -> Families:
         """With "auto" the frame and the empty set are there too, as in EVCLUS, and for the outlier detector."""
@@ -314,23 +321,23 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             n_init=self.n_init,
             max_iter=self.max_iter,
             tol=self.tol,
-            device=self.device,
+            device=training_device(self.device, sample, self.network),
             checkpoint=self.checkpoint,
             seed=int(self.random_state) if isinstance(self.random_state, Integral) else None,
         )
         if settings.uses_torch:
-            torch_on(self.device, "a network of your own" if settings.module is not None else None)
+            torch_on(settings.device, "a network of your own" if settings.module is not None else None)
         rng = generator(self.random_state)
         targets = targets_of(
             sample.values, self.metric, task.n_clusters, task.labels, task.constraints, task.dissimilarities
         )
-        targets, first = self._start(targets, task, rng)
+        targets, first = self._start(targets, task, rng, settings.device)
         return NetworkMethod(settings, sample, targets, first, rng, self._progress, task.apply)
 
     # ---- where a training starts ----------------------------------------------------------------------------------
 
     def _start(
-        self, targets: NetworkTargets, task: Task, rng: np.random.Generator
+        self, targets: NetworkTargets, task: Task, rng: np.random.Generator, device: str
     ) -> tuple[NetworkTargets, FirstMasses]:
         """What the network learns first, and what it is to match: belief peaks count as labelled objects."""
         c = task.n_clusters
@@ -341,7 +348,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         if init == "evclus":
             found = self.focal_sets == "auto" and self.d0_quantile == "auto"  # by EVCLUS, from the data
             seed = int(rng.integers(2**31))
-            self._evclus = model = self._fitted_evclus(targets, c, None if found else quantile, seed)
+            self._evclus = model = self._fitted_evclus(targets, c, None if found else quantile, seed, device)
             return targets, FirstMasses(model.focal_sets_, model.d0_, model.credal_partition_.masses, origin)
         families = self._families(c)
         family, masses = families.first, None
@@ -349,7 +356,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             check_partition(self.init, len(targets), c)
             family = family if families.select is None else families.select(self.init, None)
             given = carried_partition(self.init, family) if families.neighbors else self.init.on(family)
-            masses = given.masses
+            masses = given.to_numpy().masses
         elif families.select is not None:
             raise ValueError("focal_sets='selected' takes its pairs from a partition: use init='evclus', or give one")
         d0 = targets.scale(quantile, rng) if self.d0 is None else float(self.d0)
@@ -360,24 +367,24 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             targets = replace(targets, labels=labels)
         return targets, FirstMasses(family, d0, masses, origin, given=masses is not None)
 
-    def _fitted_evclus(self, targets: NetworkTargets, n_clusters: int, quantile: float | None, seed: int) -> EVCLUS:
+    def _fitted_evclus(self, targets: NetworkTargets, c: int, quantile: float | None, seed: int, device: str) -> EVCLUS:
         source = targets.source
         metric, table = (source.metric, source.objects) if source.matrix is None else ("precomputed", source.matrix)
         return EVCLUS(
-            n_clusters,
+            c,
             focal_sets="simple" if self.focal_sets == "auto" else self.focal_sets,
             metric=metric,
             d0="auto" if self.d0 is None else self.d0,
             d0_quantile=quantile,
             n_neighbor_clusters=self.n_neighbor_clusters,
-            device=self.device if source.is_euclidean else "cpu",
+            device=device if source.is_euclidean else "cpu",
             random_state=seed,
             n_jobs=self.n_jobs,
         ).fit(table, constraints=targets.constraints)
 
     def _choices(self, method: NetworkMethod) -> dict[str, str]:
-        chosen, scale = super()._choices(method), None if self._evclus is None else self._evclus.scale_
-        return chosen if scale is None else {**chosen, "d0": scale.reasons()}
+        scale = None if self._evclus is None else self._evclus.scale_
+        return super()._choices(method) | ({} if scale is None else {"d0": scale.reasons()})
 
     def _attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
         found = method.assess(self.credal_partition_.masses)

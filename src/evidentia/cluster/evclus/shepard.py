@@ -61,6 +61,12 @@ class ComparedPairs(NamedTuple):
     dissimilarity: np.ndarray
     weight: np.ndarray
 
+    def among(self, who: np.ndarray) -> ComparedPairs:
+        """The same pairs, with their objects by positions among those."""
+        order = np.argsort(who)
+        i, j = (order[np.searchsorted(who, objects, sorter=order)] for objects in (self.i, self.j))
+        return ComparedPairs(i, j, self.dissimilarity, self.weight)
+
 
 class Assessment(NamedTuple):
     """Weighted sum of (conflict - delta)^2, divided by that of delta^2 (stress) and by that of the weights (loss)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evidentia._arrays import Array, to_host
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -51,18 +52,32 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.everyone = sample.everyone
         self.weights = np.ones(len(self.values)) if sample.weights is None else sample.weights
         moments = None if self.everyone is None else self.everyone.moments
-        self.origin = moments.mean if moments else np.average(self.values, axis=0, weights=self.weights)
-        gaps = self.values - self.origin
-        spread = moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(gaps, self.weights)
-        self.unit = float(np.sqrt(spread / gaps.shape[1])) or 1.0
-        self.data = gaps / self.unit
-        self.on_device = None if self.everyone is not None else rows_on_device(self.data, self.weights, settings.device)
-        order = None if self.on_device is None else self.on_device.order()
-        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng, order)
+        self.on_device = None
+        if self.everyone is None:
+            self.on_device = rows_on_device(self.values, sample.kernel_weights, settings.device)
+        if self.on_device is None:
+            self.origin = moments.mean if moments else np.average(self.values, axis=0, weights=self.weights)
+            gaps = self.values - self.origin
+            spread = moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(gaps, self.weights)
+            self.unit = float(np.sqrt(spread / gaps.shape[1])) or 1.0
+            self.data = gaps / self.unit
+            self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+        else:
+            self.origin = self.on_device.mean()
+            spread = self.on_device.mean_squared_deviation()
+            self.unit = float(np.sqrt(spread / self.values.shape[1])) or 1.0
+            self.on_device = self.on_device.standardized(self.origin, self.unit)
+            self.data = self.on_device.rows
+            self.sample, self.sample_weights = self.on_device.representative_sample(rng)
         _starts.check_different_objects(self.data, self.sample, settings.n_clusters, self.weights)
         self.n = moments.weight if moments else float(self.weights.sum())
-        self.second = moments.scatter / self.unit**2 if moments else (self.data.T * self.weights) @ self.data
+        self.second = moments.scatter / self.unit**2 if moments else self._products()
         self.ridge = settings.reg_covar * self._mean_variance()
+
+    def _products(self) -> np.ndarray:
+        if self.on_device is not None:
+            return self.on_device.products()
+        return (self.data.T * self.weights) @ self.data
 
     def _mean_variance(self) -> float:
         return float(np.trace(self.second)) / self.n / self.data.shape[1]
@@ -87,8 +102,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         shape = (self.settings.n_clusters, self.data.shape[1])
         if isinstance(init, CredalPartition):
             _starts.check_partition(init, len(self.data), shape[0])
-            share = init.pignistic() * self.weights[:, None]
-            return (share.T @ self.data) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)[:, None]
+            share = to_host(init.pignistic()) * self.weights[:, None]
+            return (share.T @ to_host(self.data)) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)[:, None]
         return (_starts.checked_centers(init, shape) - self.origin) / self.unit
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
@@ -115,19 +130,14 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return best if all_competed else self.descend(best.model)
 
     def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        everyone, on_device = self.everyone, self.on_device
-        if on_device is not None:
-            return self._descended(
-                lambda mixture: mixture.step(
-                    mixture.sums_on_device(on_device.rows, on_device.weights), self.second, self.n, self.ridge
-                ),
-                start,
-            )
+        everyone = self.everyone
         if everyone is None:
-            return self._run(start, self.data, self.weights, self.second)
+            weights = self.weights if self.on_device is None else self.on_device.weights
+            return self._run(start, self.data, weights, self.second)
 
         def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
-            sums = everyone.sum(block_sums, (mixture, self.origin, self.unit), MixtureSums)
+            shared = mixture, self.origin, self.unit, self.settings.device
+            sums = everyone.sum(block_sums, shared, MixtureSums)
             return mixture.step(sums, self.second, self.n, self.ridge)
 
         return self._descended(step, start)
@@ -142,9 +152,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
 
     def _run(
-        self, start: EvidentialMixture, data: np.ndarray, weights: np.ndarray, second: np.ndarray
+        self, start: EvidentialMixture, data: Array, weights: Array | None, second: np.ndarray
     ) -> Run[EvidentialMixture]:
-        n = float(weights.sum())
+        n = float(len(data) if weights is None else weights.sum())
         return self._descended(
             lambda mixture: mixture.step(mixture.sums(data, weights, self.apply), second, n, self.ridge), start
         )
@@ -159,10 +169,10 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def partition(self, run: Run[EvidentialMixture]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
-    def result(self, run: Run[EvidentialMixture]) -> tuple[EvidentialMixture, np.ndarray]:
+    def result(self, run: Run[EvidentialMixture]) -> tuple[EvidentialMixture, Array]:
         model = replace(run.model, origin=self.origin, unit=self.unit)
         if self.on_device is not None:
-            return model, model.masses_on_device(self.values, self.settings.device)
+            return model, model.masses_on_device(self.values, self.on_device.rows.device)
         return model, model.masses(self.values, self.apply)
 
     def finished(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
@@ -173,8 +183,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def log_likelihood(self, model: EvidentialMixture) -> float:
         """Of all objects."""
         if self.everyone is not None:
-            return self.everyone.sum(block_likelihood, model, float)
-        return float(model.log_densities(self.values, self.apply) @ self.weights)
+            return self.everyone.sum(block_likelihood, (model, self.settings.device), float)
+        return float(to_host(model.log_densities(self.values, self.apply)) @ self.weights)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
         """Where learning block by block begins; ``neighbors``: whether doubt between neighbors is read off."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, is_tensor
 from evidentia.belief import FocalSets
 from evidentia.cluster._doubt import doubtful_masses
 from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
@@ -102,8 +103,10 @@ class EvidentialMixture:
 
         return densities
 
-    def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
-        """(n, f) masses of objects."""
+    def masses(self, values: Array, apply: Apply) -> Array:
+        """(n, f) masses of objects; those of a tensor are found where it is."""
+        if is_tensor(values):
+            return self.masses_on_device(values, values.device)
         densities = self._densities()
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
         columns = np.flatnonzero(self.components.cardinality > 0)
@@ -118,7 +121,7 @@ class EvidentialMixture:
         apply(write, row_blocks(len(values), most=None))
         return out
 
-    def masses_on_device(self, values: np.ndarray, device: str) -> np.ndarray:
+    def masses_on_device(self, values: Array, device: Any) -> Array:
         """(n, f) masses of objects, by torch."""
         doubtful = self.doubtful is not None
         return on_device.masses_on_device(self.round_components(), self.family, values, device, doubtful=doubtful)
@@ -136,14 +139,19 @@ class EvidentialMixture:
         parts = -quadratic_parts(gap, np.linalg.inv(self.covariance)[None]).T / 2
         return ClusterEvidence.of_attributes("logarithm of weight times density", parts, weights + constant)
 
-    def log_densities(self, X: np.ndarray, apply: Apply) -> np.ndarray:
+    def log_densities(self, X: Array, apply: Apply) -> Array:
         """(n,) logarithms of the densities of objects."""
+        if is_tensor(X):
+            return on_device.log_densities_on_device(self.round_components(), X)
         densities = self._densities()
         parts = apply(lambda start, stop: densities(X[start:stop])[1], row_blocks(len(X), most=None))
         return np.concatenate(parts)
 
-    def sums(self, X: np.ndarray, weights: np.ndarray, apply: Apply) -> MixtureSums:
-        """What a step of EM needs of the objects; ``weights`` is empty if all count alike."""
+    def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
+        """What a step of EM needs of the objects; ``weights`` is empty, or None, if all count alike."""
+        if is_tensor(X):
+            return MixtureSums(*on_device.sums_on_device(self.round_components(), X, weights))
+        assert weights is not None
         densities = self._densities()
 
         def sums(start: int, stop: int) -> MixtureSums:
@@ -155,10 +163,6 @@ class EvidentialMixture:
             return MixtureSums(float(logs @ w), masses.sum(axis=0), masses.T @ X[start:stop])
 
         return reduce(add, apply(sums, row_blocks(len(X), most=None)))
-
-    def sums_on_device(self, X: Any, weights: Any | None) -> MixtureSums:
-        """The same for the rows of a tensor, where it is."""
-        return MixtureSums(*on_device.sums_on_device(self.round_components(), X, weights))
 
     def step(self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float) -> tuple[float, EvidentialMixture]:
         """Minus the penalised log-likelihood, and the mixture after one step of EM (Jiao et al., 2022).

@@ -7,23 +7,29 @@ from typing import Self
 
 import numpy as np
 
+from evidentia._arrays import Array, same_place, to_host
 from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, MixtureSums, neighbors_in_metric
+from evidentia.cluster.on_device.rows import block_on_device
 from evidentia.optimize.blocks import Apply
 
 __all__ = ["OnlineMixture", "block_sums", "block_likelihood"]
 
 
 def block_sums(
-    block: np.ndarray, weights: np.ndarray, shared: tuple[EvidentialMixture, np.ndarray, float], apply: Apply
+    block: np.ndarray, weights: np.ndarray, shared: tuple[EvidentialMixture, np.ndarray, float, str], apply: Apply
 ) -> MixtureSums:
-    """The sums of one block of objects, measured from an origin and in a unit."""
-    model, origin, unit = shared
-    return model.sums((block - origin) / unit, weights, apply)
+    """The sums of one block of objects, measured from an origin and in a unit, on a device."""
+    model, origin, unit, device = shared
+    rows = block_on_device(block, device)
+    return model.sums((rows - same_place(origin, rows)) / unit, same_place(weights, rows), apply)
 
 
-def block_likelihood(block: np.ndarray, weights: np.ndarray, model: EvidentialMixture, apply: Apply) -> float:
-    """Logarithm of the likelihood of one block of objects."""
-    logs = model.log_densities(block, apply)
+def block_likelihood(
+    block: np.ndarray, weights: np.ndarray, shared: tuple[EvidentialMixture, str], apply: Apply
+) -> float:
+    """Logarithm of the likelihood of one block of objects, on a device."""
+    model, device = shared
+    logs = to_host(model.log_densities(block_on_device(block, device), apply))
     return float(logs @ weights if len(weights) else logs.sum())
 
 
@@ -66,11 +72,11 @@ class OnlineMixture:
         assert self.sums is not None
         return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
 
-    def after(self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
+    def after(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
         """After one more block; ``kept`` is the share of the earlier sums that is not forgotten."""
-        data = (X - self.origin) / self.unit
-        w = weights if len(weights) else np.ones(len(X))
-        sums, second, n = self.model.sums(data, w, apply), (data.T * w) @ data, float(w.sum())
+        data = (X - same_place(self.origin, X)) / self.unit
+        w = same_place(weights if len(weights) else np.ones(len(X)), X)
+        sums, second, n = self.model.sums(data, w, apply), to_host((data.T * w) @ data), float(w.sum())
         if self.sums is not None:
             sums, second, n = self.sums.scaled(kept) + sums, kept * self.second + second, kept * self.n + n
         later = replace(self, sums=sums, second=second, n=n)

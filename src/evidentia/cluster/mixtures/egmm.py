@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
+from evidentia._arrays import precision_of
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
@@ -69,8 +70,8 @@ CredalPartition, default="k-means++"
         For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
         on from it, to the same result. It is refused if data or parameters are others.
     device : str, default="cpu"
-        Where the sums over all objects are taken; "cuda" is a GPU (needs torch, and all cells of X). Starts compete on
-        the processor.
+        Where the sums over all objects are taken, in memory or in blocks; "cuda" is a GPU (needs torch, and all cells
+        of X). A tensor is not moved. Starts compete on the processor.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -174,7 +175,8 @@ CredalPartition, default="k-means++"
         ----------
         X : array-like of shape (n_samples, n_features)
             float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): every
-            iteration is then a pass over them, and what has a row for each object is lazy.
+            iteration is then a pass over them, and what has a row for each object is lazy. It may be a tensor of torch
+            (``docs/scale.md``): the fit then runs where it is, and the results are tensors there.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the likelihood; an object of weight 2 counts as two. It may come in blocks if X
@@ -211,7 +213,7 @@ CredalPartition, default="k-means++"
     def _attributes(self, method: EGMMMethod, model: EvidentialMixture) -> dict[str, Any]:
         likelihood = method.log_likelihood(model)
         return {
-            **self._shown(model, method, method.values.dtype),
+            **self._shown(model, method, precision_of(method.values)),
             "log_likelihood_": likelihood,
             "ebic_": likelihood - model.n_parameters * np.log(method.n) / 2,
         }

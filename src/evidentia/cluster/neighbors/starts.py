@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from evidentia import _parameters as rule
+from evidentia._arrays import Array, to_host
 from evidentia._types import Metric, Seed
 from evidentia.cluster.neighbors.belief_peaks import BeliefPeaks
 from evidentia.dissimilarity.partial import filled
@@ -55,7 +56,7 @@ def peaks_of_source(
     if isinstance(source, SparseSource):
         raise ValueError("init asks for belief peaks, which need all dissimilarities, but X is a sparse matrix of some")
     if isinstance(source, AttributeSource):
-        metric, table = source.metric, source.objects
+        metric, table = source.metric, to_host(source.objects)
     else:
         everyone = np.arange(len(source))
         metric, table = "precomputed", source.block(everyone, everyone) if source.matrix is None else source.matrix
@@ -64,8 +65,8 @@ def peaks_of_source(
     return fitted_peaks(init, table, n_clusters, metric, random_state, n_jobs)
 
 
-def centers_from_peaks(init: Any, X: np.ndarray, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
+def centers_from_peaks(init: Any, X: Array, n_clusters: int, random_state: Seed, n_jobs: int | None) -> Any:
     """The attributes of the peaks, if they are asked for; any other start as it is."""
     if not asks_for_peaks(init):
         return init
-    return fitted_peaks(init, X, n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)
+    return fitted_peaks(init, to_host(X), n_clusters, "euclidean", random_state, n_jobs).cluster_centers_.astype(float)

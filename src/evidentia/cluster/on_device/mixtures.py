@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, precision_of
 from evidentia.belief import FocalSets
 from evidentia.cluster.on_device.doubt import DoubtOnDevice
-from evidentia.optimize.projection_torch import bring, sent, torch_on
+from evidentia.optimize.projection_torch import bring, room_for, sent, torch_on
 
-__all__ = ["RoundComponents", "sums_on_device", "masses_on_device"]
+__all__ = ["RoundComponents", "sums_on_device", "masses_on_device", "log_densities_on_device"]
 
 _CELLS = 1 << 27  # densities held at once
 
@@ -48,6 +49,7 @@ def sums_on_device(components: RoundComponents, X: Any, weights: Any | None) -> 
     """Log-likelihood of the rows of a tensor, and the sums of their masses m and of m x."""
     import torch
 
+    weights = None if weights is None or len(weights) == 0 else weights
     densities = _Densities(components, X.dtype, X.device)
     likelihood = torch.zeros((), dtype=torch.float64, device=X.device)
     total = torch.zeros(len(densities), dtype=torch.float64, device=X.device)
@@ -64,25 +66,33 @@ def sums_on_device(components: RoundComponents, X: Any, weights: Any | None) -> 
     return float(likelihood), total.cpu().numpy(), first.cpu().numpy()
 
 
-def masses_on_device(
-    components: RoundComponents, family: FocalSets, X: np.ndarray, device: str, *, doubtful: bool
-) -> np.ndarray:
-    """(n, f) masses of rows in the memory of the host, blocks of which are sent one after the other.
+def masses_on_device(components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool) -> Array:
+    """(n, f) masses of rows: of an array, whose blocks are sent one after the other, or of a tensor on the device.
 
     The components are the nonempty sets of the family, or, if doubt between neighbors is read off, the clusters.
     """
     torch = torch_on(device)
-    out = np.zeros((len(X), len(family)), dtype=X.dtype)
-    densities = _Densities(components, torch.as_tensor(np.empty(0, X.dtype)).dtype, device)
-    columns = np.flatnonzero(family.cardinality > 0)
+    out = room_for(X, len(family))
+    densities = _Densities(components, getattr(torch, str(precision_of(X))), device)
+    columns = sent(np.flatnonzero(family.cardinality > 0), device)
     doubt = DoubtOnDevice(family, device) if doubtful else None
     for start, stop in densities.blocks(len(X)):
         masses = densities.of(sent(X[start:stop], device))[0]
         if doubt is None:
-            out[start:stop, columns] = masses.cpu().numpy()
+            block = masses.new_zeros((stop - start, len(family)))
+            block[:, columns] = masses
         else:
-            bring(doubt.masses(masses), out[start:stop])
+            block = doubt.masses(masses)
+        bring(block, out[start:stop])
     return out
+
+
+def log_densities_on_device(components: RoundComponents, X: Array) -> Array:
+    """(n,) logarithms of the densities of the rows of a tensor, in double precision."""
+    import torch
+
+    densities = _Densities(components, torch.float64, X.device)
+    return torch.cat([densities.of(X[start:stop].double())[1] for start, stop in densities.blocks(len(X))])
 
 
 class _Densities:

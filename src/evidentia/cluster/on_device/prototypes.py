@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, precision_of
 from evidentia.cluster._mass_step import MassStep
-from evidentia.optimize.projection_torch import bring, sent, torch_on
+from evidentia.optimize.projection_torch import bring, room_for, sent, torch_on
 
 __all__ = ["sums_on_device", "masses_on_device"]
 
@@ -23,6 +24,7 @@ def sums_on_device(arguments: tuple, X: Any, weights: Any | None) -> tuple[float
     """Objective and sums over the rows of a tensor: of m^beta, of m^beta x, and (adaptive metric) of m^beta x x'."""
     import torch
 
+    weights = None if weights is None or len(weights) == 0 else weights
     sets = _Sets(arguments, X.dtype, X.device)
     p, g = X.shape[1], len(sets.factor)
     objective = torch.zeros((), dtype=torch.float64, device=X.device)
@@ -32,7 +34,7 @@ def sums_on_device(arguments: tuple, X: Any, weights: Any | None) -> tuple[float
     for start, stop in sets.blocks(len(X)):
         rows = X[start:stop]
         masses, _, minimum = sets.masses(rows)
-        raised = masses**sets.beta
+        raised = _raised(masses, sets.beta)
         if weights is not None:
             w = weights[start:stop]
             minimum, raised = minimum * w, raised * w[:, None].to(raised.dtype)
@@ -46,16 +48,17 @@ def sums_on_device(arguments: tuple, X: Any, weights: Any | None) -> tuple[float
     return float(objective), total.cpu().numpy(), first.cpu().numpy(), moments
 
 
-def masses_on_device(arguments: tuple, step: MassStep, X: np.ndarray, device: str) -> np.ndarray:
-    """(n, f) masses of rows in the memory of the host, blocks of which are sent one after the other."""
+def masses_on_device(arguments: tuple, step: MassStep, X: Array, device: Any) -> Array:
+    """(n, f) masses of rows: of an array, whose blocks are sent one after the other, or of a tensor on the device."""
     torch = torch_on(device)
-    out = np.empty((len(X), len(step.family)), dtype=X.dtype)
-    sets = _Sets(arguments, torch.as_tensor(np.empty(0, X.dtype)).dtype, device)
+    out = room_for(X, len(step.family))
+    sets = _Sets(arguments, getattr(torch, str(precision_of(X))), device)
     columns, empty_column = step.columns()
+    columns = sent(columns, device)
     for start, stop in sets.blocks(len(X)):
         masses, empty, _ = sets.masses(sent(X[start:stop], device))
         block = torch.zeros((stop - start, out.shape[1]), dtype=masses.dtype, device=device)
-        block[:, sent(columns, device)] = masses
+        block[:, columns] = masses
         if empty_column >= 0:
             block[:, empty_column] = empty
         bring(block, out[start:stop])
@@ -112,5 +115,10 @@ class _Sets:
 
 def _raised(ratio: Any, power: float) -> Any:
     """ratio^power; the common values of beta need no logarithms."""
-    known: dict[float, Callable[[Any], Any]] = {1.0: lambda r: r, 2.0: lambda r: r * r, 0.5: lambda r: r.sqrt()}
+    known: dict[float, Callable[[Any], Any]] = {
+        0.5: lambda r: r.sqrt(),
+        1.0: lambda r: r,
+        1.5: lambda r: r * r.sqrt(),
+        2.0: lambda r: r * r,
+    }
     return known[power](ratio) if power in known else ratio**power

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import Array, precision_of, to_host
 from evidentia.belief import FocalSets
 from evidentia.cluster.on_device.doubt import DoubtOnDevice
 from evidentia.optimize.projection_torch import bring, sent, torch_on
@@ -19,15 +20,15 @@ _CELLS = 1 << 27  # distances held at once
 
 
 def masses_on_device(
-    rows: np.ndarray,
+    rows: Array,
     references: np.ndarray,
     around: Any,
     labels: np.ndarray,
     family: FocalSets,
     amounts: tuple[float, float],
     rate: float,
-    device: str,
-    out: np.ndarray,
+    device: Any,
+    out: Array,
 ) -> np.ndarray:
     """Write the (n, f) masses of the rows; gives those rows that may be equal to a reference: their first attribute is
     that of one.
@@ -35,7 +36,7 @@ def masses_on_device(
     Parameters
     ----------
     rows : (n, d) array
-        Stays in the memory of the host.
+        An array stays in the memory of the host; a tensor is on the device.
     references : (r, d) array, of the clusters ``labels``
     around : Surroundings
         Of the references.
@@ -46,7 +47,7 @@ def masses_on_device(
     rate, device, out
     """
     torch = torch_on(device)
-    dtype = torch.float32 if rows.dtype == np.float32 else torch.float64
+    dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
 
     def known(values: np.ndarray) -> Any:
         return sent(values, device).to(dtype)
@@ -68,23 +69,25 @@ def masses_on_device(
         given = sent(rows[start : start + size], device)
         A = given - shift
         squares = torch.addmm(square, A, B.T, alpha=-2).add_((A * A).sum(dim=1, keepdim=True)).clamp_(min=0)
-        near, far = (_reached(torch, squares, w, amount, equal).sqrt() for amount in amounts)
+        near, far = (reached.sqrt() for reached in _reached(torch, squares, w, amounts, equal))
         own = far.clamp(min=float(scales.min()))
         S = squares.mul_(inverse).div_(own[:, None]).neg_().exp_() @ share
         least = float(np.exp(around.fence - 50 * around.softness))
         above = ((near / around.usual).clamp(min=least).log() - around.fence) / around.softness
         bring(doubt.masses(S, torch.sigmoid(above)), out[start : start + size])
         place = torch.searchsorted(firsts, given[:, 0].contiguous()).clamp(max=len(firsts) - 1)
-        found.append((firsts[place] == given[:, 0]).cpu().numpy())
-    return np.flatnonzero(np.concatenate(found))
+        found.append(start + torch.nonzero(firsts[place] == given[:, 0]).flatten())
+    return to_host(torch.cat(found))
 
 
-def _reached(torch: Any, values: Any, weights: Any, amount: float, equal: bool) -> Any:
-    """(b,) smallest value of each row up to which the weights add up to an amount."""
-    if equal:
-        k = min(max(int(np.ceil(amount / float(weights[0]) - 1e-6)), 1), values.shape[1])
-        return torch.kthvalue(values, k, dim=1).values
+def _reached(torch: Any, values: Any, weights: Any, amounts: tuple[float, float], equal: bool) -> list[Any]:
+    """(b,) smallest value of each row up to which the weights add up to an amount, for each of the amounts."""
+    if equal:  # the smallest few of each row, found once for all amounts
+        ranks = [int(np.ceil(amount / float(weights[0]) - 1e-6)) for amount in amounts]
+        ranks = [min(max(rank, 1), values.shape[1]) for rank in ranks]
+        smallest = torch.topk(values, max(ranks), dim=1, largest=False, sorted=True).values
+        return [smallest[:, rank - 1] for rank in ranks]
     ordered, order = values.sort(dim=1)
-    enough = weights[order].cumsum(dim=1) >= amount
-    first = torch.where(enough.any(dim=1), enough.int().argmax(dim=1), values.shape[1] - 1)
-    return ordered.gather(1, first[:, None])[:, 0]
+    reach = weights[order].cumsum(dim=1)
+    firsts = [(reach < amount).sum(dim=1, keepdim=True).clamp(max=values.shape[1] - 1) for amount in amounts]
+    return [ordered.gather(1, first)[:, 0] for first in firsts]

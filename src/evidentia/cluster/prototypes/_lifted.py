@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evidentia._arrays import Array, library_of, zeros
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -23,9 +24,9 @@ from evidentia.optimize.blocks import Apply
 __all__ = ["lifted", "lifted_block", "grounded_evidence", "LiftedMethod", "SpatialModel", "SpatialMethod"]
 
 
-def lifted(X: np.ndarray) -> np.ndarray:
+def lifted(X: Array) -> Array:
     """The rows with one more coordinate, zero for all."""
-    return np.hstack([X, np.zeros((len(X), 1), dtype=X.dtype)])
+    return library_of(X).concatenate([X, zeros((len(X), 1), X)], 1)
 
 
 def lifted_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evidentia._arrays import Array, precision_of, to_host
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -60,21 +61,35 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.settings, self.values, self.weights = settings, sample.values, sample.kernel_weights
         self.within, self.everyone, self.rng, self.apply = sample.within, sample.everyone, rng, apply
         moments = None if self.everyone is None else self.everyone.moments
+        self.on_device = None
+        if self.everyone is None:
+            self.on_device = rows_on_device(self.values, self.weights, settings.device)
         # second moments, which the adaptive metric needs, lose digits far from the origin
         self.origin = None
         if settings.adaptive:
-            mean = moments.mean if moments else _starts.mean_of_objects(self.values, self.weights)
-            self.origin = mean.astype(self.values.dtype)
-        self.data = self.values if self.origin is None else self.values - self.origin
-        self.on_device = None if self.everyone is not None else rows_on_device(self.data, self.weights, settings.device)
-        order = None if self.on_device is None else self.on_device.order()
-        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng, order)
+            mean = moments.mean if moments else self._mean()
+            self.origin = mean.astype(precision_of(self.values))
+        if self.on_device is None:
+            self.data = self.values if self.origin is None else self.values - self.origin
+            self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+        else:
+            self.on_device = self.on_device if self.origin is None else self.on_device.measured_from(self.origin)
+            self.data = self.on_device.rows
+            self.sample, self.sample_weights = self.on_device.representative_sample(rng)
         self.points = filled(self.sample)  # where the first prototypes are drawn
         _starts.check_different_objects(self.data, self.points, settings.n_clusters, sample.weights)
-        self.mean_squared_deviation = (
-            moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(self.data, self.weights)
-        )
+        self.mean_squared_deviation = moments.mean_squared_deviation if moments else self._mean_squared_deviation()
         self._delta = settings.delta
+
+    def _mean(self) -> np.ndarray:
+        if self.on_device is not None:
+            return self.on_device.mean()
+        return _starts.mean_of_objects(self.values, self.weights)
+
+    def _mean_squared_deviation(self) -> float:
+        if self.on_device is not None:
+            return self.on_device.mean_squared_deviation()
+        return _starts.mean_squared_deviation(self.data, self.weights)
 
     @property
     def delta(self) -> float:
@@ -101,16 +116,17 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def _step(self, *, on_sample: bool) -> PrototypeStep:
         """One iteration: the objective of a model, and the next model."""
+        weights: Array | None
         data, weights = (self.sample, self.sample_weights) if on_sample else (self.data, self.weights)
-        everyone, on_device = (None, None) if on_sample else (self.everyone, self.on_device)
+        if self.on_device is not None and not on_sample:
+            weights = self.on_device.weights
+        everyone = None if on_sample else self.everyone
 
         def step(model: PrototypeModel) -> tuple[float, PrototypeModel]:
-            if on_device is not None:
-                statistics = model.statistics_on_device(on_device.rows, on_device.weights)
-            elif everyone is None:
+            if everyone is None:
                 statistics = model.statistics(data, weights, self.apply)
             else:
-                statistics = everyone.sum(block_statistics, (model, self.origin), Statistics)
+                statistics = everyone.sum(block_statistics, (model, self.origin, self.settings.device), Statistics)
             return statistics.objective, model.updated(statistics)
 
         return step
@@ -148,7 +164,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             c = self.settings.n_clusters
             _starts.check_partition(init, len(self.data), c)
             blank = self._model(family, np.zeros((c, self.data.shape[1])))
-            return blank.centers_from(init.masses, init.focal_sets, self.data)
+            return blank.centers_from(to_host(init.masses), init.focal_sets, to_host(self.data))
         centers = self._checked_centers(init)
         return centers if self.origin is None else centers - self.origin
 
@@ -186,12 +202,12 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
-    def result(self, run: Run[PrototypeModel]) -> tuple[MassModel[np.ndarray], np.ndarray]:
+    def result(self, run: Run[PrototypeModel]) -> tuple[MassModel[Array], Array]:
         model = run.model
         if self.origin is not None:
             model = replace(model, centers=model.centers + self.origin)
         if self.on_device is not None:
-            return model, model.masses_on_device(self.values, self.settings.device)
+            return model, model.masses_on_device(self.values, self.on_device.rows.device)
         return model, model.masses(self.values, self.apply)
 
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:

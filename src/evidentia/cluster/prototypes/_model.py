@@ -13,11 +13,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._arrays import Array, is_tensor, same_place
 from evidentia._missing import has_missing
 from evidentia.belief import FocalSets
 from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
 from evidentia.cluster.on_device import prototypes as on_device
+from evidentia.cluster.on_device.rows import block_on_device
 from evidentia.cluster.prototypes import _kernels
 from evidentia.cluster.prototypes._partial import missing_costs, sums_of_masses, sums_of_present
 from evidentia.dissimilarity.partial import point_squares
@@ -61,8 +63,10 @@ class PrototypeModel:
             metrics = np.ascontiguousarray(np.einsum("jk,kde->dej", mean, self.metrics), dtype=dtype)
         return barycentres, metrics, *self.step.kernel_arguments(dtype)
 
-    def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        """(n, f) masses of the rows of X."""
+    def masses(self, X: Array, apply: Apply) -> Array:
+        """(n, f) masses of the rows of X; those of a tensor are found where it is."""
+        if is_tensor(X):
+            return self.masses_on_device(X, X.device)
         if self._lacks_cells(X):
             return self._partial_masses(X, apply)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
@@ -102,8 +106,11 @@ class PrototypeModel:
         """(n, g) squared distances over the attributes that objects have."""
         return point_squares(X, self.step.averages @ self.centers)
 
-    def statistics(self, X: np.ndarray, weights: np.ndarray, apply: Apply) -> Statistics:
-        """One pass over the data: the objective, and the sums that the updates need."""
+    def statistics(self, X: Array, weights: Array | None, apply: Apply) -> Statistics:
+        """One pass over the data: the objective, and the sums that the updates need; of a tensor, where it is."""
+        if is_tensor(X):
+            return Statistics(*on_device.sums_on_device(self.kernel_arguments(np.dtype(float)), X, weights))
+        assert weights is not None
         blocks = row_blocks(len(X))
         if self._lacks_cells(X):
             return reduce(add, apply(self._partial_statistics, [(X, weights, start, stop) for start, stop in blocks]))
@@ -116,13 +123,9 @@ class PrototypeModel:
         rows, given = X[start:stop], weights[start:stop] if len(weights) else weights
         return Statistics(*sums_of_masses(rows, self._partial_costs(rows), given, self.step))
 
-    def masses_on_device(self, X: np.ndarray, device: str) -> np.ndarray:
+    def masses_on_device(self, X: Array, device: Any) -> Array:
         """(n, f) masses of the rows of X, by torch."""
         return on_device.masses_on_device(self.kernel_arguments(np.dtype(float)), self.step, X, device)
-
-    def statistics_on_device(self, X: Any, weights: Any | None) -> Statistics:
-        """`statistics` of the rows of a tensor, where it is."""
-        return Statistics(*on_device.sums_on_device(self.kernel_arguments(np.dtype(float)), X, weights))
 
     def updated(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """The prototypes, then the metrics, that minimise the objective given the masses."""
@@ -224,11 +227,14 @@ class Statistics:
 
 
 def block_statistics(
-    block: np.ndarray, weights: np.ndarray, shared: tuple[PrototypeModel, np.ndarray | None], apply: Apply
+    block: np.ndarray, weights: np.ndarray, shared: tuple[PrototypeModel, np.ndarray | None, str], apply: Apply
 ) -> Statistics:
-    """The sums of one block of objects, measured from the origin of the model if it has one."""
-    model, origin = shared
-    return model.statistics(block if origin is None else block - origin, weights, apply)
+    """The sums of one block of objects, measured from the origin of the model if it has one, on a device."""
+    model, origin, device = shared
+    rows = block_on_device(block, device)
+    return model.statistics(
+        rows if origin is None else rows - same_place(origin, rows), same_place(weights, rows), apply
+    )
 
 
 @dataclass(frozen=True)
@@ -263,10 +269,10 @@ class OnlinePrototypes:
         assert self.sums is not None
         return self.sums.objective
 
-    def after(self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
+    def after(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
         """After one more block; ``kept`` is the share of the earlier sums that is not forgotten."""
-        data = X if self.origin is None else X - self.origin
-        sums = self.model.statistics(data, weights, apply)
+        data = X if self.origin is None else X - same_place(self.origin, X)
+        sums = self.model.statistics(data, same_place(weights, X), apply)
         if self.sums is not None:
             sums = self.sums.scaled(kept) + sums
         return replace(self, sums=sums, model=self.model.updated(sums) if update else self.model)

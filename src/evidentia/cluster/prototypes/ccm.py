@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._arrays import Array, precision_of, to_host
 from evidentia._random import as_random_state
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
@@ -79,8 +80,8 @@ CredalPartition, default="k-means++"
         For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
         on from it, to the same result. It is refused if data or parameters are others.
     device : str, default="cpu"
-        Where the sums over all objects are taken; "cuda" is a GPU (needs torch, and all cells of X). Starts compete on
-        the processor.
+        Where the sums over all objects are taken, in memory or in blocks; "cuda" is a GPU (needs torch, and all cells
+        of X). A tensor is not moved. Starts compete on the processor.
     random_state : int, RandomState, Generator or None
         The same seed gives the same result bit for bit, whatever ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -185,7 +186,8 @@ CredalPartition, default="k-means++"
         ----------
         X : array-like of shape (n_samples, n_features)
             float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): every
-            iteration is then a pass over them, and what has a row for each object is lazy.
+            iteration is then a pass over them, and what has a row for each object is lazy. It may be a tensor of torch
+            (``docs/scale.md``): the fit then runs where it is, and the results are tensors there.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two. It may come in blocks if X
@@ -193,12 +195,12 @@ CredalPartition, default="k-means++"
         """
         return self._fit(X, sample_weight=sample_weight)
 
-    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
+    def _read(self, X: TableLike, *, reset: bool) -> Array:
         """Attributes, and one more that is zero for all: the model has one dimension more than the data."""
         return lifted(super()._read(X, reset=reset))
 
-    def _compared(self, values: np.ndarray) -> AttributeSource:
-        return AttributeSource(values[:, :-1])
+    def _compared(self, values: Array) -> AttributeSource:
+        return AttributeSource(to_host(values)[:, :-1])
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> CredalMethod:
         attributes = sample.values[:, :-1]
@@ -222,7 +224,7 @@ CredalPartition, default="k-means++"
         return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: CredalMethod, model: CredalModel) -> dict[str, Any]:
-        return self._shown(model, method, method.values.dtype)
+        return self._shown(model, method, precision_of(method.values))
 
     def _shown(self, model: CredalModel, learned: CredalMethod | OnlinePrototypes, dtype: np.dtype) -> dict[str, Any]:
         return {

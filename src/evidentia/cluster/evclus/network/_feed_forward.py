@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from evidentia._arrays import Array, is_tensor, same_place
 from evidentia.cluster.evclus.network._losses import ValueAndGradient
 from evidentia.cluster.evclus.network._mass_layer import MassLayer, cross_entropy
 from evidentia.dissimilarity.transform import conflicts_among
@@ -99,14 +100,24 @@ class FeedForward:
         value, of_scores = cross_entropy(signals[-1], wanted)
         return value, self._gradient(signals, of_scores, None)
 
-    def masses(self, inputs: np.ndarray, decision: np.ndarray | None, apply: Apply) -> np.ndarray:
-        """Masses of objects by a forward pass, in blocks."""
+    def masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
+        """Masses of objects by a forward pass, in blocks; those of a tensor where it is."""
+        if is_tensor(inputs):
+            return self._masses_on_device(inputs)
         x = inputs.astype(self._weights.dtype, copy=False)
         h = None if decision is None else decision.astype(self._weights.dtype)
         blocks = row_blocks(len(x))
         with threadpool_limits(1, user_api="blas"):  # threads go over blocks
             parts = apply(lambda a, b: self(x[a:b], None if h is None else h[a:b]), blocks)
         return np.concatenate(parts)
+
+    def _masses_on_device(self, inputs: Array) -> Array:
+        """The same layers, for a network without an outlier unit: its detector would not be there."""
+        *before, (last, biases) = [tuple(same_place(part, inputs) for part in layer) for layer in self.matrices()]
+        signal = inputs.to(last.dtype)
+        for matrix, shift in before:
+            signal = (signal @ matrix + shift).clamp(min=0)
+        return self.layer.forward(signal @ last + biases, None, None)[0]
 
     def widened(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> FeedForward:
         """A network whose scores are those of this one times a matrix, with another layer of masses."""

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
+from evidentia._arrays import library_of
 from evidentia.cluster.evclus.network._losses import Array, ValueAndGradient
 
 __all__ = ["MassLayer", "cross_entropy"]
@@ -63,9 +61,9 @@ class MassLayer:
         def back(gradient: Array) -> tuple[Array, Array]:
             of_share = gradient[:, self.empty] - (gradient * m).sum(axis=1)
             of_share = of_share if self.convention == "program" else -of_share
-            slope = -_library(eta).expm1(-eta)  # of softplus: the logistic function
+            slope = -library_of(eta).expm1(-eta)  # of softplus: the logistic function
             of_sum = of_share * slope / (1 + eta) ** 2
-            of_coefficients = _library(eta).stack([of_sum.sum(), (of_sum * h).sum()])
+            of_coefficients = library_of(eta).stack([of_sum.sum(), (of_sum * h).sum()])
             return _through_softmax(m, (1 - g)[:, None] * gradient), of_coefficients
 
         return masses, back
@@ -76,7 +74,7 @@ class MassLayer:
 
     def _eta(self, h: Array, coefficients: Array) -> Array:
         total = coefficients[0] + coefficients[1] * h
-        return _library(total).logaddexp(total, _library(total).zeros_like(total))
+        return library_of(total).logaddexp(total, library_of(total).zeros_like(total))
 
     def _share(self, eta: Array) -> Array:
         return eta / (1 + eta) if self.convention == "program" else 1 / (1 + eta)
@@ -85,14 +83,14 @@ class MassLayer:
 def cross_entropy(scores: Array, wanted: Array) -> ValueAndGradient:
     """Mean over objects of the cross-entropy of the softmax of their scores with masses wanted, and its gradient with
     respect to the scores."""
-    library = _library(scores)
+    library = library_of(scores)
     shifted = scores - library.amax(scores, axis=1, keepdims=True)
     logarithms = shifted - library.log(library.exp(shifted).sum(axis=1, keepdims=True))
     return -(wanted * logarithms).sum() / len(scores), (_powers(logarithms) - wanted) / len(scores)
 
 
 def _softmax(scores: Array) -> Array:
-    library = _library(scores)
+    library = library_of(scores)
     powers = _powers(scores - library.amax(scores, axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
 
@@ -100,18 +98,9 @@ def _softmax(scores: Array) -> Array:
 def _powers(logarithms: Array) -> Array:
     """Exponentials, zero where single precision is about to run out of digits: processors take many times as long for
     numbers beyond that."""
-    powers = _library(logarithms).exp(logarithms)
+    powers = library_of(logarithms).exp(logarithms)
     return powers * (powers > _NOTHING)
 
 
 def _through_softmax(m: Array, gradient: Array) -> Array:
     return m * (gradient - (gradient * m).sum(axis=1, keepdims=True))
-
-
-def _library(array: Array) -> Any:
-    """The library that an array belongs to."""
-    if isinstance(array, np.ndarray):
-        return np
-    import torch
-
-    return torch

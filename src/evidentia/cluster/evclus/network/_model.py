@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from evidentia._arrays import Array, zeros
 from evidentia.belief import FocalSets
 from evidentia.cluster.evclus.network._objective import Network
 from evidentia.cluster.evclus.network._preparation import Preparation
@@ -34,9 +33,9 @@ class NetworkModel:
     preparation: Preparation
     validation: tuple[float, ...] = ()
 
-    def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
-        """(n, f) masses of objects by a forward pass; of their precision."""
-        out = np.empty((len(values), len(self.family)), dtype=values.dtype)
+    def masses(self, values: Array, apply: Apply) -> Array:
+        """(n, f) masses of objects by a forward pass; of their precision, and where they are."""
+        out = zeros((len(values), len(self.family)), values)
         for start in range(0, len(values), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
             inputs = self.preparation.inputs(values[rows])

@@ -60,8 +60,8 @@ class Network(Protocol):
         """Cross-entropy with masses wanted, and its gradient with respect to the weights."""
         ...
 
-    def masses(self, inputs: np.ndarray, decision: np.ndarray | None, apply: Apply) -> np.ndarray:
-        """Masses of objects by a forward pass, from and to arrays of the host."""
+    def masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
+        """Masses of objects by a forward pass, where they are: from and to arrays of the host, or tensors."""
         ...
 
     def widened(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> Network:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from evidentia._arrays import Array, same_place
 from evidentia.cluster._starts import order_along_line
 from evidentia.cluster.evclus.network._targets import SMALL
 
@@ -36,9 +37,9 @@ class Preparation:
     detector: Any = None
     detector_scale: float = 1.0
 
-    def inputs(self, X: np.ndarray) -> np.ndarray:
+    def inputs(self, X: Array) -> Array:
         """The objects, standardised."""
-        return (X - self.mean) / self.scale
+        return (X - same_place(self.mean, X)) / same_place(self.scale, X)
 
     def decision(self, inputs: np.ndarray) -> np.ndarray | None:
         """Decision values of standardised objects, over their standard deviation; positive inside the region of the

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia.cluster._search import Sample
 from evidentia.cluster.evclus.network._objective import Penalties
+from evidentia.cluster.evclus.network._targets import SMALL
 from evidentia.cluster.evclus.training import Training
 
-__all__ = ["NetworkSettings", "are_sizes", "is_module"]
+__all__ = ["NetworkSettings", "are_sizes", "is_module", "training_device"]
 
 _WIDEST = 1_000_000  # layer of a network
 
@@ -27,6 +29,14 @@ def are_sizes(network: Any) -> bool:
 def is_module(network: Any) -> bool:
     """Whether it is a torch.nn.Module (torch may not be there to ask)."""
     return callable(network) and hasattr(network, "state_dict")
+
+
+def training_device(device: str, sample: Sample[np.ndarray], network: Any) -> str:
+    """Where X was, if it was a tensor; few objects are quicker on the processor, and give what an array gives."""
+    if sample.device is None:
+        return device
+    in_memory = sample.device.type == "cpu" or (len(sample.values) <= SMALL and not is_module(network))
+    return "cpu" if in_memory else str(sample.device)
 
 
 @dataclass(frozen=True)

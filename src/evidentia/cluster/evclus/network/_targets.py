@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from evidentia._arrays import to_host
 from evidentia._types import ArrayLike
 from evidentia.cluster.evclus.shepard import ComparedPairs
 from evidentia.constraints import Constraints
@@ -141,7 +142,7 @@ def _checked_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
     """Clusters of labelled objects, -1 for the others, and what the user should know."""
     if y is None:
         return np.full(n, -1), ""
-    labels = np.asarray(y)
+    labels = np.asarray(to_host(y))
     if labels.shape != (n,):
         raise ValueError(f"y must hold one label for each of the {n} objects, got shape {labels.shape}")
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == labels.astype(int)).all():

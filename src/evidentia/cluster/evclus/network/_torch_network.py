@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from evidentia._arrays import Array, is_tensor
 from evidentia.belief import FocalSets
 from evidentia.cluster.evclus.network._losses import ValueAndGradient
 from evidentia.cluster.evclus.network._mass_layer import MassLayer, cross_entropy
@@ -163,16 +164,17 @@ class TorchNetwork(nn.Module):
         value, of_scores = cross_entropy(scores.detach(), wanted)
         return value, self._gradient(scores, of_scores, None)
 
-    def masses(self, inputs: np.ndarray, decision: np.ndarray | None, apply: Apply) -> np.ndarray:
-        """Masses of objects by a forward pass; torch has threads of its own."""
+    def masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
+        """Masses of objects by a forward pass; torch has threads of its own. Those of a tensor are where it is."""
         parameter = next(self.parameters())
 
-        def sent(values: np.ndarray) -> Tensor:
-            return torch.as_tensor(values, dtype=parameter.dtype).to(parameter.device)
+        def sent(values: Array) -> Tensor:
+            return torch.as_tensor(values).to(device=parameter.device, dtype=parameter.dtype)
 
         self.eval()
         with torch.no_grad():
-            return _to_host(self(sent(inputs), None if decision is None else sent(decision)))
+            found = self(sent(inputs), None if decision is None else sent(decision))
+        return found.to(inputs.device) if is_tensor(inputs) else _to_host(found)
 
     def state(self) -> dict[str, np.ndarray]:
         return {name: _to_host(value).copy() for name, value in self.state_dict().items()}

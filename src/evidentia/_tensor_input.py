@@ -1,0 +1,65 @@
+"""Tensors at the doors of the estimators that work where X is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from evidentia._arrays import Array, is_tensor, library_of, to_host
+from evidentia._missing import has_missing
+from evidentia._scale import check_scale, check_size, real_tensor
+
+__all__ = ["readable", "tensor_attributes"]
+
+
+def tensor_attributes(
+    estimator: BaseEstimator, X: Array, *, reset: bool, fewest: int = 1, more_axes: bool = False
+) -> Array:
+    """The attributes of objects, checked where they are: finite numbers of a size that can be worked with.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Learns, or is asked, how many attributes there are.
+    X : (n, p) tensor
+        float32 is kept, anything else becomes float64; rows become contiguous.
+    reset : bool
+        Whether these are the objects of a fit.
+    fewest : int
+        Objects that are needed.
+    more_axes : bool
+        Whether an object may have more than one axis.
+    """
+    if X.ndim != 2 and not (more_axes and X.ndim > 2):
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X must be a tensor (n_samples, n_features)")
+    if len(X) < fewest:
+        raise ValueError(
+            f"Found array with {len(X)} sample(s) (shape={tuple(X.shape)}) while a minimum of {fewest} is required."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    values = real_tensor(X.detach(), "X").contiguous()
+    if has_missing(values):
+        count = int(library_of(values).isnan(values).sum())
+        raise ValueError(
+            f"X has {count:,} missing value{'s' * (count > 1)} (NaN): a tensor must have all of its cells; impute "
+            "them, or give an array of NumPy with missing='partial'"
+        )
+    (check_scale if reset else check_size)(values, "X")
+    return values
+
+
+def readable(estimator: Any, X: Any) -> Any:
+    """X as scikit-learn reads it: a tensor as an array of NumPy, if it is in memory; others are refused by an estimator
+    that works on the processor."""
+    if not is_tensor(X):
+        return X
+    if X.device.type != "cpu":
+        raise ValueError(
+            f"X must be in memory for {type(estimator).__name__} as it is set, which works on the processor, but is a "
+            f"tensor on {X.device}: give X.cpu()"
+        )
+    return to_host(X)
