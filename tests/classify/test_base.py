@@ -168,7 +168,7 @@ def test_probability_mass_functions_leave_one_maximal_act():
         ({"reject": -0.1}, "reject is the loss of not deciding"),
         ({"rule": "partial_assignment", "reject": 0.1}, "takes neither utilities nor reject"),
         ({"rule": "interval_dominance", "reject": 0.1}, "reject has no meaning"),
-        ({"rule": "hurwicz", "optimism": 2}, "optimism must lie"),
+        ({"rule": "hurwicz", "optimism": 2}, "optimism must be"),
     ],
 )
 def test_bad_decisions_are_refused(given, options, message):
