@@ -65,7 +65,8 @@ def check_shapes(kind: type, parts: Mapping[str, Any], lengths: Mapping[str, int
             expected = int(word) if word.isdigit() else found.setdefault(word, length) if known else length
             if expected != length:
                 raise ValueError(f"{name} must be of shape {wanted} with {word} = {expected}, got {_told(value)}")
-        if "n_features" in shape and value.dtype.kind == "f" and not np.isfinite(value).all():
+        finite = "n_features" in shape or name in ("classes_", "labels_")
+        if finite and value.dtype.kind == "f" and not np.isfinite(value).all():
             raise ValueError(f"{name} must be finite, got NaN or infinity")
 
 
