@@ -43,8 +43,8 @@ $(VENV)/.installed: pyproject.toml hatch_build.py
 # The extras and the tools of the developers. torch comes first and by its exact version: asking for a range
 # would fetch the newest release with several gigabytes of GPU libraries.
 $(VENV)/.installed-all: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet "torch==2.13.0"
-	$(BIN)/python -m pip install --quiet --editable ".[all,test,docs]"
+	$(BIN)/python -m pip install --quiet --no-compile "torch==2.13.0"
+	$(BIN)/python -m pip install --quiet --no-compile --editable ".[all,test,docs]"
 	@touch $@
 
 # What only the workflows of the site need; without it these pages are built, but not run.
@@ -74,8 +74,10 @@ browser:
 	fi; \
 	command -v chromium >/dev/null || echo "no Chromium and no Chrome here: tests in a browser will be skipped"
 
-# Two files at a time, each in a process with one thread for linear algebra: more would wait for each other.
-test: $(VENV)/.installed-all kernels lint docs-quick browser
+# What is read runs side by side; then two files of tests at a time, each in a process with one thread for linear algebra:
+# more would wait for each other.
+test: $(VENV)/.installed-all kernels
+	@$(MAKE) --no-print-directory -j 3 --output-sync lint docs-quick browser
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and

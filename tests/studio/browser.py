@@ -7,14 +7,14 @@ from tests.report.browser import find_browser
 from tests.studio.live import PATIENCE
 
 # WebGL without a graphics processor, as most machines that run tests have none
-_WITH_WEBGL = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+WITH_WEBGL = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 WITHOUT_WEBGL = ("--no-sandbox", "--disable-3d-apis", "--disable-gpu")
 
 
 def launched(playwright, *flags):
     """A browser without a window."""
     kind = getattr(playwright, "chromium", playwright)
-    return kind.launch(executable_path=find_browser(), args=list(flags or _WITH_WEBGL))
+    return kind.launch(executable_path=find_browser(), args=list(flags))
 
 
 @contextmanager

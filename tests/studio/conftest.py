@@ -1,10 +1,12 @@
 """A studio and a tab of it, for the tests of this folder."""
 
+from contextlib import contextmanager
+
 import pytest
 
 pytest.importorskip("starlette", reason="the studio needs starlette and uvicorn: pip install 'evidentia[studio]'")
 
-from tests.studio.browser import WITHOUT_WEBGL, enter, launched, watched
+from tests.studio.browser import WITH_WEBGL, WITHOUT_WEBGL, enter, launched, watched
 from tests.studio.live import Client, running_studio
 
 
@@ -34,25 +36,38 @@ def iris(studio):
 
 @pytest.fixture(scope="session")
 def chromium(playwright):
-    """A browser."""
-    browser = launched(playwright)
+    """A browser as a machine without a graphics processor has it, which is the quicker one for tests."""
+    browser = launched(playwright, *WITHOUT_WEBGL)
     yield browser
     browser.close()
 
 
 @pytest.fixture(scope="session")
-def chromium_without_webgl(chromium):
-    """The same browser as a machine without a graphics processor has it."""
-    browser = launched(chromium.browser_type, *WITHOUT_WEBGL)
+def chromium_with_webgl(chromium):
+    """The same browser, in which programs draw what a graphics processor would."""
+    browser = launched(chromium.browser_type, *WITH_WEBGL)
     yield browser
     browser.close()
+
+
+@contextmanager
+def opened(browser, studio):
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    with watched(context.new_page()) as found:
+        enter(found, studio)
+        yield found
+    context.close()
 
 
 @pytest.fixture
 def page(chromium, studio):
     """The page of the studio in a new browser profile; scripts that fail fail the test."""
-    context = chromium.new_context(viewport={"width": 1400, "height": 900})
-    with watched(context.new_page()) as found:
-        enter(found, studio)
+    with opened(chromium, studio) as found:
         yield found
-    context.close()
+
+
+@pytest.fixture
+def webgl_page(chromium_with_webgl, studio):
+    """The page as most people have it: points are drawn with WebGL."""
+    with opened(chromium_with_webgl, studio) as found:
+        yield found

@@ -1,9 +1,11 @@
 """The page, end to end, in a browser: what a person does, and what all views then show."""
 
 import re
+from io import BytesIO
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from tests.studio.browser import cluster, counts, drag, enter, eventually, load_example, shown, watched
 
@@ -366,30 +368,42 @@ def test_a_narrow_window(chromium, studio, scheme):
     context.close()
 
 
-def test_the_map_is_drawn_without_webgl_too(chromium_without_webgl, studio):
-    context = chromium_without_webgl.new_context(viewport={"width": 1400, "height": 900})
-    with watched(context.new_page()) as page:
-        enter(page, studio)
-        load_example(page, "fourclass")
-        cluster(page, "4", method="ecm")
-        page.wait_for_selector(".map-foot >> text=drawn without WebGL")
-        colors = page.evaluate(
-            """() => {
-            const canvas = document.querySelectorAll('.map-plot canvas')[1];
-            const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-            const found = new Set();
-            for (let i = 0; i < pixels.length; i += 4) {
-                if (pixels[i + 3] > 200) found.add(pixels.slice(i, i + 3).join());
-            }
-            return found.size;
-        }"""
-        )
-        assert colors > 4
-    context.close()
+def colors_of_points(page):
+    """How many strong colors the picture of the map holds in many places, without hulls."""
+    page.click(".map-bar >> text=Hulls")
+    page.wait_for_timeout(200)
+    picture = imread(BytesIO(page.locator(".map-plot").screenshot()))[:, :, :3].reshape(-1, 3)
+    strong = picture[np.ptp(picture, axis=1) > 0.35]
+    return int((np.unique(strong.round(2), axis=0, return_counts=True)[1] > 100).sum())
 
 
-def test_a_hundred_thousand_objects_do_not_freeze_the_page(page, tmp_path):
-    rng = np.random.default_rng(0)
+def test_the_map_is_drawn_without_webgl_too(page):
+    load_example(page, "fourclass")
+    cluster(page, "4", method="ecm")
+    page.wait_for_selector(".map-foot >> text=drawn without WebGL")
+    assert colors_of_points(page) >= 4
+
+
+def test_with_webgl_points_are_drawn_and_selected(webgl_page):
+    load_example(webgl_page, "fourclass")
+    cluster(webgl_page, "4", method="ecm")
+    assert webgl_page.locator(".map-foot >> text=drawn without WebGL").count() == 0
+    assert colors_of_points(webgl_page) >= 4
+    webgl_page.click("text=Lasso")
+    box = webgl_page.locator(".map-plot").bounding_box()
+    corners = [(0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9), (0.1, 0.12)]
+    places = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in corners]
+    webgl_page.mouse.move(*places[0])
+    webgl_page.mouse.down()
+    for place in places[1:]:
+        webgl_page.mouse.move(*place, steps=4)
+    webgl_page.mouse.up()
+    webgl_page.wait_for_selector(".map-foot >> text=/objects? selected/")
+    assert 100 < selected(webgl_page) <= 400
+
+
+def test_a_hundred_thousand_objects_do_not_freeze_the_page(webgl_page, tmp_path):
+    page, rng = webgl_page, np.random.default_rng(0)
     places = rng.normal(size=(4, 3)) * 6
     points = places[rng.integers(4, size=100_000)] + rng.normal(size=(100_000, 3))
     table = tmp_path / "many.npy"

@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from evidentia import FocalSets, io
 from evidentia.cluster import NNEVCLUS, Training
+from evidentia.cluster.evclus.network import _pretraining
 from evidentia.cluster.evclus.network._doubt import coefficients_at_fence, lessons, scores_of_sets
 from evidentia.cluster.evclus.network._feed_forward import FeedForward
 from evidentia.cluster.evclus.network._mass_layer import MassLayer
@@ -131,8 +132,9 @@ def test_lessons_are_what_evclus_reads_off(row):
     assert without.masses[:, without.family.empty_index].max() == 0
 
 
-def test_networks_of_torch_learn_it_too(row, tmp_path):
+def test_networks_of_torch_learn_it_too(row, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
+    monkeypatch.setattr(_pretraining, "_STEPS", 1000)  # as many as users get
     X, y = row
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)

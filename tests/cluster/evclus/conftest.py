@@ -1,0 +1,10 @@
+"""Quick networks of torch: what the tests of this folder ask for shows after a fifth of the usual first steps."""
+
+import pytest
+
+from evidentia.cluster.evclus.network import _pretraining
+
+
+@pytest.fixture(autouse=True)
+def few_first_steps(monkeypatch):
+    monkeypatch.setattr(_pretraining, "_STEPS", 200)
