@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 import evidentia
 from evidentia import CredalPartition, FocalSets, MassFunctions
 from evidentia.classify import EvidenceFromClassifier
-from evidentia.cluster import ECM, EVCLUS, NNEVCLUS
+from evidentia.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, BeliefPeaks
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.point_tree import PointTree
 from evidentia.io import describe, load, save
@@ -114,6 +114,32 @@ def test_what_missing_cells_count_for_comes_back(subject, metric, path):
     model = subject.make(missing="partial", **changes).fit(holes)
     again = there_and_back(model, path)
     assert again.predict_mass(holes).masses.tobytes() == model.predict_mass(holes).masses.tobytes()
+
+
+@pytest.mark.parametrize("kind", [ECM, CCM, EGMM, EVCLUS, NNEVCLUS])
+def test_a_model_of_blocks_comes_back_without_the_objects(kind, path):
+    few = {"max_iter": 5} if kind is NNEVCLUS else {}
+    model = kind(3, random_state=0, **few).fit([X[:30], X[30:]])
+    save(model, path)
+    loaded = load(path)
+    assert not hasattr(loaded, "credal_partition_")
+    np.testing.assert_array_equal(loaded.predict_mass(X).masses, model.predict_mass(X).masses)
+
+
+def test_peaks_of_blocks_come_back_without_the_objects(path):
+    model = BeliefPeaks(3).fit([X[:30], X[30:]])
+    save(model, path)
+    np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("kind", [ECM, CCM, EGMM])
+def test_a_stream_goes_on_after_loading(kind, path):
+    model = kind(3, random_state=0).partial_fit(X[::2])
+    save(model, path)
+    for streamed in (model, again := load(path)):
+        streamed.partial_fit(X[1::2])
+    assert again.n_samples_seen_ == len(X)
+    np.testing.assert_array_equal(again.predict_mass(X).masses, model.predict_mass(X).masses)
 
 
 def test_every_public_estimator_is_in_the_tables():

@@ -336,7 +336,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         CredalPartition
             A `LazyCredalPartition` if X comes in blocks.
         """
-        check_is_fitted(self, "credal_partition_")
+        check_is_fitted(self, "focal_sets_")
         if self._comes_in_blocks(X, new=True):
             return self._predicted_blocks(X)
         values = self._read(X, reset=False)

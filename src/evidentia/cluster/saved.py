@@ -13,8 +13,9 @@ from evidentia.cluster.evclus.nnevclus import NNEVCLUS
 from evidentia.cluster.evclus.shepard import ShepardData
 from evidentia.cluster.evclus.training import Training
 from evidentia.cluster.mixtures._bootstrap import Bootstraps
-from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture
+from evidentia.cluster.mixtures._evidential_mixture import EvidentialMixture, MixtureSums
 from evidentia.cluster.mixtures._intervals import PairIntervals
+from evidentia.cluster.mixtures._online import OnlineMixture
 from evidentia.cluster.mixtures._pair_fit import PairFamily, PairMasses
 from evidentia.cluster.mixtures._pair_model import PairModel
 from evidentia.cluster.mixtures.bootclus import BootClus
@@ -30,7 +31,7 @@ from evidentia.cluster.prototypes._categories import CategoryEncoder
 from evidentia.cluster.prototypes._constrained import ConstrainedModel, LinkedPrototypes
 from evidentia.cluster.prototypes._credal import CredalModel
 from evidentia.cluster.prototypes._lifted import SpatialModel
-from evidentia.cluster.prototypes._model import PrototypeModel
+from evidentia.cluster.prototypes._model import OnlinePrototypes, PrototypeModel, Statistics
 from evidentia.cluster.prototypes.bpec import BPEC
 from evidentia.cluster.prototypes.catecm import CatECM
 from evidentia.cluster.prototypes.ccm import CCM
@@ -65,6 +66,7 @@ _MODELS = (
     *(Bootstraps, EvidentialMixture, MixtureFits, PairFamily, PairMasses, PairModel),
     *(Evidence, NeighborModel, NumberOfClusters),
     *(View, ViewModel, Coordinates, MedoidViewModel),
+    *(OnlinePrototypes, Statistics, OnlineMixture, MixtureSums),
 )
 
 SAVED = (

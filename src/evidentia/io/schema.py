@@ -81,15 +81,15 @@ class Schema:
 
     @classmethod
     def of_estimator(cls, kind: type) -> Schema:
-        """An estimator in scikit-learn's manner: its parameters, and what `fit` has left behind. Files of earlier
-        versions may lack parameters, which then have their defaults."""
+        """An estimator in scikit-learn's manner: its parameters, and what `fit` has left behind, but for what is lazy.
+        Files of earlier versions may lack parameters, which then have their defaults."""
 
         def parts(estimator: Any) -> Parts:
             parameters = estimator.get_params(deep=False)
             state = estimator.__getstate__()
             return {
                 "parameters": parameters,
-                "fitted": {name: value for name, value in state.items() if name not in parameters},
+                "fitted": {n: value for n, value in state.items() if n not in parameters and not _is_lazy(value)},
             }
 
         def build(found: Parts) -> Any:
@@ -136,6 +136,14 @@ def _field_names(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     missing = dataclasses.MISSING
     required = [field for field in fields if field.default is missing and field.default_factory is missing]
     return tuple(field.name for field in fields), tuple(field.name for field in required)
+
+
+def _is_lazy(value: Any) -> bool:
+    """Whether it has a row for each object of a fit to blocks, and is computed when it is asked for."""
+    from evidentia.partition.lazy import LazyCredalPartition
+    from evidentia.stream.blocks import Blocks
+
+    return isinstance(value, LazyCredalPartition | Blocks) or hasattr(value, "__dask_graph__")
 
 
 def _is_behavior(kind: type, name: str) -> bool:

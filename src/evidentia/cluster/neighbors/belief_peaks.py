@@ -194,7 +194,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         ndarray of shape (n_new,)
             Lazy if X comes in blocks.
         """
-        check_is_fitted(self, "labels_")
+        check_is_fitted(self)
         if self._comes_in_blocks(X):
             return self._block_labels(blocks_of(X, self.n_jobs)).lazy()
         with block_map(self.n_jobs) as apply:
