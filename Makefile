@@ -29,15 +29,16 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The package alone: enough for the program and the demo. The kernels are compiled while pip brings what the package
-# needs; where no compiler is found, that is left to the installation, which brings one. Python modules are left to be
-# compiled when they are first imported (--no-compile): most of those that pip brings never are.
-REQUIREMENTS := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")
+# needs; where no compiler is found, that is left to the installation, which then brings one. Python modules are left to
+# be compiled when they are first imported (--no-compile): most of those that pip brings never are.
+REQUIREMENTS := import tomllib; told = tomllib.load(open("pyproject.toml", "rb")); \
+	print(*told["build-system"]["requires"], *told["project"]["dependencies"], sep="\n")
 $(VENV)/.installed: pyproject.toml hatch_build.py
 	@$(PYTHON) src/evidentia/_native/build.py 2>/dev/null & compiling=$$!; \
 	$(PYTHON) -m venv $(VENV) && $(BIN)/python -c '$(REQUIREMENTS)' >$(VENV)/requirements.txt && \
 	$(BIN)/python -m pip install --quiet --no-compile -r $(VENV)/requirements.txt; installed=$$?; \
-	wait $$compiling; exit $$installed
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --editable .
+	wait $$compiling && here=--no-build-isolation; [ $$installed = 0 ] && \
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps $$here --editable .
 	@touch $@
 
 # The extras and the tools of the developers. torch comes first and by its exact version: asking for a range

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from evidentia.cli.cluster import cluster
 from evidentia.cli.shared.errors import UserError
 from evidentia.cluster import ECM
-from evidentia.io import read_partition
+from evidentia.io import load, read_partition
 
 pytest.importorskip("pyarrow")
 
@@ -48,10 +48,22 @@ def test_a_folder_of_masses(folder, name):
     np.testing.assert_allclose(found.masses, expected.masses, atol=1e-6)
 
 
+def test_a_model_of_blocks_is_kept_for_new_rows(folder):
+    kept = "--save-model", folder / "m.evidentia", "--save-config", folder / "r.toml"
+    done = run(folder / "in", "-o", folder / "out", "--exclude", "n", *kept)
+    assert done.exit_code == 0, done.output
+    model, written = load(folder / "m.evidentia"), read_partition(next((folder / "out").iterdir()))
+    np.testing.assert_array_equal(model.predict_mass(TABLE).masses, written.masses)
+    again = CliRunner().invoke(cluster, ["--config", str(folder / "r.toml"), "-o", str(folder / "again")])
+    assert again.exit_code == 0, again.output
+    np.testing.assert_array_equal(read_partition(next((folder / "again").iterdir())).masses, written.masses)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--plot", "a.png"], "--plot is not for tables that are read in blocks"),
+        (["--save-model", "m.txt"], "--save-model: the extension must be .evidentia"),
         (["--columns", "z"], "no column 'z'"),
         (["--columns", "name"], "'name' is not a column of numbers"),
         (["--columns", "same"], "all the columns are constant"),

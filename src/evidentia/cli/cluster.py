@@ -10,7 +10,15 @@ import click
 from evidentia.cli.shared.blocks import cluster_blocks, reads_blocks
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
 from evidentia.cli.shared.options import PATH, RecipeCommand, common, recipe_from, recipe_options
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, headline, partition_document
+from evidentia.cli.shared.output import (
+    Screen,
+    all_or_none,
+    check_extensions,
+    check_outputs,
+    further_outputs,
+    headline,
+    partition_document,
+)
 from evidentia.cli.shared.passes import DASK_OPTION
 from evidentia.cli.shared.pictures import check_picture, draw_partition
 from evidentia.recipe.words import counted
@@ -120,11 +128,7 @@ def headline_of(outcome: Outcome) -> str:
 
 def _outputs(file: Path, options: dict[str, Any]) -> dict[str, Path]:
     """The files to write, by what they hold."""
-    found = {"partition": options["output"] or _default_output(file)}
-    for name in ("plot", "report", "save_model", "save_config"):
-        if options[name] is not None:
-            found[name.removeprefix("save_")] = options[name]
-    return found
+    return {"partition": options["output"] or _default_output(file), **further_outputs(options)}
 
 
 def _default_output(file: Path) -> Path:
@@ -147,13 +151,7 @@ def _check_kinds(outputs: dict[str, Path]) -> None:
             raise UserError("--output: .parquet files need pyarrow (pip install 'evidentia[parquet]')") from error
     if "plot" in outputs:
         check_picture(outputs["plot"])
-    for name, option, suffixes in (
-        ("report", "--report", (".html", ".htm")),
-        ("model", "--save-model", (".evidentia",)),
-        ("config", "--save-config", (".toml",)),
-    ):
-        if name in outputs and outputs[name].suffix.lower() not in suffixes:
-            raise WrongUse(f"{option}: the extension must be {suffixes[0]}, got {outputs[name].suffix or 'none'}")
+    check_extensions(outputs)
 
 
 def _write(outputs: dict[str, Path], outcome: Outcome, screen: Screen) -> None:

@@ -13,21 +13,29 @@ import numpy as np
 
 from evidentia._progress import heard_by
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.output import Screen, headline, partition_document
+from evidentia.cli.shared.output import (
+    Screen,
+    all_or_none,
+    check_extensions,
+    check_outputs,
+    further_outputs,
+    headline,
+    partition_document,
+)
 from evidentia.cli.shared.passes import passes_told, workers
 from evidentia.recipe.words import counted, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evidentia.recipe import Recipe
+    from evidentia.recipe import Preparation, Recipe, TableModel
 
 __all__ = ["reads_blocks", "cluster_blocks"]
 
 _PARQUET = (".parquet", ".pq")
-# what needs all rows in memory: settings of the recipe, and further files to write
+# what needs all rows in memory: settings of the recipe, and files to write beside the partition
 _SETTINGS = ("index", "header", "delimiter", "decimal", "categories", "constraints", "labels", "truth")
-_FILES = ("plot", "report", "save_model", "save_config")
+_FILES = ("plot", "report")
 _ROWS = 65_536
 
 
@@ -45,15 +53,20 @@ def cluster_blocks(recipe: Recipe, output: Path, options: dict[str, Any], screen
             raise WrongUse(f"--{name} is not for tables that are read in blocks")
     for name in _FILES:
         if options[name] is not None:
-            raise WrongUse(f"--{name.replace('_', '-')} is not for tables that are read in blocks")
+            raise WrongUse(f"--{name} is not for tables that are read in blocks")
     if recipe.missing == "drop":
         raise WrongUse("--missing drop is not for tables that are read in blocks")
     _check_output(output)
+    kept = further_outputs(options)
+    check_extensions(kept)
+    check_outputs(list(kept.values()), [Path(recipe.files[0])])
     with user_errors(), workers(options["dask"]):
         _cluster(recipe, output, options, screen)
 
 
 def _cluster(recipe: Recipe, output: Path, options: dict[str, Any], screen: Screen) -> None:
+    from evidentia.recipe import TableModel
+
     with user_errors():
         table = _Table.of(Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note)
         if recipe.scale:
@@ -74,11 +87,14 @@ def _cluster(recipe: Recipe, output: Path, options: dict[str, Any], screen: Scre
         partition = estimator.credal_partition_
         what = counted(len(table.columns), "attribute") + (" (standardised)" if recipe.scale else "")
         head = headline(estimator, what, seconds=seconds)
+        model = TableModel(estimator, table.preparation(recipe.missing), recipe.to_toml())
+        kept = further_outputs(options)
         with screen.working(f"writing {output}"):
-            _write(partition, output)
+            _write(partition, output, model, kept)
     screen.partition(head, partition)
     screen.result(notes.summary(len(partition), seconds))
     screen.result(f"wrote {counted(len(list(output.iterdir())), 'file')} into {output}", style="green")
+    screen.wrote(list(kept.values()))
     screen.document(
         "cluster",
         recipe=recipe.to_dict(),
@@ -88,7 +104,7 @@ def _cluster(recipe: Recipe, output: Path, options: dict[str, Any], screen: Scre
         converged=estimator.converged_,
         seconds=seconds,
         partition=partition_document(partition),
-        files={"partition": str(output)},
+        files={"partition": str(output)} | {name: str(path) for name, path in kept.items()},
     )
 
 
@@ -99,8 +115,20 @@ def _check_output(output: Path) -> None:
         raise UserError(f"cannot write {output}: there is no folder {output.parent}")
 
 
-def _write(partition: Any, output: Path) -> None:
+def _write(partition: Any, output: Path, model: TableModel, kept: dict[str, Path]) -> None:
     """All files or none: they are written beside the folder, which then takes their place."""
+    from evidentia.io import save
+
+    with all_or_none(list(kept.values())) as temporaries:
+        for name, path in zip(kept, temporaries, strict=True):
+            if name == "model":
+                save(model, path)
+            else:
+                path.write_text(model.recipe, encoding="utf-8")
+        _write_folder(partition, output)
+
+
+def _write_folder(partition: Any, output: Path) -> None:
     waiting = output.absolute().with_name(f".{output.name}.part")
     shutil.rmtree(waiting, ignore_errors=True)
     try:
@@ -166,6 +194,12 @@ class _Table:
             note(f"left out as constant: {', '.join(np.array(self.columns)[~varies])}")
         columns = [name for name, does in zip(self.columns, varies, strict=True) if does]
         return _Table(self.dataset, columns, moments.mean[varies], np.sqrt(moments.scatter[varies] / moments.weight))
+
+    def preparation(self, missing: str) -> Preparation:
+        """What was done to the columns, for new rows."""
+        from evidentia.recipe import Preparation
+
+        return Preparation(self.columns, [], self.center, self.scale, missing)
 
     def for_dask(self) -> Any:
         """The same as a Dask DataFrame, whose parts are read by the workers."""

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,16 @@ from evidentia.recipe.words import counted
 if TYPE_CHECKING:
     from evidentia.partition import CredalPartition
 
-__all__ = ["Screen", "all_or_none", "check_outputs", "headline", "partition_document", "plain"]
+__all__ = [
+    "Screen",
+    "all_or_none",
+    "check_extensions",
+    "check_outputs",
+    "further_outputs",
+    "headline",
+    "partition_document",
+    "plain",
+]
 
 _PATIENCE = 1.0  # seconds after which people want to see that something happens
 _OBJECTIVES = {"EVCLUS": "stress", "NNEVCLUS": "stress"}
@@ -196,6 +205,23 @@ def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
             )
         if Path(real).is_dir():
             raise UserError(f"cannot write {path}: it is a folder")
+
+
+def further_outputs(options: Mapping[str, Any]) -> dict[str, Path]:
+    """The files to write beside a partition, by what they hold."""
+    names = ("plot", "report", "save_model", "save_config")
+    return {name.removeprefix("save_"): options[name] for name in names if options[name] is not None}
+
+
+def check_extensions(outputs: Mapping[str, Path]) -> None:
+    """Refuse names of reports, models and configurations that say they are something else."""
+    for name, option, suffixes in (
+        ("report", "--report", (".html", ".htm")),
+        ("model", "--save-model", (".evidentia",)),
+        ("config", "--save-config", (".toml",)),
+    ):
+        if name in outputs and outputs[name].suffix.lower() not in suffixes:
+            raise WrongUse(f"{option}: the extension must be {suffixes[0]}, got {outputs[name].suffix or 'none'}")
 
 
 @contextmanager
