@@ -35,7 +35,7 @@ def reading(values: Any, name: str) -> Iterator[None]:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         if reason is not None:
             raise kind(f"{name} must hold real numbers: {reason}") from error
-        if _names(error, name):
+        if _names(error, name) or "feature names" in str(error):  # which says it all
             raise
         raise kind(f"{name} must be an array of real numbers, objects in rows: {error}") from error
 

@@ -32,6 +32,7 @@ def tensor_attributes(
     more_axes : bool
         Whether an object may have more than one axis.
     """
+    _check_dense(X)
     if X.ndim != 2 and not (more_axes and X.ndim > 2):
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X must be a tensor (n_samples, n_features)")
     if len(X) < fewest:
@@ -62,4 +63,10 @@ def readable(estimator: Any, X: Any) -> Any:
             f"X must be in memory for {type(estimator).__name__} as it is set, which works on the processor, but is a "
             f"tensor on {X.device}: give X.cpu()"
         )
+    _check_dense(X)
     return to_host(X)
+
+
+def _check_dense(X: Array) -> None:
+    if X.layout is not library_of(X).strided:
+        raise TypeError(f"X must be a dense tensor, got one with the layout {X.layout}: give X.to_dense()")
