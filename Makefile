@@ -32,7 +32,7 @@ $(BIN)/python:
 # needs; where no compiler is found, that is left to the installation, which then brings one. Python modules are left to
 # be compiled when they are first imported (--no-compile): most of those that pip brings never are.
 REQUIREMENTS := import tomllib; told = tomllib.load(open("pyproject.toml", "rb")); \
-	print(*told["build-system"]["requires"], *told["project"]["dependencies"], sep="\n")
+	print("editables", *told["build-system"]["requires"], *told["project"]["dependencies"], sep="\n")
 $(VENV)/.installed: pyproject.toml hatch_build.py
 	@$(PYTHON) src/evidentia/_native/build.py 2>/dev/null & compiling=$$!; \
 	$(PYTHON) -m venv $(VENV) && $(BIN)/python -c '$(REQUIREMENTS)' >$(VENV)/requirements.txt && \
