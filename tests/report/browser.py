@@ -14,7 +14,7 @@ def find_browser():
 
 def launched(playwright):
     """A browser without a window."""
-    return playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
+    return playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
 
 
 def needs_browser():

@@ -211,7 +211,7 @@ def test_a_brush_is_followed_everywhere_and_becomes_a_rule(iris_page):
     iris_page.wait_for_function("() => document.querySelectorAll('.run-list li').length === 2")
     shown(iris_page)
     open_tab(iris_page, "summary")
-    assert sum(counts(iris_page)) < 70
+    eventually(lambda: sum(counts(iris_page)) < 70)
 
 
 def test_a_lasso_selects_what_is_inside(iris_page):
