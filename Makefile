@@ -75,11 +75,11 @@ browser:
 	fi; \
 	command -v chromium >/dev/null || echo "no Chromium and no Chrome here: tests in a browser will be skipped"
 
-# What is read runs side by side; then three files of tests at a time, each in a process with one thread for linear
-# algebra. Two cores have enough to do with three, as tests of pages and of other processes wait most of the time.
+# What is read runs side by side; then two files of tests at a time, each in a process with one thread for linear algebra:
+# on two cores three took no less time.
 test: $(VENV)/.installed-all kernels
 	@$(MAKE) --no-print-directory -j 3 --output-sync lint docs-quick browser
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and
 # neither is a request for more memory than there is.
