@@ -73,13 +73,15 @@ def demo(output: Path, quiet: bool, as_json: bool) -> None:
     screen.wrote(outputs)
     screen.result(f"Look at {outputs[2]}, then try:", style="bold")
     table = str(outputs[0])
-    for command, meaning in (
+    proposals = [
         (f"cluster {table} -c 4 --method ecm --no-scale --delta 2", "clusters reach less far: more outliers"),
         (f"explain {outputs[1]} {table} --object 20", "why an object is where it is"),
         (f"cluster {table} --report page.html", "the number of clusters found, and a page to read"),
         ("cluster --help", "all options, for a table of your own"),
-    ):
-        screen.result(f"  evidentia {command:{len(table) + 50}}{meaning}")
+    ]
+    width = max(len(command) for command, _ in proposals) + 3
+    for command, meaning in proposals:
+        screen.result(f"  evidentia {command:{width}}{meaning}")
     screen.document(
         "demo", partition=partition_document(estimator.credal_partition_), files=[str(path) for path in outputs]
     )
