@@ -61,10 +61,10 @@ def cluster_blocks(recipe: Recipe, output: Path, options: dict[str, Any], screen
     check_extensions(kept)
     check_outputs(list(kept.values()), [Path(recipe.files[0])])
     with user_errors(), workers(options["dask"]):
-        _cluster(recipe, output, options, screen)
+        _cluster(recipe, output, kept, options, screen)
 
 
-def _cluster(recipe: Recipe, output: Path, options: dict[str, Any], screen: Screen) -> None:
+def _cluster(recipe: Recipe, output: Path, kept: dict[str, Path], options: dict[str, Any], screen: Screen) -> None:
     from evidentia.recipe import TableModel
 
     with user_errors():
@@ -88,7 +88,6 @@ def _cluster(recipe: Recipe, output: Path, options: dict[str, Any], screen: Scre
         what = counted(len(table.columns), "attribute") + (" (standardised)" if recipe.scale else "")
         head = headline(estimator, what, seconds=seconds)
         model = TableModel(estimator, table.preparation(recipe.missing), recipe.to_toml())
-        kept = further_outputs(options)
         with screen.working(f"writing {output}"):
             _write(partition, output, model, kept)
     screen.partition(head, partition)
