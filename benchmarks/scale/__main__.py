@@ -97,7 +97,8 @@ def _machine(kind: str) -> str:
         return f"{os.cpu_count()} processors, {platform.machine()}"
     import torch
 
-    return torch.cuda.get_device_name()
+    name = torch.cuda.get_device_name()
+    return f"{os.cpu_count()} processors beside {name}" if kind == "beside" else name
 
 
 def _keep(known: dict[str, Any], row: dict[str, Any]) -> None:

@@ -18,7 +18,8 @@ _KINDS = {
     "parquet": "Parquet, one process",
     "blocks": "made block by block, one process",
     "dask": "Parquet, two workers of Dask",
-    "gpu": "GPU",
+    "beside": "in memory, all processors beside the GPU",
+    "gpu": "GPU, X in memory",
     "tensor": "GPU, X a tensor there",
 }
 _MANY, _WORKERS = 10**9, 100
@@ -30,7 +31,7 @@ _OVERHEAD = 2.0  # seconds of a pass for the graph of tasks and the tree of sums
 def write_page(known: dict[str, Any], page: Path) -> None:
     """Write the page from the records."""
     rows = sorted(known["rows"], key=lambda row: (list(_KINDS).index(row["kind"]), row["method"], row["n"]))
-    parts = [_head(rows), _table(rows), _lacking(rows), _growth(rows), _memory(rows), _outside(rows), _many(rows)]
+    parts = [_head(rows), _table(rows), _lacking(rows), _gpu(rows), _growth(rows), _memory(rows), _outside(rows), _many(rows)]
     page.write_text("\n\n".join(part for part in parts if part) + "\n")
 
 
@@ -77,6 +78,29 @@ def _lacking(rows: list[dict[str, Any]]) -> str:
         if (left := [n for n in sizes if (kind, method, n) not in known])
     ]
     return f"Planned, and not measured so far: {'; '.join(lacking)}." if lacking else ""
+
+
+def _gpu(rows: list[dict[str, Any]]) -> str:
+    """How many times faster a GPU is than the processors beside it."""
+    seconds = {(row["kind"], row["method"], row["n"]): row["seconds"] for row in rows}
+    lines = [
+        "| method | number | processors | GPU, X in memory | times | GPU, X a tensor there | times |",
+        "|:--|--:|--:|--:|--:|--:|--:|",
+    ]
+    for method, n in [(method, n) for kind, method, n in seconds if kind == "beside"]:
+        row = f"| {method} | {n:,} | {(slow := seconds['beside', method, n]):.1f} s |"
+        for kind in ("gpu", "tensor"):
+            quick = seconds.get((kind, method, n))
+            row += " | |" if quick is None else f" {quick:.2f} s | {slow / quick:.1f} |"
+        lines.append(row)
+    if len(lines) == 2:
+        return ""
+    machine = next(row["machine"] for row in rows if row["kind"] == "beside")
+    words = (
+        f"{machine}. Masses of all objects are found and checked; where X is in memory, they come back there, and that "
+        "is most of what is left. A process needs some seconds for its first work on a GPU, which are not counted."
+    )
+    return "\n".join(["## What a GPU gains", "", words, "", *lines])
 
 
 def _slope(rows: Iterable[dict[str, Any]]) -> float | None:

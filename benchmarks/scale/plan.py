@@ -14,11 +14,16 @@ PLAN = [
     ("dask", "ECM", (10**5, 10**6, 10**7)),
     ("dask", "Dask-ML KMeans", (10**5, 10**6)),
     ("blocks", "ECM", (10**6, 10**7)),
+    ("beside", "ECM", (10**6, 10**7)),
+    ("beside", "EGMM", (10**6, 10**7)),
+    ("beside", "EVCLUS", (10**6, 10**7)),
     ("gpu", "ECM", (10**6, 10**7, 10**8)),
+    ("gpu", "EGMM", (10**6, 10**7)),
     ("gpu", "EVCLUS", (10**6, 10**7)),
     ("tensor", "ECM", (10**6, 10**7, 10**8)),
     ("tensor", "EGMM", (10**6, 10**7)),
-    ("tensor", "EVCLUS", (10**6, 10**7)),
+    ("tensor", "EVCLUS", (10**6, 10**7, 10**8)),
 ]
-ON_GPU = ("gpu", "tensor")  # kinds that need a GPU: X is in memory, or a tensor there
+# Kinds that need a machine with a GPU: X is in memory, or a tensor there, or the processors do it for comparison
+ON_GPU = ("beside", "gpu", "tensor")
 LARGEST = 10**8  # block by block, if it is asked for

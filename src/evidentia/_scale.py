@@ -27,6 +27,7 @@ __all__ = [
 
 LARGEST, SMALLEST = 1e75, 1e-75  # for double precision, and for parameters in units of the data
 _SINGLE = 1e12, 1e-12
+_FIRST_FEW = 1000  # rows that mostly show that not all are the same
 _SUM_TO_ONE = 1e-4  # what rounding may take from the sum of masses, in single precision
 
 
@@ -107,8 +108,9 @@ def check_scale(values: Array, name: str) -> None:
     if len(values) == 0:
         return
     _, smallest = _bounds(precision_of(values))
-    library = library_of(values)
-    spread = float(to_host(library.amax(values, 0) - library.amin(values, 0)).max(initial=0.0))
+    if _spread(values[:_FIRST_FEW]) >= smallest:  # all rows differ at least as much
+        return
+    spread = _spread(values)
     if np.isnan(spread):
         known = values[:, ~np.isnan(values).all(axis=0)] if values.ndim > 1 else values[~np.isnan(values)]
         spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0)) if known.size else 0.0
@@ -117,6 +119,12 @@ def check_scale(values: Array, name: str) -> None:
             f"{name} must hold numbers that differ by at least {smallest:g} ({precision_of(values)}), but they differ "
             f"by at most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
         )
+
+
+def _spread(values: Array) -> float:
+    """The largest difference between two rows in any column; NaN if a value is missing."""
+    library = library_of(values)
+    return float(to_host(library.amax(values, 0) - library.amin(values, 0)).max(initial=0.0))
 
 
 def checked_masses(masses: Array) -> Array:

@@ -194,7 +194,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
                 method, run = self._searched(Search(self.tol, apply, self._progress, self.n_jobs), sample, task)
             self._model, masses = method.result(run)
             masses = same_place(masses, X) if self._follows(X) else masses
-            self._set_result(run, masses, sample, self._choices(method))
+            self._set_result(run, masses, sample, self._choices(method), apply)
             for name, value in self._attributes(method, self._model).items():
                 setattr(self, name, value)
             if sample.everyone is not None:
@@ -290,7 +290,9 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
             if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray):
                 setattr(self, name, same_place(value, X))
 
-    def _set_result(self, run: Run[Any], masses: Array, sample: Sample[Any], choices: dict[str, str]) -> None:
+    def _set_result(
+        self, run: Run[Any], masses: Array, sample: Sample[Any], choices: dict[str, str], apply: Apply
+    ) -> None:
         checked_masses(masses)
         if not np.isfinite(run.objective):
             raise ValueError(f"the objective is {run.objective}: scale X, or set less extreme parameters")
@@ -303,6 +305,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         self.credal_partition_ = CredalPartition.unchecked(
             masses, self.focal_sets_, sample.index, metadata=self._metadata(choices)
         )
+        self.credal_partition_._find_labels(apply)
         self.labels_ = copied(self.credal_partition_.labels)
 
     def _metadata(self, choices: dict[str, str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from evidentia.optimize.simplex_qp import simplex_qp_batch
 __all__ = ["project_euclidean", "simplex_qp_torch", "torch_on", "sent", "bring", "room_for"]
 
 _CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
+_PIECE = 1 << 26  # bytes that come back from a GPU at a time
 _LONGEST_LIST = 8  # nonzero masses a row may have here
 _RIDGE = 1e-12
 _ENTER = 1e-9  # relative size of a negative reduced gradient that lets a set enter
@@ -206,7 +207,35 @@ def bring(block: Any, out: Array) -> None:
     """Write a tensor into an array, straight from its device, or into another tensor."""
     import torch
 
-    (out if is_tensor(out) else torch.from_numpy(out)).copy_(block)
+    target = out if is_tensor(out) else torch.from_numpy(out)
+    if block.is_cuda and not target.is_cuda:
+        _bring_from_gpu(block, target)
+    else:
+        target.copy_(block)
+
+
+def _bring_from_gpu(block: Any, target: Any) -> None:
+    """By two page-locked pieces of memory in turn: while the GPU fills one, all cores empty the other. Straight into
+    the array, one core would do all of it, and touch every page of new memory for the first time on its own."""
+    import torch
+
+    size = max(1, _PIECE // max(1, block[:1].nelement() * target.element_size()))
+    starts = range(0, len(block), size)
+    pieces = [torch.empty_like(target[:size], pin_memory=True) for _ in range(min(2, len(starts)))]
+    filled = [torch.cuda.Event() for _ in pieces]
+
+    def fill(number: int) -> None:
+        rows = block[number * size : (number + 1) * size]
+        pieces[number % 2][: len(rows)].copy_(rows, non_blocking=True)
+        filled[number % 2].record(torch.cuda.current_stream(block.device))
+
+    fill(0)
+    for number, start in enumerate(starts):
+        if number + 1 < len(starts):
+            fill(number + 1)
+        filled[number % 2].synchronize()
+        rows = target[start : start + size]
+        rows.copy_(pieces[number % 2][: len(rows)])
 
 
 def room_for(rows: Array, width: int) -> Array:

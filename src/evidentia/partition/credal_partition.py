@@ -12,6 +12,7 @@ from evidentia._arrays import Array, copied, frozen, library_of, looked_up, posi
 from evidentia._parameters import check, check_choice, check_flags, choice, kind, shown
 from evidentia._tables import column_names, object_index
 from evidentia.belief import FocalSets, MassFunctions
+from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.partition import convert
 from evidentia.partition.relational import RelationalPartition
 
@@ -167,6 +168,13 @@ class CredalPartition(MassFunctions):
     def labels(self) -> Array:
         """Cluster of largest plausibility, 0..c-1; ties go to the lowest number."""
         return frozen(self.hard())
+
+    def _find_labels(self, apply: Apply) -> None:
+        """Find `labels` now, in threads: NumPy takes a while for millions of short rows."""
+        if isinstance(self.masses, np.ndarray):
+            contour = self.contour
+            parts = apply(lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour)))
+            self.__dict__["labels"] = frozen(np.concatenate(parts))
 
     def hard(self, rule: str = "plausibility") -> Array:
         """Cluster of largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""

@@ -260,8 +260,9 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         return len(self.pairs.fitted) < len(self.distinct.positions)
 
     def _refined(self, found: ObjectMasses) -> ObjectMasses:
-        """Fit the landmarks once more, to a larger sample projected on them: it makes up for their small number."""
-        model = self._model(found)
+        """Fit the landmarks once more, to a larger sample projected on them: it makes up for their small number. The
+        processor does this, so that landmarks and families are the same on every device."""
+        model = replace(self._model(found), device="cpu")
         sample, counts = self.pairs.drawn_objects(_REFINE_ON)
         masses = model.projected(self._values(sample), self.apply).astype(float)
         references = References.of(self.pairs.source, sample)

@@ -23,6 +23,7 @@ from evidentia.cluster.mixtures._online import OnlineMixture, block_likelihood, 
 from evidentia.cluster.on_device.rows import rows_on_device
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
+from evidentia.optimize.projection_torch import sent
 from evidentia.partition import CredalPartition
 
 __all__ = ["EGMMSettings", "EGMMMethod"]
@@ -184,7 +185,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         """Of all objects."""
         if self.everyone is not None:
             return self.everyone.sum(block_likelihood, (model, self.settings.device), float)
-        return float(to_host(model.log_densities(self.values, self.apply)) @ self.weights)
+        values = self.values if self.on_device is None else sent(self.values, self.on_device.rows.device)
+        return float(to_host(model.log_densities(values, self.apply)) @ self.weights)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
         """Where learning block by block begins; ``neighbors``: whether doubt between neighbors is read off."""
