@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from reproduce.data import MissingDataError, folder
-from reproduce.findings import FINDINGS
+from reproduce.findings import FINDINGS, MOVED
 from reproduce.runner import CACHE, FIGURES, HOME, Experiment, Run, experiments
 
 Cells = dict[Path, dict[str, Any]]
@@ -107,7 +107,7 @@ def _page(sections: list[tuple[Experiment, Run, str]], *, quick: bool, whole: bo
         f"{_minutes(cells):.0f} minutes on one thread, done by {by}; "
         f"the run that wrote this page did {computed} of them, in {seconds / 60:.0f} minutes. "
         f"evidentia {version('evidentia')}, NumPy {version('numpy')}, scikit-learn {version('scikit-learn')}.",
-        *(["## What was found", FINDINGS, "## What there is"] if whole else []),
+        *(["## What was found", FINDINGS, "## What has moved", MOVED, "## What there is"] if whole else []),
         _overview(sections, cells),
     ]
     paper = None

@@ -194,7 +194,9 @@ KINDS = {
 @pytest.mark.filterwarnings("ignore")
 def test_every_kind_of_random_state(name):
     draw = CASES[name]
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
     draw(None)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002, it belongs to the whole program
     for make in KINDS.values():
         np.testing.assert_array_equal(draw(make()), draw(make()))
     plt.close("all")
@@ -210,7 +212,7 @@ def test_the_same_numbers_as_numpy_draws():
     given = np.random.default_rng(3), np.random.RandomState(3)
     assert _random.generator(given[0]) is given[0]
     assert _random.as_random_state(given[1]) is given[1]
-    assert _random.as_random_state(None) is np.random.mtrand._rand  # as in scikit-learn, what `numpy.random.seed` sets
+    assert _random.as_random_state(None) is not np.random.mtrand._rand  # that of `numpy.random`, which others draw from
 
 
 FORMS = {

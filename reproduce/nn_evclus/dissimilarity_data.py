@@ -44,7 +44,7 @@ def estimator(method: str, settings: str, largest: float, seed: int) -> Any:
     if method == "sECMdd":
         own = {"alpha": 2, "beta": 2, "eta": 1, "gamma": 1, "delta": largest} if paper else {}
         return ECMdd(4, focal_sets="pairs", **own, **matrix, **five)
-    own = {"alpha": 2, "beta": 2, "xi": 5, "psi": 2, "delta": largest} if paper else {}
+    own = {"alpha": 2, "beta": 2, "concentration": 5, "psi": 2, "delta": largest} if paper else {}
     return WECMdd(4, focal_sets="pairs", **own, **matrix, **five)
 
 

@@ -16,10 +16,12 @@ import numpy as np
 from evidentia._scale import LARGEST, SMALLEST
 
 _MOST = 2**31 - 1  # what any number of things may be
+_MOST_REPETITIONS = 100_000  # of a fit
 
 __all__ = [
     "Rule",
     "integer",
+    "repetitions",
     "real",
     "choice",
     "flag",
@@ -68,6 +70,12 @@ def is_number(value: Any) -> bool:
 
 def integer(low: int) -> Rule:
     return Rule(f"an integer of at least {low}", lambda v: is_integer(v) and low <= int(v) <= _MOST)
+
+
+def repetitions(low: int = 1) -> Rule:
+    """How often something as long as a fit is done."""
+    words = f"an integer of at least {low} and at most {_MOST_REPETITIONS:,}"
+    return Rule(words, lambda v: is_integer(v) and low <= int(v) <= _MOST_REPETITIONS)
 
 
 def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False) -> Rule:
@@ -173,7 +181,7 @@ def listed(values: Any, name: str, what: str) -> list[Any]:
     if not isinstance(values, str | bytes | Mapping):
         try:
             return list(values)
-        except (TypeError, MemoryError):  # of what cannot be gone through, or says it is longer than any list
+        except Exception:  # of what cannot be gone through, or says it is longer than any list
             pass
     raise ValueError(f"{name} must hold {what}, got {shown(values)}")
 

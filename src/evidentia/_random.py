@@ -1,7 +1,8 @@
 """What may be given as ``random_state``, in the form that a method draws from.
 
 Everywhere in the package a random state is None, an integer, a numpy RandomState or a numpy Generator. An integer gives
-the same numbers whenever it is used; the other two go on from where they are, so each use draws from them.
+the same numbers whenever it is used; the other two go on from where they are, so each use draws from them. None draws
+anew every time: the state of `numpy.random`, which belongs to the whole program, is neither read nor moved.
 """
 
 from __future__ import annotations
@@ -27,13 +28,11 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def as_random_state(random_state: Any) -> np.random.RandomState:
-    """A RandomState, which is what scikit-learn draws from; a given one itself, for None that of `numpy.random`."""
-    from sklearn.utils import check_random_state
-
+    """A RandomState, which is what scikit-learn draws from; a given one itself."""
     _check(random_state, below=2**32)
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(random_state.integers(2**31))
-    return check_random_state(random_state)
+    return random_state if isinstance(random_state, np.random.RandomState) else np.random.RandomState(random_state)
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:

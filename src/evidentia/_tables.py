@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._arrays import to_host
-from evidentia._parameters import shown
+from evidentia._parameters import check_choice
 from evidentia._reading import reading
 from evidentia._scale import SMALLEST, check_size
 
@@ -117,12 +117,11 @@ def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
 
 def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> Any:
     """A pandas table of numbers with the given index, or a polars one, where the names of the rows are a column."""
+    check_choice(backend, "backend", ("pandas", "polars"))
     if backend == "pandas":
         import pandas as pd
 
         return pd.DataFrame(values, index=index, columns=columns)
-    if backend != "polars":
-        raise ValueError(f"backend must be 'pandas' or 'polars', got {shown(backend)}")
     try:
         import polars as pl
     except ImportError as error:

@@ -380,7 +380,7 @@ def test_pipelines_searches_pandas_pickle(iris):
         ({"init": "random"}, "init must be 'auto', 'classes' or 'all', got 'random'"),
         ({"cv": 1}, "cv must be an integer of at least 2, got 1"),
         ({"cv": 200, "regularization": "cv"}, "cv must be at most the number of training objects, 150, got 200"),
-        ({"n_init": 0}, "n_init must be an integer of at least 1, got 0"),
+        ({"n_init": 0}, "n_init must be an integer of at least 1 and at most 100,000, got 0"),
         ({"tol": -1}, "tol must be a number of at least 0, got -1"),
         ({"random_state": "x"}, "random_state must be"),
     ],

@@ -183,7 +183,7 @@ def test_text():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"n_resamples": 1}, "n_resamples must be an integer of at least 2, got 1"),
+        ({"n_resamples": 1}, "n_resamples must be an integer of at least 2 and at most 100,000, got 1"),
         ({"fraction": 0}, "fraction must be None or a number above 0 and at most 1, got 0"),
         ({"fraction": 1.5}, "fraction must be None or a number above 0 and at most 1, got 1.5"),
         ({"n_pairs": 0}, "n_pairs must be 'auto' or an integer of at least 1, got 0"),

@@ -106,10 +106,14 @@ def checked_masses(masses: Any, f: int) -> Array:
 
 def checked_index(index: Any, n: int) -> Any:
     """Names of the rows, None for none."""
-    if index is not None and (isinstance(index, str) or not hasattr(index, "__len__") or hasattr(index, "tocsr")):
-        raise ValueError(f"index must hold one name per row ({n}), got {shown(index)}")
-    if index is not None and len(index) != n:
-        raise ValueError(f"index must hold one name per row ({n}), got {len(index)}")
+    if index is None:
+        return None
+    try:
+        count = None if isinstance(index, str) or hasattr(index, "tocsr") else len(index)
+    except Exception:  # of what has no length, or cannot say it
+        count = None
+    if count != n:
+        raise ValueError(f"index must hold one name per row ({n}), got {shown(index) if count is None else count}")
     return index
 
 
@@ -137,9 +141,9 @@ def checked_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, .
     """Names of the answers, 0..c-1 by default."""
     names = tuple(range(c)) if frame is None else tuple(_answers(frame, c))
     if not all(map(hashable.test, names)):
-        raise ValueError(f"frame must hold names that can be told apart (text, numbers, tuples), got {names}")
+        raise ValueError(f"frame must hold names that can be told apart (text, numbers, tuples), got {shown(names)}")
     if len(names) != c or len(set(names)) != len(names):
-        raise ValueError(f"frame must hold {c} different names, got {names}")
+        raise ValueError(f"frame must hold {c} different names, got {shown(names)}")
     return names
 
 

@@ -43,7 +43,7 @@ def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: flo
     check_choice(rule, "rule", DECISION_RULES)
     _check_share(optimism, "optimism", 0)
     if reject is not None and not (is_number(reject) and reject >= 0):
-        raise ValueError(f"reject is the loss of not deciding and must be at least 0, got {reject}")
+        raise ValueError(f"reject is the loss of not deciding and must be at least 0, got {shown(reject)}")
     table = checked_losses(losses, family.n_clusters)
     if rule in SET_RULES:
         if reject is not None:

@@ -28,7 +28,7 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
     "regularization": rule.real(0) | rule.choice("cv") | rule.array,
     "optimize_prototypes": rule.flag,
     "cv": rule.integer(2),
-    "n_init": rule.integer(1),
+    "n_init": rule.repetitions(),
     "max_iter": rule.integer(1),
     "tol": rule.real(0),
     "random_state": rule.seed,

@@ -42,7 +42,7 @@ __all__ = ["EvidentialClusterer", "COMMON_RULES", "MISSING_RULE", "Task", "check
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
     "focal_sets": rule.choice(*NAMES) | rule.kind(FocalSets),
-    "n_init": rule.integer(1),
+    "n_init": rule.repetitions(),
     "max_iter": rule.integer(1),
     "tol": rule.real(0),
     "n_neighbor_clusters": rule.integer(1),

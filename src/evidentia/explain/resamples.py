@@ -31,7 +31,7 @@ _DISSOLVED, _RECOVERED = 0.5, 0.75  # Jaccard indices below and above which Henn
 _NAMED = 8
 _NOWHERE = -2  # a cluster of a resample that has no partner
 _RULES = {
-    "n_resamples": rule.integer(2),
+    "n_resamples": rule.repetitions(2),
     "fraction": rule.choice(None) | rule.real(0, 1, open_low=True),
     "bootstrap": rule.flag,
     "n_pairs": rule.choice("auto") | rule.integer(1),

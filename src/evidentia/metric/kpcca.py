@@ -106,7 +106,7 @@ class KPCCA(KernelMetricLearner):
         "beta": rule.real(0, open_low=True),
         "regularization": rule.real(0),
         "init": rule.choice("pca", "random") | rule.array,
-        "n_init": rule.integer(1),
+        "n_init": rule.repetitions(),
     }
 
     def __init__(

@@ -141,7 +141,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         "model": rule.Rule("a name or 'auto'", lambda v: isinstance(v, str))
         | rule.Rule("several names", _several(lambda v: isinstance(v, str))),
         "init": rule.choice("hierarchical", "ward", "k-means") | rule.kind(GaussianParameters) | rule.array,
-        "n_init": rule.integer(1),
+        "n_init": rule.repetitions(),
         "max_iter": rule.integer(1),
         "tol": rule.real(0),
         "reg_covar": rule.real(0),

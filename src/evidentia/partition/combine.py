@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check, check_choice, choice, integer, kind, listed, real, verbosity
+from evidentia._parameters import check, check_choice, choice, integer, kind, listed, real, repetitions, verbosity
 from evidentia._random import generator
 from evidentia._tables import order_of_names
 from evidentia.belief import FocalSets
@@ -98,7 +98,7 @@ def combine_partitions(
             "program of as many unknowns for each object; take 'simple' or 'pairs'"
         )
     for value, name, valid in (
-        (n_init, "n_init", integer(1)),
+        (n_init, "n_init", repetitions()),
         (max_iter, "max_iter", integer(1)),
         (tol, "tol", real(0)),
         (verbose, "verbose", verbosity),

@@ -201,7 +201,7 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     >>> dominates([0, 0, 1, 1], [0, 0, 0, 1], reference=[0, 0, 1, 1])
     True
     """
-    reference = as_credal_partition(reference, "reference")
+    a, b, reference = (as_credal_partition(p, name) for p, name in ((a, "a"), (b, "b"), (reference, "reference")))
     check_flags(strict=strict)
     ci_a, ci_b = consistency_index(a, reference), consistency_index(b, reference)
     ns_a, ns_b = nonspecificity_of_pairs(a), nonspecificity_of_pairs(b)

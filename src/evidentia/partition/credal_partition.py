@@ -12,11 +12,11 @@ from evidentia._arrays import Array, copied, frozen, library_of, looked_up, posi
 from evidentia._parameters import check, check_choice, check_flags, choice, kind, shown
 from evidentia._tables import column_names, object_index
 from evidentia.belief import FocalSets, MassFunctions
-from evidentia.optimize.blocks import Apply, row_blocks
 from evidentia.partition import convert
 from evidentia.partition.relational import RelationalPartition
 
 if TYPE_CHECKING:
+    from evidentia.optimize.blocks import Apply
     from evidentia.partition.summary import PartitionSummary
 
 __all__ = ["CredalPartition", "as_credal_partition"]
@@ -172,6 +172,8 @@ class CredalPartition(MassFunctions):
     def _find_labels(self, apply: Apply) -> None:
         """Find `labels` now, in threads: NumPy takes a while for millions of short rows."""
         if isinstance(self.masses, np.ndarray):
+            from evidentia.optimize.blocks import row_blocks
+
             contour = self.contour
             parts = apply(lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour)))
             self.__dict__["labels"] = frozen(np.concatenate(parts))

@@ -298,15 +298,22 @@ KERNEL TYPED(affinity_of_points)(index_t n, index_t d, index_t r, index_t c, con
     for (index_t j = 0; j < r; j++)
         for (index_t k = 0; k < d; k++) turned[k * wide + all.place[j]] = B[j * d + k];
     for (index_t i = 0; i < n; i++) {
-        for (index_t j = 0; j < wide; j++) distance[j] = 0;
-        for (index_t k = 0; k < d; k++) {
-            const real x = A[i * d + k], *restrict y = turned + k * wide;
-            for (index_t j = 0; j < wide; j++) distance[j] += (x - y[j]) * (x - y[j]);
+        for (index_t j = 0; j < wide; j += LANES) {
+            Lanes sum = {0};
+            for (index_t k = 0; k < d; k++) {
+                const Lanes gap = A[i * d + k] - *(const Lanes *)(turned + k * wide + j);
+                sum += gap * gap;
+            }
+            *(Lanes *)(distance + j) = sum;
         }
         for (index_t j = 0; j < wide; j++) distance[j] = ROOT(distance[j]);
         nearest[i] = TYPED(smallest)(distance, wide, reach.bits);
         real far;
-        TYPED(reach_of)(&reach, distance, -1, near + i, &far);
+        if (reach.far_k > 0) { /* the bits are there already */
+            TYPED(reach_of_equals)(reach.bits, wide, reach.near_k, reach.far_k, reach.last, near + i, &far);
+            reach.last = far;
+        } else
+            TYPED(reach_of)(&reach, distance, -1, near + i, &far);
         TYPED(affinity_of)(&all, distance, far > (real)least ? far : (real)least, -1, out + i * c);
     }
     return release(&scratch);

@@ -144,7 +144,7 @@ class BootClus(EvidentialClusterer):
         | rule.choice("E", "V", *MODELS)
         | rule.kind(ParsimoniousGaussianMixture, words="a ParsimoniousGaussianMixture"),
         "confidence": rule.real(0, 1, open_low=True, open_high=True),
-        "n_bootstraps": rule.integer(2),
+        "n_bootstraps": rule.repetitions(2),
         "n_partners": rule.choice("auto", "all") | rule.integer(2),
         "warm_start": rule.flag,
     }
