@@ -35,6 +35,7 @@ __all__ = [
     "first_centers",
     "far_objects",
     "k_means",
+    "nearest_centers",
     "mean_of_objects",
     "mean_squared_deviation",
 ]
@@ -227,16 +228,23 @@ def far_objects(
 
 def k_means(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int) -> np.ndarray:
     """Centres after some iterations of k-means; one without objects stays where it is."""
-    from sklearn.metrics import pairwise_distances_argmin
-
     n_clusters = len(centers)
     centers = centers.astype(float)
     for _ in range(n_iter):
-        nearest = pairwise_distances_argmin(X, centers)
+        nearest = nearest_centers(X, centers)
         total = np.bincount(nearest, weights, minlength=n_clusters)
         moved = np.stack([np.bincount(nearest, weights * x, minlength=n_clusters) for x in X.T], axis=1)
         centers = np.where(total[:, None] > 0, moved / np.maximum(total, 1e-300)[:, None], centers)
     return centers
+
+
+def nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """(n,) nearest of some centres, for objects measured from their mean, where products of attributes keep their
+    digits."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):  # on busy cores several threads take much longer for small products
+        return (np.square(centers).sum(axis=1) - X @ (2 * centers.T)).argmin(axis=1)
 
 
 def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:

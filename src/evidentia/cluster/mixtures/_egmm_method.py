@@ -109,10 +109,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
         """Equal weights, and the scatter of the objects about their nearest mean as covariance."""
-        from sklearn.metrics import pairwise_distances_argmin
-
         require_singletons(family, "each has a mean of its own")
-        gap = self.sample - means[pairwise_distances_argmin(self.sample, means)]
+        gap = self.sample - means[_starts.nearest_centers(self.sample, means)]
         scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
         # as many clusters as objects leave no scatter
         least = max(self.ridge, 1e-6 * self._mean_variance())
