@@ -79,7 +79,7 @@ browser:
 # on two cores three took no less time.
 test: $(VENV)/.installed-all kernels
 	@$(MAKE) --no-print-directory -j 3 --output-sync lint docs-quick browser
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # Errors in memory and undefined behaviour end the tests. Python does not give back all it takes, which is no error, and
 # neither is a request for more memory than there is.

@@ -12,6 +12,22 @@ settings.register_profile("any machine", deadline=None)  # a busy machine is no 
 settings.load_profile("any machine")
 
 
+# Files that take longest, first: what is left for the end is short, and all processes end together.
+LONGEST = [
+    "studio/test_page.py",
+    "report/test_in_browser.py",
+    "hostile/test_estimators.py",
+    "test_examples.py",
+    "cluster/test_auto.py",
+]
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    places = {here / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
 def _shared_folder() -> Path:
     return Path(os.environ.get("EVIDENTIA_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 

@@ -7,7 +7,7 @@ PLAN = [
     ("memory", "ECM", (10**4, 10**5, 10**6, 10**7)),
     ("memory", "EGMM", (10**4, 10**5, 10**6)),
     ("memory", "EVCLUS", (10**4, 10**5, 10**6)),
-    ("memory", "MiniBatchKMeans", (10**4, 10**5, 10**6, 10**7)),
+    ("memory", "MiniBatchKMeans", (10**4, 10**5, 10**6)),
     ("parquet", "ECM", (10**4, 10**5, 10**6, 10**7)),
     ("parquet", "EGMM", (10**6,)),
     ("parquet", "EVCLUS", (10**6,)),

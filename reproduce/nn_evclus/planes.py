@@ -85,6 +85,6 @@ def draw_planes(planes: dict[str, Results]) -> Any:
     handles = [
         plt.Line2D([], [], ls="", marker=mark, color=colour, ms=8, label=name) for name, (mark, colour) in style.items()
     ]
-    figure.tight_layout()
+    figure.tight_layout(rect=(0.015, 0, 1, 1))  # room for the label on the left
     figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(7, len(names)))
     return figure
