@@ -14,6 +14,7 @@ from evidentia._scale import SMALLEST, check_size
 __all__ = [
     "object_index",
     "column_names",
+    "names_of_table",
     "object_weights",
     "order_of_names",
     "ordered_like",
@@ -39,6 +40,12 @@ def column_names(X: Any) -> list[Any] | None:
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
     return list(columns)
+
+
+def names_of_table(values: Any) -> dict[str, Any]:
+    """Names of the rows and columns of a table of answers, as `MassFunctions` take them, None where there are none."""
+    index = object_index(values) if getattr(values, "ndim", 0) == 2 else None
+    return {"index": index, "frame": column_names(values)}
 
 
 def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weight") -> np.ndarray | None:

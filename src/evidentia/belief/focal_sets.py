@@ -110,7 +110,7 @@ class FocalSets:
         c = _check_n_clusters(n_clusters)
         _check_family_fits(c, c)
         chosen = _listed_sets(pairs, "pairs")
-        _membership_rows(c, chosen)  # refuses what is no cluster
+        _membership_rows(c, chosen, "pairs")  # refuses what is no cluster
         for pair in chosen:
             if len(pair) != 2 or pair[0] == pair[1]:
                 raise ValueError(f"pairs must hold two different clusters each, got {pair}")
@@ -261,7 +261,7 @@ class FocalSets:
     def index(self, clusters: Iterable[int]) -> int:
         """Position of a set of clusters; ValueError if the family does not have it."""
         wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
-        where = int(self.find(_membership_rows(self.n_clusters, [wanted]))[0])
+        where = int(self.find(_membership_rows(self.n_clusters, [wanted], "clusters"))[0])
         if where < 0:
             raise ValueError(f"the set {set(wanted) or '∅'} is not in this family of {len(self)} sets")
         return where
@@ -299,7 +299,7 @@ class FocalSets:
 
     def __contains__(self, clusters: Iterable[int]) -> bool:
         wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
-        return int(self.find(_membership_rows(self.n_clusters, [wanted]))[0]) >= 0
+        return int(self.find(_membership_rows(self.n_clusters, [wanted], "clusters"))[0]) >= 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FocalSets) and np.array_equal(self._membership, other._membership)
@@ -362,14 +362,14 @@ def _check_family_fits(n_sets: int, c: int) -> None:
     check_memory(n_sets * c, f"a family of {n_sets:,} sets of {c:,} clusters", "take fewer clusters")
 
 
-def _membership_rows(c: int, sets: Sequence[tuple[int, ...]]) -> np.ndarray:
+def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets") -> np.ndarray:
     _check_family_fits(len(sets), c)
     rows = np.zeros((len(sets), c), dtype=bool)
     for i, clusters in enumerate(sets):
         for k in clusters:
             if not is_integer(k) or not 0 <= k < c:
                 raise ValueError(
-                    f"a set must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
+                    f"{name} must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
                 )
             rows[i, k] = True
     return rows

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from evidentia._parameters import shown
 from evidentia._reading import reading_table
+from evidentia._tables import object_index, order_of_names, ordered_like
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.views import Views, square_part
 from evidentia.explain._subject import partition_of
@@ -86,7 +87,8 @@ class Resampling:
         _set_seeds(model, rng)  # samples differ in their starts too
         init = model.get_params(deep=False).get("init")
         if isinstance(init, CredalPartition) and len(init) == n:
-            model.set_params(init=init[rows])
+            order = order_of_names(init.index, object_index(self.X))
+            model.set_params(init=init[rows if order is None else order[rows]])
         try:
             partition = partition_of(model.fit(self._rows_of_X(rows), **self._params(rows)), "estimator")
         except Exception as error:
@@ -111,6 +113,7 @@ class Resampling:
             return known[rows]
         if isinstance(value, str) or not (hasattr(value, "shape") or isinstance(value, list | tuple)):
             return value
+        value = ordered_like(value, object_index(self.X))
         shape = np.shape(value)
         if shape == (n, n) and n > 1:
             return square_part(value, rows)

@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from evidentia._parameters import check, choice, shown
-from evidentia._tables import object_index, order_of_names
+from evidentia._tables import object_index, order_of_names, ordered_like
 from evidentia._types import Index, TableLike
 from evidentia.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
+from evidentia.dissimilarity.input import with_columns
 from evidentia.dissimilarity.sources import AttributeSource
 from evidentia.dissimilarity.views import Views
 from evidentia.explain.objects._along_path import evidence_along_path
@@ -315,6 +316,8 @@ def _among_dissimilarities(
     views = Views.of(X)  # of a model that takes several
     n, n_rows = len(partition), len(views) if views is not None else X.shape[0] if hasattr(X, "shape") else len(X)
     index = object_index(X) if views is None else views.index
+    if views is None and (partition.index is not None or n_rows == n):
+        X = with_columns(X, index if partition.index is None else partition.index)
     names = index if index is not None else partition.index if n_rows == n else None
     position = position_of(i, names, n_rows, None)
     asked = is_estimator(estimator) and hasattr(estimator, "predict_mass")
@@ -336,7 +339,7 @@ def _among_dissimilarities(
     else:
         subject.row = subject.reader.dissimilarities()
     if attributes is not None:
-        subject.table = ObjectTable(attributes, names=feature_names)
+        subject.table = ObjectTable(ordered_like(attributes, names), names=feature_names)
         if len(subject.table) != n:
             raise ValueError(f"attributes must have {n} rows, one for each object, got {len(subject.table)}")
         if subject.position < 0:
