@@ -359,7 +359,7 @@ def test_tables(mixed):
     assert len(found.comparisons) == 5 * len(found.features)
     row = found.comparisons.query("group == 'cluster 1' and category == 'setosa'")
     assert row["mean"].item() == pytest.approx(wide.loc["cluster 1", "species = setosa"] + row["rest"].item())
-    with pytest.raises(ValueError, match="statistic must be one of mean, std"):
+    with pytest.raises(ValueError, match="statistic must be one of 'mean', 'std'"):
         found.to_frame("mode")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
-    if array.dtype == object and all(isinstance(v, Integral) and not isinstance(v, bool) for v in array.flat):
+    if array.dtype == object and all(map(is_integer, array.flat)):
         array = np.array([[int(i), int(j)] for i, j in array])  # too large a number stays an object and is refused
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must hold integers (object numbers), got {shown(pairs)} of type {array.dtype}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from evidentia import _parameters as rules
 from evidentia._parameters import shown
+from evidentia._reading import is_missing
 from evidentia._tables import object_index
 from evidentia._types import TableLike
 from evidentia.explain._profile import text as wording
@@ -102,8 +103,7 @@ class Profile:
         """
         import pandas as pd
 
-        if statistic not in _STATISTICS:
-            raise ValueError(f"statistic must be one of {', '.join(_STATISTICS)}, got {shown(statistic)}")
+        rules.check_choice(statistic, "statistic", _STATISTICS)
         table: dict[str, Any] = {
             "objects": [len(group) for group in self.groups],
             "possible": pd.array([group.n_possible for group in self.groups], dtype="Int64"),
@@ -342,7 +342,7 @@ def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> l
 
 
 def _same(ours: Any, given: Any) -> bool:
-    return type(given) is not bool and bool(np.all(ours == given)) and np.ndim(given) == 0
+    return type(given) is not bool and rules.hashable.test(given) and not is_missing(given) and bool(ours == given)
 
 
 def _category(feature: Feature) -> str | None:

@@ -171,7 +171,7 @@ def set_scores(
     if matching not in _MATCHINGS:
         raise ValueError(f"matching must be one of {', '.join(map(repr, _MATCHINGS))}, got {shown(matching)}")
     check(noise, "noise", hashable)
-    real = np.ones(len(given), dtype=bool) if noise is None else np.asarray(given != noise) & np.ones(len(given), bool)
+    real = np.array([noise is None or not bool(label == noise) for label in given.tolist()], dtype=bool)
     names, codes = numbered(given[real])
     if len(names) == 0:
         raise ValueError(f"y must hold at least one object of a class, but all are noise ({noise!r})")

@@ -295,6 +295,7 @@ def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
         raise ValueError("combining partitions needs at least two objects")
     check_choice(rule, "rule", _RULES)
     check_choice(normalization, "normalization", NORMALIZATIONS)
+    check(n_clusters, "n_clusters", choice(None) | integer(1))
     c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
