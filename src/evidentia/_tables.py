@@ -35,11 +35,11 @@ def object_index(X: Any) -> Any:
 
 
 def column_names(X: Any) -> list[Any] | None:
-    """Names of the columns of a pandas or polars table, None if it has none or only numbers them."""
+    """Names of the columns of a pandas, polars or Arrow table, None if it has none or only numbers them."""
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
-    return list(columns)
+    return list(X.column_names if type(X).__module__.startswith("pyarrow") else columns)
 
 
 def names_of_table(values: Any) -> dict[str, Any]:

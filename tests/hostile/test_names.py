@@ -7,7 +7,15 @@ import pytest
 from evidentia import CredalPartition, FocalSets, MassFunctions
 from evidentia.classify import ContextualDiscounting, EKNNClassifier
 from evidentia.cluster import ECM, EVCLUS
-from evidentia.explain import CautiousTree, credal_silhouette, kept_curve, profile, set_scores, stability
+from evidentia.explain import (
+    CautiousTree,
+    credal_silhouette,
+    explain_object,
+    kept_curve,
+    profile,
+    set_scores,
+    stability,
+)
 from evidentia.partition import credal_rand_index, nearest_pairs
 
 N = 24
@@ -46,6 +54,9 @@ MEETINGS = {
     "mass functions, classes and weights": (
         lambda m, y, w: ContextualDiscounting().fit(m, y, w).rates_, MASSES, Y, WEIGHTS,
     ),
+    "attributes beside dissimilarities": (
+        lambda d, a: explain_object(PARTITION, d, NAMES[3], metric="precomputed", attributes=a).contributions, D, X,
+    ),
     "a tree": (lambda x, p, w: CautiousTree(4).fit(x, p, w).predict_mass(X).masses, X, PARTITION, WEIGHTS),
     "a tree of labels": (lambda x, p: CautiousTree(4).fit(x, p).predict_mass(X).masses, X, LABELS),
     "the score of a tree": (lambda x, p, w: TREE.score(x, p, w), X, PARTITION, WEIGHTS),
@@ -74,6 +85,13 @@ def test_resamples_cut_what_belongs_to_objects_by_names():
     method = EVCLUS(3, metric="precomputed", n_init=1, random_state=0)
     one, other = (stability(method, d, 2, random_state=0).rand for d in (D, D[NAMES[::-1]]))
     np.testing.assert_allclose(one, other)
+
+
+def test_columns_of_dissimilarities_are_found_by_their_names():
+    for explained in (PARTITION, EVCLUS(3, metric="precomputed", n_init=1, random_state=0).fit(D)):
+        one, other = (explain_object(explained, d, NAMES[3], metric="precomputed") for d in (D, D[NAMES[::-1]]))
+        np.testing.assert_allclose(one.contributions, other.contributions)
+        assert [e.name for e in one.exemplars] == [e.name for e in other.exemplars]
 
 
 MADE = {

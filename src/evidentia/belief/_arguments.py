@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia._arrays import Array, is_tensor, library_of, to_host
 from evidentia._parameters import hashable, is_integer, listed, shown
-from evidentia._scale import as_reals, real_tensor
+from evidentia._scale import as_reals, as_truth, real_tensor
 from evidentia._tables import column_names
 from evidentia.belief.focal_sets import FocalSets
 
@@ -71,7 +71,7 @@ def membership_rows(
     if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
         if sets.shape[1] != c:
             raise ValueError(f"{name} must have {c} columns, got {sets.shape[1]}")
-        return sets, False
+        return as_truth(sets, name), False
     if isinstance(sets, complex) or getattr(sets, "ndim", 0) > 0:
         raise ValueError(
             f"{name} must be one set (a tuple of answers), a list of sets, a Boolean array (s, {c}) or a FocalSets, "
@@ -177,6 +177,6 @@ def _answers(frame: Any, c: int) -> list[Hashable]:
 def checked_probabilities(values: Any, name: str) -> np.ndarray:
     """(n, c) values in [0, 1]."""
     values = np.atleast_2d(as_reals(values, name)).astype(float, copy=False)
-    if values.ndim != 2 or values.shape[1] == 0 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
-        raise ValueError(f"{name} must be a table (n, c) of values in [0, 1], got shape {values.shape}")
+    if values.ndim != 2 or values.size == 0 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
+        raise ValueError(f"{name} must be a nonempty table (n, c) of values in [0, 1], got shape {values.shape}")
     return np.clip(values, 0, 1)

@@ -93,10 +93,9 @@ class FocalSets:
                     "taken: take smaller sets"
                 )
         _check_family_fits(count, c)
-        if count < _FEW_SETS or c > _LARGEST_POWER_SET:
-            sets = [s for k in range(1, min(size, c) + 1) for s in combinations(range(c), k)]
-            return cls._canonical(c, sets, empty=empty, omega=omega)
         check_flags(empty=empty, omega=omega)
+        if count < _FEW_SETS or c > _LARGEST_POWER_SET:
+            return cls(_sets_by_size(c, min(size, c), count, bool(empty), bool(omega)))
         rows = (np.arange(1 << c)[:, None] >> np.arange(c)) & 1 == 1
         many = rows.sum(axis=1)
         kept = ((many >= 1) & (many <= size)) | (empty & (many == 0)) | (omega & (many == c))
@@ -274,11 +273,9 @@ class FocalSets:
             raise ValueError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
 
         def name(row: np.ndarray) -> str:
-            if not row.any():
-                return "∅"
             if row.all() and len(row) > 1:
                 return "Ω"
-            return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}"
+            return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}" if row.any() else "∅"
 
         return [name(row) for row in self._membership]
 
@@ -372,6 +369,18 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
                     f"{name} must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
                 )
             rows[i, k] = True
+    return rows
+
+
+def _sets_by_size(c: int, size: int, count: int, empty: bool, omega: bool) -> np.ndarray:
+    """Membership of all sets of at most ``size`` clusters, in their order: the smaller ones first."""
+    rows = np.zeros((empty + count + (omega and size < c), c), dtype=bool)
+    rows[empty + count :] = True
+    start = int(empty)
+    for k in range(1, size + 1):
+        members = np.array(list(combinations(range(c), k)))
+        np.put_along_axis(rows[start : start + len(members)], members, True, axis=1)
+        start += len(members)
     return rows
 
 

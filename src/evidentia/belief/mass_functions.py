@@ -14,7 +14,7 @@ from evidentia._parameters import check_choice, check_flags, shown
 from evidentia._tables import order_of_names, ordered_like
 from evidentia.belief import decisions, discounting, measures, rendering
 from evidentia.belief._arguments import membership_rows
-from evidentia.belief.combination import NORMALIZATIONS, combine_masses, remove_empty
+from evidentia.belief.combination import NORMALIZATIONS, combine_masses, in_one_place, remove_empty
 from evidentia.belief.focal_sets import FocalSets, checked_family, inside
 from evidentia.belief.made_masses import MadeMasses
 
@@ -347,6 +347,7 @@ class MassFunctions(MadeMasses):
     def _matched(self, other: Any) -> MassFunctions:
         """The other mass functions with the rows in our order; a single one, which goes with every row, as it is."""
         self._check_frame(other)
+        in_one_place([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
         if len(other) == 1 and len(self) != 1:
             return other
         order = None if other is self or len(self) == 1 else order_of_names(other.index, self.index)

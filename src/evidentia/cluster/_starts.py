@@ -15,7 +15,7 @@ import numpy as np
 from evidentia._arrays import Array, to_host
 from evidentia._missing import has_missing
 from evidentia._reading import reading
-from evidentia._scale import as_reals
+from evidentia._scale import as_reals, check_size
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition
@@ -148,6 +148,7 @@ def checked_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
         raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {centers.shape}")
     if not np.isfinite(centers).all():
         raise ValueError("init must be finite")
+    check_size(centers, "init")
     return centers
 
 

@@ -43,6 +43,9 @@ class Resampling:
     def __post_init__(self) -> None:
         if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "get_params"):
             raise TypeError(f"estimator must be a clusterer, got {shown(self.estimator)}")
+        if isinstance(self.X, memoryview) or (hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__")):
+            with reading_table(self.X, "X"):
+                object.__setattr__(self, "X", np.asarray(self.X))
 
     @property
     def n_objects(self) -> int:
@@ -74,7 +77,7 @@ class Resampling:
 
     def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:
         """Fits to samples of ``size`` objects, in order and as they come; each has a seed of its own."""
-        threads = n_threads(n_jobs) if n_resamples > 1 else 1
+        threads = min(n_threads(n_jobs), n_resamples)
         # nested pools of threads would compete for the same processors, and nested bars for the same line
         inside = {"n_jobs": 1} if threads > 1 else {}
         return fits_in_threads(self._refit, (([seed, b], size, bootstrap, inside) for b in range(n_resamples)), threads)

@@ -48,12 +48,14 @@ class KeptCurve:
     def __post_init__(self) -> None:
         read_fields(self, share="k", quality="k")
         check_choice(self.measure, "measure", _MEASURES)
+        if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
+            raise ValueError(f"share must hold shares above 0 and at most 1, increasing, got {shown(self.share)}")
 
     def at(self, share: float) -> float:
         """Quality when this share of the objects is kept; between two shares, on the line that joins them."""
         low, high = self.share[0], self.share[-1]
         if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
-            raise ValueError(f"share must lie between {low:g} and {high:g}, got {share}")
+            raise ValueError(f"share must lie between {low:g} and {high:g}, got {shown(share)}")
         return float(np.interp(share, self.share, self.quality))
 
     @property

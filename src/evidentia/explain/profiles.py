@@ -333,9 +333,8 @@ def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> l
             return [name in set(map(str, known)) for name in names]
         same = getattr(partition, "n_features_in_", None) == len(names)
         return [True if same else None] * len(names)
-    if not isinstance(clustered, str) and np.ndim(clustered) != 1:
-        raise ValueError(f"clustered must be True, False or names of columns of X, got {shown(clustered)}")
-    chosen = [clustered] if isinstance(clustered, str) else [str(name) for name in clustered]
+    what = "names of columns of X, or be True or False"
+    chosen = [clustered] if isinstance(clustered, str) else list(map(str, rules.listed(clustered, "clustered", what)))
     if unknown := [name for name in chosen if name not in names]:
         raise ValueError(f"clustered must hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}")
     return [name in chosen for name in names]

@@ -90,7 +90,7 @@ def combine_partitions(
     >>> combined.ambiguous  # the object they disagree on
     array([2])
     """
-    sources = [as_credal_partition(p) for p in listed(partitions, "partitions", "partitions")]
+    sources = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     family = _checked(sources, rule, n_clusters, focal_sets, normalization)
     if len(family) > _MOST_SETS:
         raise ValueError(

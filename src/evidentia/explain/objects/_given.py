@@ -80,6 +80,8 @@ def position_of(i: Any, names: Index, n: int, image: tuple[int, ...] | None) -> 
         if not 0 <= i < n:
             raise ValueError(f"i must be a position from 0 to {n - 1}, got {i}")
         return int(i)
-    if isinstance(i, str) or (not isinstance(i, list | tuple | Mapping) and np.ndim(i) == 0):
-        raise ValueError(f"i must be the position or name of an object, or a row of attributes; none is called {i!r}")
+    if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or array_of(i, "i").ndim):
+        raise ValueError(
+            f"i must be the position or name of an object, or a row of attributes; none is called {shown(i)}"
+        )
     return -1

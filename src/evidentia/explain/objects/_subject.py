@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from evidentia._parameters import check, choice, shown
+from evidentia._scale import as_reals
 from evidentia._tables import object_index, order_of_names, ordered_like
 from evidentia._types import Index, TableLike
 from evidentia.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
 from evidentia.dissimilarity.input import with_columns
-from evidentia.dissimilarity.sources import AttributeSource
+from evidentia.dissimilarity.sources import AttributeSource, check_values
 from evidentia.dissimilarity.views import Views
 from evidentia.explain.objects._along_path import evidence_along_path
 from evidentia.explain.objects._given import as_meant, is_estimator, position_of
@@ -222,7 +223,7 @@ def subject_of(
 def _partition_known(estimator: Any) -> CredalPartition | None:
     """The partition of the objects of the fit; None for a classifier."""
     if not is_estimator(estimator):
-        return as_credal_partition(estimator)
+        return as_credal_partition(estimator, "estimator")
     if hasattr(estimator, "credal_partition_"):
         return estimator.credal_partition_
     return CredalPartition.from_hard(np.ravel(estimator.labels_)) if hasattr(estimator, "labels_") else None
@@ -314,7 +315,8 @@ def _among_dissimilarities(
     partition = _partition_known(estimator)
     assert partition is not None
     views = Views.of(X)  # of a model that takes several
-    n, n_rows = len(partition), len(views) if views is not None else X.shape[0] if hasattr(X, "shape") else len(X)
+    X = X if views is not None else _matrix(X)
+    n, n_rows = len(partition), X.shape[0] if views is None else len(views)
     index = object_index(X) if views is None else views.index
     if views is None and (partition.index is not None or n_rows == n):
         X = with_columns(X, index if partition.index is None else partition.index)
@@ -324,7 +326,7 @@ def _among_dissimilarities(
     if position >= 0:
         row = rows_of(X, [position])
     elif views is None:
-        row = np.asarray(i, dtype=float).reshape(1, -1)
+        row = check_values(as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i")
     else:
         row = views.given(list(views.row_of_dissimilarities(i)[:, None]))
     subject = Subject(estimator, partition.index if partition.index is not None else names, new=position < 0)
@@ -339,7 +341,7 @@ def _among_dissimilarities(
     else:
         subject.row = subject.reader.dissimilarities()
     if attributes is not None:
-        subject.table = ObjectTable(ordered_like(attributes, names), names=feature_names)
+        subject.table = ObjectTable(ordered_like(attributes, names), names=feature_names, argument="attributes")
         if len(subject.table) != n:
             raise ValueError(f"attributes must have {n} rows, one for each object, got {len(subject.table)}")
         if subject.position < 0:
@@ -352,6 +354,17 @@ def _among_dissimilarities(
     else:
         subject.masses = _nearest_cluster(partition, evidence_from_dissimilarities(partition, subject.row, -1))
     return subject
+
+
+def _matrix(X: TableLike) -> Any:
+    """Dissimilarities of objects in rows, checked."""
+    if hasattr(X, "tocsr"):
+        return X
+    values = as_reals(X, "X")
+    if values.ndim != 2:
+        raise ValueError(f"X must hold dissimilarities of objects in rows, got shape {values.shape}")
+    check_values(values, "X")
+    return X if hasattr(X, "iloc") else values
 
 
 def _full_row(estimator: Any, row: Any, n: int) -> np.ndarray:
