@@ -318,10 +318,13 @@ def _among_dissimilarities(
     X = X if views is not None else _matrix(X)
     n, n_rows = len(partition), X.shape[0] if views is None else len(views)
     index = object_index(X) if views is None else views.index
-    if views is None and (partition.index is not None or n_rows == n):
-        X = with_columns(X, index if partition.index is None else partition.index)
     names = index if index is not None else partition.index if n_rows == n else None
     position = position_of(i, names, n_rows, None)
+    if views is None:
+        X, position = _arranged(X, position, partition.index)
+        if partition.index is not None or n_rows == n:
+            X = with_columns(X, index if partition.index is None else partition.index)
+    names = names if partition.index is None else partition.index
     asked = is_estimator(estimator) and hasattr(estimator, "predict_mass")
     if position >= 0:
         row = rows_of(X, [position])
@@ -329,7 +332,7 @@ def _among_dissimilarities(
         row = check_values(as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i")
     else:
         row = views.given(list(views.row_of_dissimilarities(i)[:, None]))
-    subject = Subject(estimator, partition.index if partition.index is not None else names, new=position < 0)
+    subject = Subject(estimator, names, new=position < 0)
     subject.partition = partition
     square = n_rows == n and (not asked or _is_of_fit(estimator, X, n, partition))
     subject.position = subject.itself = position if square else -1
@@ -354,6 +357,12 @@ def _among_dissimilarities(
     else:
         subject.masses = _nearest_cluster(partition, evidence_from_dissimilarities(partition, subject.row, -1))
     return subject
+
+
+def _arranged(X: TableLike, position: int, names: Index) -> tuple[Any, int]:
+    """The rows in the order of the objects with these names, and where the one at a position went."""
+    rows = ordered_like(X, names)
+    return rows, position if rows is X or position < 0 else list(names).index(X.index[position])
 
 
 def _matrix(X: TableLike) -> Any:
