@@ -70,7 +70,13 @@ def as_array(values: Any) -> Array:
 
 def to_host(values: Array) -> np.ndarray:
     """The same numbers as an array of NumPy, in the memory of the host."""
-    return values.detach().cpu().numpy() if is_tensor(values) else values
+    if not is_tensor(values):
+        return values
+    held = values.detach().cpu()
+    try:
+        return held.numpy()
+    except TypeError:  # a precision that NumPy does not have
+        return held.float().numpy()
 
 
 def same_place(values: Array, other: Array) -> Array:

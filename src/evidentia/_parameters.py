@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,11 +18,14 @@ from evidentia._scale import LARGEST, SMALLEST
 
 _MOST = 2**31 - 1  # what any number of things may be
 _MOST_REPETITIONS = 100_000  # of a fit
+_MOST_ITERATIONS = 100_000_000
+_MOST_LISTED = 10_000_000  # things that an argument holds; an endless iterator holds more
 
 __all__ = [
     "Rule",
     "integer",
     "repetitions",
+    "iterations",
     "real",
     "choice",
     "flag",
@@ -62,10 +66,10 @@ def is_integer(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """A number that kernels can calculate with: fractions, long doubles and whole numbers beyond 64 bits would spoil
-    the arrays that they meet."""
+    the arrays that they meet, and numbers of half precision lose what is calculated with them."""
     if is_integer(value):
         return abs(int(value)) < 2**63
-    return isinstance(value, float | np.floating) and not isinstance(value, np.longdouble)
+    return isinstance(value, float | np.floating) and not isinstance(value, np.longdouble | np.float16)
 
 
 def integer(low: int) -> Rule:
@@ -76,6 +80,12 @@ def repetitions(low: int = 1) -> Rule:
     """How often something as long as a fit is done."""
     words = f"an integer of at least {low} and at most {_MOST_REPETITIONS:,}"
     return Rule(words, lambda v: is_integer(v) and low <= int(v) <= _MOST_REPETITIONS)
+
+
+def iterations() -> Rule:
+    """Of a descent, whose history is kept."""
+    words = f"an integer of at least 1 and at most {_MOST_ITERATIONS:,}"
+    return Rule(words, lambda v: is_integer(v) and 1 <= int(v) <= _MOST_ITERATIONS)
 
 
 def real(low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False) -> Rule:
@@ -180,9 +190,13 @@ def listed(values: Any, name: str, what: str) -> list[Any]:
     """A list of what an argument holds; refuses what holds nothing, as numbers, and text."""
     if not isinstance(values, str | bytes | Mapping):
         try:
-            return list(values)
+            found = list(islice(values, _MOST_LISTED + 1))
         except Exception:  # of what cannot be gone through, or says it is longer than any list
-            pass
+            found = None
+        if found is not None and len(found) > _MOST_LISTED:
+            raise ValueError(f"{name} must hold {what}, at most {_MOST_LISTED:,} of them, got {shown(values)}")
+        if found is not None:
+            return found
     raise ValueError(f"{name} must hold {what}, got {shown(values)}")
 
 

@@ -85,6 +85,9 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
         )
     if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise ValueError(f"{name} must hold labels without missing values, NaN or infinity")
+    if values.dtype.kind == "O":
+        with reading_labels(labels, name):
+            set(values.tolist())  # which tells them apart
     return values
 
 
@@ -97,7 +100,8 @@ def is_missing(label: Any) -> bool:
 
 
 def _refuse_masked(values: Any, name: str) -> None:
-    if np.ma.is_masked(values):
+    rows = values if isinstance(values, list | tuple) else [values]
+    if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
         raise ValueError(
             f"{name} has masked cells, which would be read as if they were not masked: leave these objects out, or "
             "fill the cells with NaN where missing values are understood"
@@ -116,18 +120,32 @@ def _refuse_kinds(values: Any, name: str) -> None:
         if any(getattr(kind, "kind", "") == "O" for kind in values.dtypes):
             _refuse_cells(values.to_numpy(), name)
         return
+    if isinstance(values, list | tuple):
+        _refuse_rows(values, name)
+        return
     kind = getattr(values, "dtype", None)
-    if kind is None and isinstance(values, list | tuple) and values:
-        try:
-            kind = np.asarray(values[:1]).dtype
-        except Exception:
-            return  # the reader says what is wrong with it
     if _is_date(kind):
         raise ValueError(f"{name} must hold real numbers, got dates or times ({kind})")
     if getattr(kind, "kind", "") == "c" or isinstance(values, complex):
         raise ValueError(f"Complex data not supported: {name} must hold real numbers")
     if getattr(kind, "kind", "") == "O":
         _refuse_cells(values, name)
+
+
+def _refuse_rows(rows: list[Any] | tuple[Any, ...], name: str) -> None:
+    """The same for a list: of numbers, of lists of them, or of arrays."""
+    if set(map(type, rows)) <= {bool, int, float, np.float64}:
+        return
+    for i, row in enumerate(rows):
+        kind = getattr(row, "dtype", None)
+        cells = set(map(type, row)) if isinstance(row, list | tuple) else {type(row)}
+        if _is_date(kind):
+            raise ValueError(f"{name} must hold real numbers, but {name}[{i}] holds dates or times ({kind})")
+        if getattr(kind, "kind", "") == "c" or complex in cells:
+            raise ValueError(f"Complex data not supported: {name} must hold real numbers, but {name}[{i}] does not")
+        if not cells.isdisjoint(_NO_NUMBERS):
+            odd = next(cell for cell in cells if cell in _NO_NUMBERS)
+            raise ValueError(f"{name} must hold real numbers, but {name}[{i}] holds a {odd.__name__}")
 
 
 def _refuse_cells(values: Any, name: str) -> None:

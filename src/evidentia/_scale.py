@@ -52,6 +52,8 @@ def real_tensor(values: Array, name: str) -> Array:
     """The same for a tensor, which stays one: float32 as it is, other real numbers as float64."""
     if values.is_complex() or values.is_sparse:
         raise ValueError(f"{name} must hold real numbers in a dense tensor, got {values.dtype} in {values.layout}")
+    if values.device.type == "meta":
+        raise ValueError(f"{name} must hold numbers, got a tensor on the device meta, which has none")
     return values if values.dtype == library_of(values).float32 else values.double()
 
 

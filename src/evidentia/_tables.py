@@ -14,6 +14,7 @@ from evidentia._scale import SMALLEST, check_size
 __all__ = [
     "object_index",
     "column_names",
+    "names_of_table",
     "object_weights",
     "order_of_names",
     "ordered_like",
@@ -34,11 +35,17 @@ def object_index(X: Any) -> Any:
 
 
 def column_names(X: Any) -> list[Any] | None:
-    """Names of the columns of a pandas or polars table, None if it has none or only numbers them."""
+    """Names of the columns of a pandas, polars or Arrow table, None if it has none or only numbers them."""
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
-    return list(columns)
+    return list(X.column_names if type(X).__module__.startswith("pyarrow") else columns)
+
+
+def names_of_table(values: Any) -> dict[str, Any]:
+    """Names of the rows and columns of a table of answers, as `MassFunctions` take them, None where there are none."""
+    index = object_index(values) if getattr(values, "ndim", 0) == 2 else None
+    return {"index": index, "frame": column_names(values)}
 
 
 def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weight") -> np.ndarray | None:

@@ -67,7 +67,7 @@ def test_single_precision_stays():
         (lambda: MassFunctions.from_opinions([[0.5, 0.1]]).to_opinions([0.5, 0.6]), "base_rate must hold 2 prob"),
         (lambda: MassFunctions.from_opinions([[0.5, 0.5]]).to_opinions().to_dirichlet(), "infinite evidence .row 0"),
         (
-            lambda: Opinions(np.ones((1, 2)), np.ones(1), np.ones(2)).to_dirichlet(-1),
+            lambda: Opinions([[0.2, 0.4]], [0.4], [0.5, 0.5]).to_dirichlet(-1),
             "prior_weight must be None or a number above 0",
         ),
     ],

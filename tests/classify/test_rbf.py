@@ -238,7 +238,7 @@ def test_names_pipelines_pandas_pickle(iris):
         ({"regularization": -1}, "regularization must be"),
         ({"regularization": [np.nan]}, "regularization must hold numbers of at least 0"),
         ({"focal_sets": "pairs"}, "focal_sets must be 'auto', 'full' or 'simple', got 'pairs'"),
-        ({"max_iter": 0}, "max_iter must be an integer of at least 1, got 0"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1 and at most 100,000,000, got 0"),
     ],
 )
 def test_bad_parameters(iris, parameters, message):

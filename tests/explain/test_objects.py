@@ -593,7 +593,7 @@ def test_other_things_that_are_refused(ecm):
         explain_object(ecm, table, 59)
     with pytest.raises(ValueError, match="finite"):
         explain_object(ecm.credal_partition_, np.where(POINTS[0, 0] == POINTS, np.inf, POINTS), 1)
-    with pytest.raises(ValueError, match="the clusters in question are"):
+    with pytest.raises(ValueError, match="must be one of the clusters in question"):
         explain_object(ecm, POINTS, 11, clusters=[0, 1]).between(2, 1)
 
 

@@ -359,7 +359,7 @@ def test_tables(mixed):
     assert len(found.comparisons) == 5 * len(found.features)
     row = found.comparisons.query("group == 'cluster 1' and category == 'setosa'")
     assert row["mean"].item() == pytest.approx(wide.loc["cluster 1", "species = setosa"] + row["rest"].item())
-    with pytest.raises(ValueError, match="statistic must be one of mean, std"):
+    with pytest.raises(ValueError, match="statistic must be one of 'mean', 'std'"):
         found.to_frame("mode")
 
 
@@ -443,7 +443,7 @@ def test_hardly_any_information_is_no_error(X, partition):
         ({"weights": "all"}, "weights must be 'certain' or 'possible' or 'pignistic', got 'all'"),
         ({"rule": "x"}, "rule must be 'max_mass' or 'interval_dominance', got 'x'"),
         ({"clustered": ["z"]}, "clustered must hold names of columns of X \\(attribute 1\\), got 'z'"),
-        ({"clustered": 3}, "clustered must be True, False or names of columns of X, got 3"),
+        ({"clustered": 3}, "clustered must hold names of columns of X, or be True or False, got 3"),
         ({"n_typical": -1}, "n_typical must be an integer of at least 0, got -1"),
         ({"max_categories": 1}, "max_categories must be an integer of at least 2, got 1"),
         ({"correction": "holm"}, "correction must be 'bh' or 'by', got 'holm'"),

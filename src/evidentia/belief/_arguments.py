@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Set
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
 from evidentia._arrays import Array, is_tensor, library_of, to_host
-from evidentia._parameters import hashable, listed, shown
-from evidentia._scale import as_reals, real_tensor
+from evidentia._parameters import hashable, is_integer, listed, shown
+from evidentia._scale import as_reals, as_truth, real_tensor
+from evidentia._tables import column_names
 from evidentia.belief.focal_sets import FocalSets
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "checked_masses",
     "checked_index",
     "checked_positions",
+    "in_order_of_sets",
     "checked_frame",
     "checked_probabilities",
     "positions",
@@ -52,7 +54,7 @@ def positions(clusters: Any, frame: tuple[Hashable, ...], name: str = "sets") ->
 
 
 def _is_position(member: Any, c: int) -> bool:
-    return isinstance(member, int | np.integer) and not isinstance(member, bool) and 0 <= int(member) < c
+    return is_integer(member) and 0 <= int(member) < c
 
 
 def membership_rows(
@@ -69,7 +71,7 @@ def membership_rows(
     if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
         if sets.shape[1] != c:
             raise ValueError(f"{name} must have {c} columns, got {sets.shape[1]}")
-        return sets, False
+        return as_truth(sets, name), False
     if isinstance(sets, complex) or getattr(sets, "ndim", 0) > 0:
         raise ValueError(
             f"{name} must be one set (a tuple of answers), a list of sets, a Boolean array (s, {c}) or a FocalSets, "
@@ -80,6 +82,14 @@ def membership_rows(
     for i, clusters in enumerate([sets] if single else sets):
         rows[i, list(positions(clusters, frame, name))] = True
     return rows, single
+
+
+def in_order_of_sets(masses: Any, names: list[str]) -> Any:
+    """A table whose columns are called as the sets, with the columns in their order; anything else as it is."""
+    columns = column_names(masses)
+    if columns is None or columns == names or len(columns) != len(names) or set(columns) != set(names):
+        return masses
+    return masses[names]
 
 
 def checked_masses(masses: Any, f: int) -> Array:
@@ -108,13 +118,26 @@ def checked_index(index: Any, n: int) -> Any:
     """Names of the rows, None for none."""
     if index is None:
         return None
-    try:
-        count = None if isinstance(index, str) or hasattr(index, "tocsr") else len(index)
-    except Exception:  # of what has no length, or cannot say it
-        count = None
+    count = _number_of_names(index)
     if count != n:
         raise ValueError(f"index must hold one name per row ({n}), got {shown(index) if count is None else count}")
+    if isinstance(index, list | tuple | np.ndarray):
+        try:
+            set(index)
+        except Exception as error:
+            words = f"index must hold {hashable.words} for each row, got {shown(index)}"
+            raise ValueError(words) from error
     return index
+
+
+def _number_of_names(index: Any) -> int | None:
+    """How many names these are; None if they are none, or in no order."""
+    if isinstance(index, str | bytes | Set | Mapping) or hasattr(index, "tocsr") or getattr(index, "ndim", 1) != 1:
+        return None
+    try:
+        return len(index)
+    except Exception:  # of what has no length, or cannot say it
+        return None
 
 
 def checked_positions(rows: Any, n: int) -> np.ndarray:
@@ -154,6 +177,6 @@ def _answers(frame: Any, c: int) -> list[Hashable]:
 def checked_probabilities(values: Any, name: str) -> np.ndarray:
     """(n, c) values in [0, 1]."""
     values = np.atleast_2d(as_reals(values, name)).astype(float, copy=False)
-    if values.ndim != 2 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
-        raise ValueError(f"{name} must be a table (n, c) of values in [0, 1]")
+    if values.ndim != 2 or values.size == 0 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
+        raise ValueError(f"{name} must be a nonempty table (n, c) of values in [0, 1], got shape {values.shape}")
     return np.clip(values, 0, 1)

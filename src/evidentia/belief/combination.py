@@ -20,7 +20,7 @@ from evidentia._sizes import check_memory
 from evidentia.belief import transforms
 from evidentia.belief.focal_sets import FocalSets, unique_sets
 
-__all__ = ["RULES", "combine_masses", "NORMALIZATIONS", "remove_empty", "move_empty_to_omega"]
+__all__ = ["RULES", "combine_masses", "in_one_place", "NORMALIZATIONS", "remove_empty", "move_empty_to_omega"]
 
 _BLOCK_ROWS = 8192  # rows worked on at once, so that the columns in use stay in the processor's cache
 _MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
@@ -42,17 +42,17 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
         lengths = [len(masses) for masses, _ in sources]
         raise ValueError(f"the sources must hold as many mass functions each (or one), got {lengths}")
     library = library_of(sources[0][0])
-    sources = _in_one_place(sources)
+    sources = in_one_place(sources)
     spread = [(library.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources]
     return _on_host(spread, rule) if library is not np and rule in _ON_HOST else RULES[rule](spread)
 
 
-def _in_one_place(sources: Sequence[Source]) -> Sequence[Source]:
+def in_one_place(sources: Sequence[Source]) -> Sequence[Source]:
     """The sources as they are, if all are arrays; tensors must be on one device, and get the highest precision."""
     places = {str(masses.device) if is_tensor(masses) else "an array of NumPy" for masses, _ in sources}
     if len(places) > 1:
         raise ValueError(
-            f"the mass functions to combine must be in the same place, got masses in {' and '.join(sorted(places))}: "
+            f"the mass functions that meet must be in the same place, got masses in {' and '.join(sorted(places))}: "
             "make them tensors on one device, or take to_numpy()"
         )
     if not is_tensor(sources[0][0]):

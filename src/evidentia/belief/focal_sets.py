@@ -93,10 +93,9 @@ class FocalSets:
                     "taken: take smaller sets"
                 )
         _check_family_fits(count, c)
-        if count < _FEW_SETS or c > _LARGEST_POWER_SET:
-            sets = [s for k in range(1, min(size, c) + 1) for s in combinations(range(c), k)]
-            return cls._canonical(c, sets, empty=empty, omega=omega)
         check_flags(empty=empty, omega=omega)
+        if count < _FEW_SETS or c > _LARGEST_POWER_SET:
+            return cls(_sets_by_size(c, min(size, c), count, bool(empty), bool(omega)))
         rows = (np.arange(1 << c)[:, None] >> np.arange(c)) & 1 == 1
         many = rows.sum(axis=1)
         kept = ((many >= 1) & (many <= size)) | (empty & (many == 0)) | (omega & (many == c))
@@ -110,7 +109,7 @@ class FocalSets:
         c = _check_n_clusters(n_clusters)
         _check_family_fits(c, c)
         chosen = _listed_sets(pairs, "pairs")
-        _membership_rows(c, chosen)  # refuses what is no cluster
+        _membership_rows(c, chosen, "pairs")  # refuses what is no cluster
         for pair in chosen:
             if len(pair) != 2 or pair[0] == pair[1]:
                 raise ValueError(f"pairs must hold two different clusters each, got {pair}")
@@ -261,7 +260,7 @@ class FocalSets:
     def index(self, clusters: Iterable[int]) -> int:
         """Position of a set of clusters; ValueError if the family does not have it."""
         wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
-        where = int(self.find(_membership_rows(self.n_clusters, [wanted]))[0])
+        where = int(self.find(_membership_rows(self.n_clusters, [wanted], "clusters"))[0])
         if where < 0:
             raise ValueError(f"the set {set(wanted) or '∅'} is not in this family of {len(self)} sets")
         return where
@@ -274,11 +273,9 @@ class FocalSets:
             raise ValueError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
 
         def name(row: np.ndarray) -> str:
-            if not row.any():
-                return "∅"
             if row.all() and len(row) > 1:
                 return "Ω"
-            return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}"
+            return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}" if row.any() else "∅"
 
         return [name(row) for row in self._membership]
 
@@ -299,7 +296,7 @@ class FocalSets:
 
     def __contains__(self, clusters: Iterable[int]) -> bool:
         wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
-        return int(self.find(_membership_rows(self.n_clusters, [wanted]))[0]) >= 0
+        return int(self.find(_membership_rows(self.n_clusters, [wanted], "clusters"))[0]) >= 0
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FocalSets) and np.array_equal(self._membership, other._membership)
@@ -362,16 +359,28 @@ def _check_family_fits(n_sets: int, c: int) -> None:
     check_memory(n_sets * c, f"a family of {n_sets:,} sets of {c:,} clusters", "take fewer clusters")
 
 
-def _membership_rows(c: int, sets: Sequence[tuple[int, ...]]) -> np.ndarray:
+def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets") -> np.ndarray:
     _check_family_fits(len(sets), c)
     rows = np.zeros((len(sets), c), dtype=bool)
     for i, clusters in enumerate(sets):
         for k in clusters:
             if not is_integer(k) or not 0 <= k < c:
                 raise ValueError(
-                    f"a set must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
+                    f"{name} must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
                 )
             rows[i, k] = True
+    return rows
+
+
+def _sets_by_size(c: int, size: int, count: int, empty: bool, omega: bool) -> np.ndarray:
+    """Membership of all sets of at most ``size`` clusters, in their order: the smaller ones first."""
+    rows = np.zeros((empty + count + (omega and size < c), c), dtype=bool)
+    rows[empty + count :] = True
+    start = int(empty)
+    for k in range(1, size + 1):
+        members = np.array(list(combinations(range(c), k)))
+        np.put_along_axis(rows[start : start + len(members)], members, True, axis=1)
+        start += len(members)
     return rows
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia._parameters import listed, shown
-from evidentia._tables import column_names, object_index
+from evidentia._tables import names_of_table
 from evidentia.belief import inverse, opinions, transforms
 from evidentia.belief._arguments import SUM_TOLERANCE, checked_frame, checked_probabilities, positions
 from evidentia.belief.focal_sets import FocalSets, checked_family
@@ -88,8 +88,8 @@ class MadeMasses(MassTable):
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:
         """Consonant (nested) mass functions with the given plausibilities of the single answers, (n, c) in [0, 1]."""
-        contour = checked_probabilities(contour, "contour")
-        return cls(*inverse.nested(*transforms.consonant_from_contour(contour)), **keywords)
+        values = checked_probabilities(contour, "contour")
+        return cls(*inverse.nested(*transforms.consonant_from_contour(values)), **(names_of_table(contour) | keywords))
 
     @classmethod
     def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
@@ -97,7 +97,9 @@ class MadeMasses(MassTable):
         p = checked_probabilities(probabilities, "probabilities")
         if np.any(np.abs(p.sum(axis=1) - 1) > SUM_TOLERANCE):
             raise ValueError("probabilities must sum to one in every row")
-        return cls(*inverse.nested(*transforms.consonant_from_pignistic(p)), **keywords)
+        return cls(
+            *inverse.nested(*transforms.consonant_from_pignistic(p)), **(names_of_table(probabilities) | keywords)
+        )
 
     @classmethod
     def from_opinions(cls, belief: Any, uncertainty: Any = None, **keywords) -> Self:
@@ -129,7 +131,7 @@ class MadeMasses(MassTable):
         >>> m.to_opinions(base_rate=[0.1, 0.1, 0.8]).probability.round(2)
         array([[0.54, 0.14, 0.32]])
         """
-        return cls(*opinions.masses_from_opinions(belief, uncertainty), **(_names(belief) | keywords))
+        return cls(*opinions.masses_from_opinions(belief, uncertainty), **(names_of_table(belief) | keywords))
 
     @classmethod
     def from_dirichlet(cls, alpha: Any, *, prior: Any = 1.0, **keywords) -> Self:
@@ -162,7 +164,7 @@ class MadeMasses(MassTable):
         >>> m.to_frame().round(2).values.tolist()  # {a}, {b}, {c}, the whole frame
         [[0.7, 0.0, 0.0, 0.3], [0.0, 0.0, 0.0, 1.0]]
         """
-        return cls(*opinions.masses_from_dirichlet(alpha, prior), **(_names(alpha) | keywords))
+        return cls(*opinions.masses_from_dirichlet(alpha, prior), **(names_of_table(alpha) | keywords))
 
     def to_opinions(self, base_rate: Any = None) -> Opinions:
         """Multinomial opinions of subjective logic, for mass functions on single answers and the whole frame.
@@ -178,8 +180,3 @@ class MadeMasses(MassTable):
             With ``belief``, ``uncertainty``, ``base_rate``, ``probability`` and ``to_dirichlet()``.
         """
         return opinions.opinions_of(self, base_rate)
-
-
-def _names(values: Any) -> dict[str, Any]:
-    """Names of the rows and columns of a table, None where there are none."""
-    return {"index": object_index(values), "frame": column_names(values)}

@@ -11,10 +11,10 @@ import numpy as np
 
 from evidentia._arrays import Array, divided, frozen, library_of, like, same_place, zeros
 from evidentia._parameters import check_choice, check_flags, shown
-from evidentia._tables import order_of_names
+from evidentia._tables import order_of_names, ordered_like
 from evidentia.belief import decisions, discounting, measures, rendering
 from evidentia.belief._arguments import membership_rows
-from evidentia.belief.combination import NORMALIZATIONS, combine_masses, remove_empty
+from evidentia.belief.combination import NORMALIZATIONS, combine_masses, in_one_place, remove_empty
 from evidentia.belief.focal_sets import FocalSets, checked_family, inside
 from evidentia.belief.made_masses import MadeMasses
 
@@ -36,7 +36,8 @@ class MassFunctions(MadeMasses):
     focal_sets : FocalSets
         The sets of the columns.
     index : sequence of length n, optional
-        Names of the rows, kept by `to_frame`.
+        Names of the rows, kept by `to_frame`; by default those of a table. Columns of a table that are called as the
+        sets, in another order, are put into theirs.
     frame : sequence of length c, optional
         Names of the answers (clusters, classes); 0..c-1 by default.
 
@@ -217,7 +218,7 @@ class MassFunctions(MadeMasses):
         {plane}: 0.45  {rocket}: 0.27  {plane,rocket}: 0.18  {helicopter,rocket}: 0.03  Ω: 0.07
         """
         if contexts is None and not isinstance(rate, Mapping):
-            return self._like(*discounting.discounted(self._masses, self.focal_sets, rate))
+            return self._like(*discounting.discounted(self._masses, self.focal_sets, ordered_like(rate, self.index)))
         rows, rates = discounting.checked_contexts(rate, contexts, self.n_clusters, self.membership_rows)
         return self._like(*discounting.contextually_discounted(self._masses, self.focal_sets, rows, rates))
 
@@ -346,6 +347,7 @@ class MassFunctions(MadeMasses):
     def _matched(self, other: Any) -> MassFunctions:
         """The other mass functions with the rows in our order; a single one, which goes with every row, as it is."""
         self._check_frame(other)
+        in_one_place([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
         if len(other) == 1 and len(self) != 1:
             return other
         order = None if other is self or len(self) == 1 else order_of_names(other.index, self.index)

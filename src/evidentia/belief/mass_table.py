@@ -10,12 +10,13 @@ import numpy as np
 
 from evidentia._arrays import Array, copied, frozen, like, same_place, to_host, zeros
 from evidentia._parameters import is_integer
-from evidentia._tables import table
+from evidentia._tables import names_of_table, table
 from evidentia.belief._arguments import (
     checked_frame,
     checked_index,
     checked_masses,
     checked_positions,
+    in_order_of_sets,
     membership_rows,
 )
 from evidentia.belief.focal_sets import FocalSets
@@ -41,7 +42,10 @@ class MassTable:
             masses = masses.masses
         if not isinstance(focal_sets, FocalSets):
             raise TypeError(f"focal_sets must be a FocalSets, got {type(focal_sets).__name__}")
-        self._set(checked_masses(masses, len(focal_sets)), focal_sets, index, frame)
+        names = checked_frame(frame, focal_sets.n_clusters)
+        index = names_of_table(masses)["index"] if index is None else index
+        masses = in_order_of_sets(masses, focal_sets.names(names))
+        self._set(checked_masses(masses, len(focal_sets)), focal_sets, index, names)
 
     def _set(self, masses, focal_sets, index, frame) -> None:
         self._masses = frozen(masses)
@@ -147,8 +151,13 @@ class MassTable:
             rows = [int(rows)]
         elif not isinstance(rows, slice):
             rows = checked_positions(rows, len(self))
-        index = None if self.index is None else np.asarray(self.index, dtype=object)[rows]
-        return self._selected(copied(self._masses[rows]), index)
+        return self._selected(copied(self._masses[rows]), None if self.index is None else self._names()[rows])
+
+    def _names(self) -> np.ndarray:
+        """(n,) names of the rows; a list of tuples, too, has one name a row."""
+        if isinstance(self.index, list | tuple):
+            return np.fromiter(self.index, dtype=object, count=len(self))
+        return np.asarray(self.index, dtype=object)
 
     def _selected(self, masses: Array, index: Any) -> Self:
         return type(self).unchecked(masses, self.focal_sets, index, self.frame)

@@ -47,6 +47,14 @@ class Opinions:
 
     def __post_init__(self) -> None:
         read_fields(self, belief="nc", uncertainty="n", base_rate="c")
+        for name, total in (
+            ("belief and uncertainty", self.belief.sum(axis=1) + self.uncertainty),
+            ("base_rate", self.base_rate.sum(keepdims=True)),
+        ):
+            if (np.abs(total - 1) > _SINGLE_TOLERANCE).any():
+                raise ValueError(f"{name} must sum to one, got {total[np.abs(total - 1).argmax()]:.6g}")
+        if any((part < -_SINGLE_TOLERANCE).any() for part in (self.belief, self.uncertainty, self.base_rate)):
+            raise ValueError("belief, uncertainty and base_rate must not be negative")
 
     @property
     def probability(self) -> np.ndarray:

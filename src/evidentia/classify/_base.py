@@ -22,7 +22,7 @@ from evidentia._tables import object_index, object_weights, order_of_names, orde
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
 
-__all__ = ["EvidentialClassifier", "Targets", "is_soft", "singletons_and_frame", "sure_masses"]
+__all__ = ["EvidentialClassifier", "Targets", "hard_targets", "is_soft", "singletons_and_frame", "sure_masses"]
 
 CAUTIOUS = "partial_assignment"
 
@@ -82,7 +82,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             )
         data = self._checked_objects(X, reset=True, **options)
         names = object_index(X)
-        targets = _soft_targets(_matched(y, names)) if is_soft(y) else _hard_targets(ordered_like(y, names))
+        targets = _soft_targets(_matched(y, names)) if is_soft(y) else hard_targets(ordered_like(y, names))
         with reading_labels(y, "y"):
             check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
@@ -181,7 +181,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         check_is_fitted(self, "classes_")
         losses = None if utilities is None else 1.0 - _checked_utilities(utilities, len(self.classes_))
         names = _act_names(acts, self.classes_, losses)
-        if reject is not None and reject_label in names:
+        if reject is not None and reject_label in set(names):
             raise ValueError(f"reject_label={reject_label!r} is the name of an act or class; choose another one")
         masses = self.predict_mass(X)
         if rule == CAUTIOUS:
@@ -199,6 +199,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         check_is_fitted(self, "classes_")
         if is_soft(y):
             raise TypeError("y must hold the classes to compare with, got MassFunctions")
+        names = object_index(X)
+        y, sample_weight = ordered_like(y, names), ordered_like(sample_weight, names)
         unseen = set(as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
@@ -266,7 +268,7 @@ def _names(frame: Sequence[Hashable]) -> np.ndarray:
     return np.array(names.tolist())
 
 
-def _hard_targets(y: Any) -> Targets:
+def hard_targets(y: Any) -> Targets:
     with reading_labels(y, "y"):
         labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "V":

@@ -29,7 +29,7 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
     "optimize_prototypes": rule.flag,
     "cv": rule.integer(2),
     "n_init": rule.repetitions(),
-    "max_iter": rule.integer(1),
+    "max_iter": rule.iterations(),
     "tol": rule.real(0),
     "random_state": rule.seed,
     "n_jobs": rule.n_jobs,

@@ -13,14 +13,16 @@ from evidentia._fitting import draft_of
 from evidentia._parameters import listed, shown
 from evidentia._reading import reading_labels
 from evidentia._site import DocumentedEstimator
-from evidentia._tables import object_index, object_weights, order_of_names
+from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia._types import ArrayLike
 from evidentia.belief import MassFunctions
 
 __all__ = ["ContextualDiscounting"]
 
 
-class ContextualDiscounting(TransformerMixin, DocumentedEstimator, BaseEstimator):
+class ContextualDiscounting(  # type: ignore[call-arg]
+    TransformerMixin, DocumentedEstimator, BaseEstimator, auto_wrap_output_keys=None
+):
     """Contextual discounting: mass functions of a source, weakened where it was found to be wrong.
 
     `fit` finds the rates with which the plausibilities of the classes come nearest to the truth,
@@ -93,7 +95,7 @@ class ContextualDiscounting(TransformerMixin, DocumentedEstimator, BaseEstimator
     def _learn(self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike) -> None:
         rows = self._context_rows(masses)
         truth = _classes(y, masses)
-        weights = object_weights(sample_weight, len(masses))
+        weights = object_weights(ordered_like(sample_weight, masses.index), len(masses))
         weights = np.ones(len(masses)) if weights is None else weights
         doubted = 1 - np.asarray(masses.contour, dtype=float)  # q: what speaks against each class
         wrong = np.ones_like(doubted)

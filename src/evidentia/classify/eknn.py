@@ -146,7 +146,7 @@ class EKNNClassifier(EvidentialClassifier):
         "solver": rule.choice("lbfgs", "adaptive-steps"),
         "algorithm": rule.choice("auto", "ball_tree", "kd_tree", "brute"),
         "init": rule.choice("mean-distance", "evclass"),
-        "max_iter": rule.integer(1),
+        "max_iter": rule.iterations(),
         "tol": rule.real(0),
         "n_jobs": rule.n_jobs,
     }

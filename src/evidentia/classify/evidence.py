@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
-from evidentia.classify._base import EvidentialClassifier, Targets, is_soft, singletons_and_frame
+from evidentia.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft, singletons_and_frame
 from evidentia.classify._linear_layer import is_network, last_layer
 from evidentia.classify._weights import WeightsOfEvidence, least_informative, subsets_of_classes
 
@@ -154,12 +154,13 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         data = self._checked_objects(X, reset=True)
         self.estimator_ = self.estimator
         if is_network(self.estimator):
-            names = None if y is None else np.unique(np.asarray(y))
+            names = None if y is None else hard_targets(y).names
             self.classes_ = np.arange(last_layer(self.estimator).n_classes) if names is None else names
         else:
             check_is_fitted(self.estimator)
             self.classes_ = np.asarray(self.estimator.classes_)
-            unknown = set() if y is None or is_soft(y) else set(np.ravel(y).tolist()) - set(self.classes_.tolist())
+            given = [] if y is None or is_soft(y) else hard_targets(y).names.tolist()
+            unknown = set(given) - set(self.classes_.tolist())
             if unknown:
                 shown = ", ".join(sorted(map(repr, unknown))[:5])
                 raise ValueError(f"y holds classes that the fitted estimator does not know: {shown}")

@@ -43,7 +43,7 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
     "focal_sets": rule.choice(*NAMES) | rule.kind(FocalSets),
     "n_init": rule.repetitions(),
-    "max_iter": rule.integer(1),
+    "max_iter": rule.iterations(),
     "tol": rule.real(0),
     "n_neighbor_clusters": rule.integer(1),
     "random_state": rule.seed,
@@ -187,6 +187,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
                 sample = self._read_sample(X, sample_weight)
             n = len(sample.values)
             known = None if constraints is None else checked_constraints(constraints, n)
+            labels, dissimilarities = (ordered_like(given, sample.index) for given in (labels, dissimilarities))
             task = Task(self._number_of_clusters(sample, apply), labels, known, apply, dissimilarities)
             if self.missing == "partial":
                 sample = prepared(sample, task.n_clusters)

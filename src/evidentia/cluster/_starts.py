@@ -14,7 +14,8 @@ import numpy as np
 
 from evidentia._arrays import Array, to_host
 from evidentia._missing import has_missing
-from evidentia._scale import as_reals
+from evidentia._reading import reading
+from evidentia._scale import as_reals, check_size
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition
@@ -143,11 +144,12 @@ def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> N
 
 def checked_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
     """Given prototypes, a row a cluster."""
-    centers = np.asarray(init, dtype=float)
+    centers = as_reals(init, "init").astype(float, copy=False)
     if centers.shape != shape:
         raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {centers.shape}")
     if not np.isfinite(centers).all():
         raise ValueError("init must be finite")
+    check_size(centers, "init")
     return centers
 
 
@@ -167,7 +169,8 @@ def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> 
 
 def checked_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.ndarray:
     """Positions of the objects to begin with, one a cluster."""
-    positions = np.asarray(init)
+    with reading(init, "init"):
+        positions = np.asarray(init)
     if positions.shape != (n_clusters,) or positions.dtype.kind not in "iu":
         raise ValueError(
             f"init must hold the positions of {n_clusters} objects, got an array of {positions.dtype} "

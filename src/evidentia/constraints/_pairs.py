@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import is_integer, shown
+from evidentia._parameters import is_integer, listed, shown
 from evidentia._random import generator
+from evidentia._reading import reading
 
 __all__ = [
     "checked_pairs",
@@ -23,6 +23,7 @@ __all__ = [
     "selected_rows",
 ]
 
+_READ_AS_THEY_ARE = (list, tuple, str, memoryview)
 _LARGEST_OBJECT = np.iinfo(np.int32).max  # object numbers are int32 in the kernels; codes i * n + j then fit in int64
 
 
@@ -32,8 +33,8 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
         return np.empty((0, 2), dtype=np.int64)
     if isinstance(pairs, set | frozenset):
         pairs = sorted(pairs)  # sets have no order of their own, and the result must not depend on chance
-    elif isinstance(pairs, Iterable) and not isinstance(pairs, list | tuple | str) and not hasattr(pairs, "__array__"):
-        pairs = list(pairs)
+    elif isinstance(pairs, Iterable) and not (isinstance(pairs, _READ_AS_THEY_ARE) or hasattr(pairs, "__array__")):
+        pairs = listed(pairs, name, "pairs of object numbers")
     if isinstance(pairs, Mapping) or np.ma.is_masked(pairs):
         raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}")
     try:
@@ -44,7 +45,7 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
-    if array.dtype == object and all(isinstance(v, Integral) and not isinstance(v, bool) for v in array.flat):
+    if array.dtype == object and all(map(is_integer, array.flat)):
         array = np.array([[int(i), int(j)] for i, j in array])  # too large a number stays an object and is refused
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must hold integers (object numbers), got {shown(pairs)} of type {array.dtype}")
@@ -114,7 +115,8 @@ def selected_rows(rows: Any, n: int) -> np.ndarray:
         rows = rows[0]
     if isinstance(rows, slice):
         return np.arange(n)[rows]
-    chosen = np.asarray(rows)
+    with reading(rows, "rows"):
+        chosen = np.asarray(rows)
     if chosen.ndim != 1 or chosen.dtype.kind not in ("biu" if chosen.size else "biuf"):
         raise TypeError(f"rows must be a slice, a Boolean mask or an array of positions, got {shown(rows)}")
     if chosen.dtype == bool:

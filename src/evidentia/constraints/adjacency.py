@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia._sizes import check_memory
 from evidentia.constraints._pairs import pair_codes
 from evidentia.constraints.closure import ContradictionError
 from evidentia.constraints.constraints import Constraints
@@ -41,6 +42,7 @@ def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarr
     if not isinstance(constraints, Constraints):
         raise TypeError(f"constraints must be a Constraints object or None, got {type(constraints).__name__}")
     constraints.check(n)
+    check_memory(8 * n, f"the links of n={n:,} objects", "give the number of objects that there are")
     must, cannot = constraints.must_link, constraints.cannot_link
     both = np.intersect1d(pair_codes(must), pair_codes(cannot))
     if both.size:

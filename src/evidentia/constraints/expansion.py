@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia._reading import reading
 
 __all__ = ["neighborhoods", "expanded"]
@@ -39,11 +40,15 @@ def neighborhoods(
                 'for example metric="euclidean"'
             )
         check(len(D))
-        return {i: _nearest(row, i, k) for i, row in _rows_of(D, objects)}, len(D)
+        with reading(data, "D"):
+            return {i: _nearest(row, i, k) for i, row in _rows_of(D, objects)}, len(D)
     with reading(data, "D"):
-        X = check_array(data, dtype=float, input_name="D")
+        X = check_array(data, dtype=float, copy=callable(metric), input_name="D")  # which might change what it is given
     check(len(X))
-    return _neighborhoods_in_space(X, objects, k, metric), len(X)
+    try:
+        return _neighborhoods_in_space(X, objects, k, metric), len(X)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"metric={shown(metric)} cannot be computed for these objects: {error}") from error
 
 
 def _rows_of(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

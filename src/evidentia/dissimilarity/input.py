@@ -39,7 +39,7 @@ from evidentia.dissimilarity.sources import (
 if TYPE_CHECKING:
     from evidentia.dissimilarity.gower import GowerData
 
-__all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags", "try_metric"]
+__all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags", "try_metric", "with_columns", "with_columns_like_rows"]
 
 METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v))
 _FLOATS = [np.float64, np.float32]
@@ -137,7 +137,7 @@ class DissimilarityInput:
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
-        X = _with_columns(X, getattr(estimator, "feature_names_in_", None))
+        X = with_columns(X, getattr(estimator, "feature_names_in_", None))
         with reading(X, "X"):
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
@@ -153,7 +153,7 @@ class DissimilarityInput:
         takes_sparse = self.is_precomputed and self.sparse
         X = readable(estimator, X)
         if self.is_precomputed and reset:
-            X = _with_columns_like_rows(X)
+            X = with_columns_like_rows(X)
         with reading(X, "X"):
             values = validate_data(
                 estimator,
@@ -191,17 +191,21 @@ def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
     return encoded
 
 
-def _with_columns_like_rows(X: TableLike) -> TableLike:
+def with_columns_like_rows(X: TableLike) -> TableLike:
     """A pandas table of dissimilarities whose columns are in the order of its rows, if both have names."""
     rows = object_index(X)
     named = rows is not None and type(X.columns).__name__ != "RangeIndex"
-    return _with_columns(X, rows) if named else X
+    return with_columns(X, rows) if named else X
 
 
-def _with_columns(X: TableLike, names: Any) -> TableLike:
+def with_columns(X: TableLike, names: Any) -> TableLike:
+    """A pandas table of dissimilarities whose columns are in the order of the objects with these names."""
     if names is None or not hasattr(X, "iloc") or X.shape[1] != len(names) or type(X.columns).__name__ == "RangeIndex":
         return X
-    order = order_of_names(X.columns, names)
+    try:
+        order = order_of_names(X.columns, names)
+    except ValueError as error:
+        raise ValueError(f"X must have the same names in its columns as the objects: {error}") from error
     return X if order is None else X.iloc[:, order]
 
 

@@ -23,7 +23,7 @@ from sklearn.utils import _safe_indexing
 
 from evidentia._tables import column_names, object_index, order_of_names, printable
 from evidentia._types import Index, Metric, TableLike
-from evidentia.dissimilarity.input import DissimilarityInput
+from evidentia.dissimilarity.input import DissimilarityInput, with_columns_like_rows
 from evidentia.dissimilarity.sources import MatrixSource
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def square_part(D: TableLike, which: np.ndarray) -> TableLike:
     from scipy import sparse
 
     if hasattr(D, "iloc"):
-        return D.iloc[which, which]
+        return with_columns_like_rows(D).iloc[which, which]
     if sparse.issparse(D):
         return D.tocsr()[which][:, which]
     return np.asarray(D)[np.ix_(which, which)]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from evidentia._parameters import shown
 from evidentia._reading import reading_table
+from evidentia._tables import object_index, order_of_names, ordered_like
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.views import Views, square_part
 from evidentia.explain._subject import partition_of
@@ -42,6 +43,9 @@ class Resampling:
     def __post_init__(self) -> None:
         if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "get_params"):
             raise TypeError(f"estimator must be a clusterer, got {shown(self.estimator)}")
+        if isinstance(self.X, memoryview) or (hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__")):
+            with reading_table(self.X, "X"):
+                object.__setattr__(self, "X", np.asarray(self.X))
 
     @property
     def n_objects(self) -> int:
@@ -73,7 +77,7 @@ class Resampling:
 
     def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:
         """Fits to samples of ``size`` objects, in order and as they come; each has a seed of its own."""
-        threads = n_threads(n_jobs) if n_resamples > 1 else 1
+        threads = min(n_threads(n_jobs), n_resamples)
         # nested pools of threads would compete for the same processors, and nested bars for the same line
         inside = {"n_jobs": 1} if threads > 1 else {}
         return fits_in_threads(self._refit, (([seed, b], size, bootstrap, inside) for b in range(n_resamples)), threads)
@@ -86,7 +90,8 @@ class Resampling:
         _set_seeds(model, rng)  # samples differ in their starts too
         init = model.get_params(deep=False).get("init")
         if isinstance(init, CredalPartition) and len(init) == n:
-            model.set_params(init=init[rows])
+            order = order_of_names(init.index, object_index(self.X))
+            model.set_params(init=init[rows if order is None else order[rows]])
         try:
             partition = partition_of(model.fit(self._rows_of_X(rows), **self._params(rows)), "estimator")
         except Exception as error:
@@ -111,6 +116,7 @@ class Resampling:
             return known[rows]
         if isinstance(value, str) or not (hasattr(value, "shape") or isinstance(value, list | tuple)):
             return value
+        value = ordered_like(value, object_index(self.X))
         shape = np.shape(value)
         if shape == (n, n) and n > 1:
             return square_part(value, rows)

@@ -16,14 +16,14 @@ from evidentia.partition.credal_partition import as_credal_partition
 __all__ = ["matched_partition", "partition_of", "read_attributes", "joined_attributes"]
 
 
-def joined_attributes(X: Any, partition: Any = None) -> Any:
+def joined_attributes(X: Any, partition: Any = None, name: str = "partition") -> Any:
     """Attributes of several views as one table, anything else as it is; dissimilarities that an estimator was fitted
     to are refused, which would be taken for attributes."""
     from sklearn.utils import get_tags
 
     joined = joined_views(X)
     if hasattr(partition, "fit") and hasattr(partition, "__sklearn_tags__"):
-        n, tables = len(partition_of(partition)), (split_views(X) or ([], [X]))[1]
+        n, tables = len(partition_of(partition, name)), (split_views(X) or ([], [X]))[1]
         if get_tags(partition).input_tags.pairwise and all(np.shape(table) == (n, n) for table in tables):
             raise ValueError(
                 "X must hold attributes of the objects, any that are known, but it has the shape of the "
@@ -58,13 +58,13 @@ def partition_of(partition: Any, name: str = "partition") -> CredalPartition:
                 f"{type(partition).__name__} of shape {labels.shape}; masses need their sets: "
                 "CredalPartition(masses, focal_sets)"
             )
-        partition = labels
+        partition = partition if hasattr(partition, "iloc") else labels  # a column has names
     return as_credal_partition(partition, name)
 
 
-def matched_partition(partition: Any, X: Any, n_rows: int) -> CredalPartition:
+def matched_partition(partition: Any, X: Any, n_rows: int, name: str = "partition") -> CredalPartition:
     """The partition with its objects in the order of the rows of X, by their names where both have some."""
-    credal = partition_of(partition)
+    credal = partition_of(partition, name)
     if len(credal) != n_rows:
         raise ValueError(
             f"X must have a row for each of the {len(credal)} objects of the partition, got {n_rows} rows; the "

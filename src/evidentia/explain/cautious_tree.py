@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._fitting import draft_of
 from evidentia._site import DocumentedEstimator
-from evidentia._tables import object_index, object_weights
+from evidentia._tables import object_index, object_weights, ordered_like
 from evidentia._types import ArrayLike, TableLike
 from evidentia.belief import FocalSets
 from evidentia.explain._subject import joined_attributes, matched_partition, read_attributes
@@ -145,14 +146,19 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             The partition to explain. Objects with names are matched with the rows of X by their names.
         sample_weight : array-like of shape (n_samples,), optional
         """
+        with draft_of(self) as draft:
+            draft._find_rules(X, y, sample_weight)
+        return self
+
+    def _find_rules(self, X: TableLike, y: Any, sample_weight: ArrayLike) -> None:
         rule.check_parameters(self, self._rules)
-        X = joined_attributes(X, y)
+        X = joined_attributes(X, y, "y")
         table = read_attributes(X)
         n = len(table[0])
         if y is None:
             raise ValueError("CautiousTree requires y to be passed, but the target y is None: it must be a partition")
-        credal = matched_partition(y, X, n)
-        weights = object_weights(sample_weight, n)
+        credal = matched_partition(y, X, n, "y")
+        weights = object_weights(ordered_like(sample_weight, object_index(X)), n)
         validate_data(self, X, skip_check_array=True)
         self.n_features_in_ = len(table)
         self.focal_sets_, self.frame_, self.n_clusters_ = credal.focal_sets, credal.frame, credal.n_clusters
@@ -175,7 +181,6 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         answers = self._prune(root, masses * weight[kept, None], most)
         self._set_nodes(root, answers, credal, kept, weight)
         self._set_scores(credal, values, weights)
-        return self
 
     def _prune(self, root: Node, weighted: np.ndarray, most: int) -> dict[int, tuple[int, ...]]:
         """Cut the tree back; the set of smallest mistakes of each node, by its id."""
@@ -270,10 +275,10 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         """Fidelity, as `fidelity_`, for other objects and their partition ``y``."""
         X = joined_attributes(X)
         answer = self.predict_set(X)
-        credal = matched_partition(y, X, len(answer))
+        credal = matched_partition(y, X, len(answer), "y")
         if credal.frame != self.frame_:
             raise ValueError(f"y must have the clusters {self.frame_}, got {credal.frame}")
-        weights = object_weights(sample_weight, len(answer))
+        weights = object_weights(ordered_like(sample_weight, object_index(X)), len(answer))
         return float(np.average(overlaps(answer, credal.assignment()), weights=weights))
 
     def _values(self, X: TableLike) -> np.ndarray:

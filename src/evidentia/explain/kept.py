@@ -10,6 +10,7 @@ import numpy as np
 
 from evidentia._parameters import check_choice, is_number, shown
 from evidentia._scale import as_reals, read_fields
+from evidentia._tables import ordered_like
 from evidentia._types import ArrayLike
 from evidentia.explain._subject import partition_of
 from evidentia.explain.classes import checked_classes, cluster_of_class, numbered
@@ -23,6 +24,7 @@ __all__ = ["kept_curve", "KeptCurve"]
 
 _SHARES = np.arange(20, 101, 5) / 100  # below a fifth a few objects decide
 _ROUNDING = 1e-9
+_MEASURES = ("ari", "accuracy")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,12 +47,15 @@ class KeptCurve:
 
     def __post_init__(self) -> None:
         read_fields(self, share="k", quality="k")
+        check_choice(self.measure, "measure", _MEASURES)
+        if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
+            raise ValueError(f"share must hold shares above 0 and at most 1, increasing, got {shown(self.share)}")
 
     def at(self, share: float) -> float:
         """Quality when this share of the objects is kept; between two shares, on the line that joins them."""
         low, high = self.share[0], self.share[-1]
         if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
-            raise ValueError(f"share must lie between {low:g} and {high:g}, got {share}")
+            raise ValueError(f"share must lie between {low:g} and {high:g}, got {shown(share)}")
         return float(np.interp(share, self.share, self.quality))
 
     @property
@@ -145,7 +150,7 @@ def kept_curve(
     credal = partition_of(partition)
     classes = checked_classes(y, credal)
     of_kept = _measure(quality, numbered(classes)[1], credal.labels)
-    ranking = doubt_of(credal) if doubt is None else _checked_doubt(doubt, len(credal))
+    ranking = doubt_of(credal) if doubt is None else _checked_doubt(ordered_like(doubt, credal.index), len(credal))
     surest_first = np.lexsort((np.random.default_rng(0).permutation(len(ranking)), ranking))
     kept = _checked_shares(shares)
     numbers = np.maximum((kept * len(ranking) + _ROUNDING).astype(int), 1)
@@ -154,7 +159,7 @@ def kept_curve(
 
 def _measure(quality: str, classes: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], float]:
     """The quality of some of the objects, given by their positions."""
-    check_choice(quality, "quality", ("ari", "accuracy"))
+    check_choice(quality, "quality", _MEASURES)
     if quality == "ari":
         from sklearn.metrics import adjusted_rand_score
 

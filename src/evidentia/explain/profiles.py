@@ -10,6 +10,7 @@ import numpy as np
 
 from evidentia import _parameters as rules
 from evidentia._parameters import shown
+from evidentia._reading import is_missing
 from evidentia._tables import object_index
 from evidentia._types import TableLike
 from evidentia.explain._profile import text as wording
@@ -102,8 +103,7 @@ class Profile:
         """
         import pandas as pd
 
-        if statistic not in _STATISTICS:
-            raise ValueError(f"statistic must be one of {', '.join(_STATISTICS)}, got {shown(statistic)}")
+        rules.check_choice(statistic, "statistic", _STATISTICS)
         table: dict[str, Any] = {
             "objects": [len(group) for group in self.groups],
             "possible": pd.array([group.n_possible for group in self.groups], dtype="Int64"),
@@ -333,16 +333,15 @@ def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> l
             return [name in set(map(str, known)) for name in names]
         same = getattr(partition, "n_features_in_", None) == len(names)
         return [True if same else None] * len(names)
-    if not isinstance(clustered, str) and np.ndim(clustered) != 1:
-        raise ValueError(f"clustered must be True, False or names of columns of X, got {shown(clustered)}")
-    chosen = [clustered] if isinstance(clustered, str) else [str(name) for name in clustered]
+    what = "names of columns of X, or be True or False"
+    chosen = [clustered] if isinstance(clustered, str) else list(map(str, rules.listed(clustered, "clustered", what)))
     if unknown := [name for name in chosen if name not in names]:
         raise ValueError(f"clustered must hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}")
     return [name in chosen for name in names]
 
 
 def _same(ours: Any, given: Any) -> bool:
-    return type(given) is not bool and bool(np.all(ours == given)) and np.ndim(given) == 0
+    return type(given) is not bool and rules.hashable.test(given) and not is_missing(given) and bool(ours == given)
 
 
 def _category(feature: Feature) -> str | None:

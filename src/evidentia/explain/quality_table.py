@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evidentia._parameters import check_choice
 from evidentia._random import generator
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
@@ -91,6 +92,7 @@ class Quality:
 
     def __getitem__(self, measure: str) -> float:
         """A measure of the partition."""
+        check_choice(measure, "measure", self.partition)
         return self.partition[measure]
 
     def __str__(self) -> str:
@@ -159,6 +161,8 @@ def quality(
         raise ValueError("partition must hold at least one object")
     if stability is not None and not isinstance(stability, Stability):
         raise TypeError(f"stability must come from evidentia.explain.stability, got {type(stability).__name__}")
+    if stability is not None and len(stability) != len(credal):
+        raise ValueError(f"stability must be that of the {len(credal)} objects of the partition, got {len(stability)}")
     X = joined_views(X, metric)
     rng = generator(random_state)
     classes = None if y is None else checked_classes(y, credal)

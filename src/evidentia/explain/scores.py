@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia._parameters import check, hashable, shown
+from evidentia._parameters import check, check_choice, hashable
 from evidentia._tables import printable
 from evidentia._types import ArrayLike
 from evidentia.explain._subject import partition_of
@@ -168,10 +168,9 @@ def set_scores(
     """
     credal = partition_of(partition)
     given = checked_classes(y, credal)
-    if matching not in _MATCHINGS:
-        raise ValueError(f"matching must be one of {', '.join(map(repr, _MATCHINGS))}, got {shown(matching)}")
+    check_choice(matching, "matching", _MATCHINGS)
     check(noise, "noise", hashable)
-    real = np.ones(len(given), dtype=bool) if noise is None else np.asarray(given != noise) & np.ones(len(given), bool)
+    real = np.array([noise is None or not bool(label == noise) for label in given.tolist()], dtype=bool)
     names, codes = numbered(given[real])
     if len(names) == 0:
         raise ValueError(f"y must hold at least one object of a class, but all are noise ({noise!r})")

@@ -32,7 +32,7 @@ __all__ = [
 
 PAIR_RULES: Mapping[str, rule.Rule] = {
     "max_pairs": rule.integer(1),
-    "max_iter": rule.integer(1),
+    "max_iter": rule.iterations(),
     "tol": rule.real(0),
     "random_state": rule.seed,
 }

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._reading import as_labels, reading_labels
+from evidentia._scale import as_reals
 from evidentia.mixture.em import EMResult, GaussianParameters, fit_em
 from evidentia.mixture.hierarchical import MergeTree, merge_tree
 from evidentia.optimize.k_means import k_means
@@ -144,15 +146,17 @@ def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
 
 def _responsibilities(init: Any, n: int) -> np.ndarray:
     """A given start as responsibilities: labels, or an (n, g) array."""
-    array = np.asarray(init)
+    with reading_labels(init, "init"):
+        array = np.asarray(init)
     if array.ndim not in (1, 2) or len(array) != n:
         raise ValueError(
             f"init must hold labels ({n},) or responsibilities ({n}, n_components), got shape {array.shape}"
         )
     if array.ndim == 1:
-        different, labels = np.unique(array, return_inverse=True)
+        with reading_labels(init, "init"):
+            different, labels = np.unique(as_labels(init, "init"), return_inverse=True)
         return one_hot(labels, len(different))
-    array = array.astype(np.float64)
+    array = as_reals(init, "init").astype(np.float64)
     if not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(axis=1), 1, atol=1e-6):
         raise ValueError("init must hold responsibilities that are nonnegative and sum to one in every row")
     return array

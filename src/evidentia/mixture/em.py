@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check_choice
 from evidentia._scale import read_fields
 from evidentia.mixture import _em_kernels as kernels
 from evidentia.mixture.models import DIAGONAL_MODELS, MODELS
@@ -43,7 +44,9 @@ class GaussianParameters:
     orientation: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        read_fields(self, proportions="g", means="gd", covariances="gdd")
+        check_choice(self.model, "model", MODELS)
+        axes = {"proportions": "g", "means": "gd", "covariances": "gdd"}
+        read_fields(self, **axes, **({} if self.orientation is None else {"orientation": "dd"}))
 
 
 @dataclass(frozen=True, eq=False)

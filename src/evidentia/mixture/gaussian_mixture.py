@@ -18,6 +18,7 @@ from evidentia._random import as_random_state
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 from evidentia._site import DocumentedEstimator
+from evidentia._sizes import check_memory
 from evidentia._tables import object_index, object_weights, ordered_like
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
@@ -142,7 +143,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         | rule.Rule("several names", _several(lambda v: isinstance(v, str))),
         "init": rule.choice("hierarchical", "ward", "k-means") | rule.kind(GaussianParameters) | rule.array,
         "n_init": rule.repetitions(),
-        "max_iter": rule.integer(1),
+        "max_iter": rule.iterations(),
         "tol": rule.real(0),
         "reg_covar": rule.real(0),
         "convention": rule.choice("scaled", "mclust"),
@@ -345,8 +346,8 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         components : ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "parameters_")
-        if not rule.integer(1).test(n_samples):
-            raise ValueError(f"n_samples must be {rule.integer(1).words}, got {rule.shown(n_samples)}")
+        rule.check(n_samples, "n_samples", rule.integer(1))
+        check_memory(8 * n_samples * (2 * self.n_features_in_ + 2), f"n_samples={n_samples:,}", "draw fewer at once")
         rng = as_random_state(self.random_state if random_state is None else random_state)
         components = np.sort(rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()))
         factors = np.linalg.cholesky(self.covariances_)

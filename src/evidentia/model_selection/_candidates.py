@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from evidentia._parameters import shown
+from evidentia._parameters import is_integer, listed, shown
 
 __all__ = ["checked_candidates"]
 
 
 def checked_candidates(given: Any, name: str) -> list[int]:
     """Different integers of at least 2, increasing; ``name`` is what the user calls them."""
-    try:
-        values = list(given)
-    except TypeError:
-        raise TypeError(f"{name} must be a range or a sequence of integers, got {shown(given)}") from None
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{name} must be a range or a sequence of integers, got {shown(given)}")
+    values = listed(given, name, "integers")
     if not values:
         raise ValueError(f"{name} must hold at least one number, got {shown(given)}")
-    if not all(isinstance(c, Integral) and not isinstance(c, bool | np.bool_) for c in values):
+    if not all(map(is_integer, values)):
         raise TypeError(f"{name} must hold integers, got {values}")
     candidates = sorted(int(c) for c in values)
     if len(set(candidates)) < len(candidates):

@@ -90,7 +90,7 @@ def combine_partitions(
     >>> combined.ambiguous  # the object they disagree on
     array([2])
     """
-    sources = [as_credal_partition(p) for p in listed(partitions, "partitions", "partitions")]
+    sources = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     family = _checked(sources, rule, n_clusters, focal_sets, normalization)
     if len(family) > _MOST_SETS:
         raise ValueError(
@@ -295,6 +295,7 @@ def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
         raise ValueError("combining partitions needs at least two objects")
     check_choice(rule, "rule", _RULES)
     check_choice(normalization, "normalization", NORMALIZATIONS)
+    check(n_clusters, "n_clusters", choice(None) | integer(1))
     c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check, check_choice, check_flags, choice, integer, listed
+from evidentia._parameters import Rule, check, check_choice, check_flags, choice, integer, is_integer, is_number, listed
 from evidentia._tables import order_of_names
 from evidentia.partition.credal_partition import CredalPartition, as_credal_partition
 from evidentia.partition.relational import pair_forms, sample_pairs
@@ -30,6 +30,7 @@ __all__ = [
 
 _EXACT_UP_TO = 20_000  # objects; beyond, the square roots of the credal Rand index are taken on sampled pairs
 _DEFAULT_SAMPLE = 2_000_000
+_NUMBER = Rule("a number", is_number)
 
 
 class Estimate(float):
@@ -39,6 +40,9 @@ class Estimate(float):
     n_pairs: int
 
     def __new__(cls, value: float, standard_error: float = 0.0, n_pairs: int = 0) -> Estimate:
+        check(value, "value", _NUMBER)
+        check(standard_error, "standard_error", _NUMBER)
+        check(n_pairs, "n_pairs", Rule("an integer", is_integer))
         self = super().__new__(cls, value)
         self.standard_error = float(standard_error)
         self.n_pairs = int(n_pairs)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check, check_choice, hashable, shown
+from evidentia._parameters import check, check_choice, choice, hashable, integer
 from evidentia._reading import is_missing, reading_labels
 from evidentia._scale import as_reals, as_truth
 from evidentia._sizes import check_memory
@@ -93,9 +93,8 @@ def masses_from_soft(memberships: Any, rule: str, remainder: str, max_size: int 
     if u.ndim != 2 or u.size == 0:
         raise ValueError(f"memberships must be a nonempty table (n, c), got shape {u.shape}")
     c = u.shape[1]
-    largest = c if max_size is None else max_size
-    if isinstance(largest, bool) or not isinstance(largest, int | np.integer) or largest < 1:
-        raise ValueError(f"max_size must be an integer of at least 1 or None, got {shown(max_size)}")
+    check(max_size, "max_size", integer(1) | choice(None))
+    largest = c if max_size is None else int(max_size)
     total = u.sum(axis=1)
     if not np.isfinite(u).all():
         row = int((~np.isfinite(u).all(axis=1)).argmax())

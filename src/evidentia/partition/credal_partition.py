@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia._arrays import Array, copied, frozen, library_of, looked_up, positions_where, to_host
 from evidentia._parameters import check, check_choice, check_flags, choice, kind, shown
-from evidentia._tables import column_names, object_index
+from evidentia._tables import names_of_table, object_index
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.partition import convert
 from evidentia.partition.relational import RelationalPartition
@@ -88,7 +88,7 @@ class CredalPartition(MassFunctions):
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
         """From a fuzzy partition (n, c), rows summing to at most one; what is missing goes to the empty set."""
-        return cls(*convert.masses_from_fuzzy(memberships), **keywords)
+        return cls(*convert.masses_from_fuzzy(memberships), **(names_of_table(memberships) | keywords))
 
     @classmethod
     def from_soft(
@@ -145,14 +145,15 @@ class CredalPartition(MassFunctions):
         (array([0, 2, 0]), array([1]), array([2]))
         """
         masses, family = convert.masses_from_soft(memberships, rule, remainder, max_size)
-        index = object_index(memberships) if index is None else index
-        frame = column_names(memberships) if frame is None else frame
-        return cls(masses, family, index, frame=frame)
+        names = names_of_table(memberships)
+        index = names["index"] if index is None else index
+        return cls(masses, family, index, frame=names["frame"] if frame is None else frame)
 
     @classmethod
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
         """From degrees of possibility (n, c) in [0, 1]: nested masses whose plausibilities they are."""
-        return cls.from_contour(convert.checked_possibilities(possibilities), **keywords)
+        names = names_of_table(possibilities)
+        return cls.from_contour(convert.checked_possibilities(possibilities), **(names | keywords))
 
     @classmethod
     def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
@@ -160,7 +161,7 @@ class CredalPartition(MassFunctions):
 
         An object in no upper approximation is an outlier.
         """
-        return cls(*convert.masses_from_rough(upper, lower), **keywords)
+        return cls(*convert.masses_from_rough(upper, lower), **(names_of_table(upper) | keywords))
 
     # ---- hard and soft summaries ----------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia._parameters import check, choice, integer, shown
+from evidentia._parameters import check, choice, integer, is_integer, shown
 from evidentia.belief import FocalSets
 from evidentia.optimize.blocks import Apply
 from evidentia.partition.credal_partition import CredalPartition
@@ -227,7 +227,7 @@ class LazyCredalPartition:
         return self._rows.map(_marked, (self.focal_sets, name, arguments, options), None, bool).positions().lazy()
 
     def _checked(self, cluster: int) -> int:
-        if isinstance(cluster, bool) or not isinstance(cluster, int | np.integer) or not 0 <= cluster < self.n_clusters:
+        if not is_integer(cluster) or not 0 <= cluster < self.n_clusters:
             raise ValueError(f"cluster must be an integer from 0 to {self.n_clusters - 1}, got {shown(cluster)}")
         return int(cluster)
 

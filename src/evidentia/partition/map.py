@@ -11,6 +11,7 @@ import numpy as np
 from evidentia._parameters import check_choice, listed
 from evidentia._random import seed_number
 from evidentia.partition.compare import credal_rand_index
+from evidentia.partition.credal_partition import as_credal_partition
 
 __all__ = ["PartitionMap", "map_of_partitions"]
 
@@ -65,7 +66,7 @@ def map_of_partitions(
            [0.  , 0.  , 0.67],
            [0.67, 0.67, 0.  ]])
     """
-    partitions = listed(partitions, "partitions", "partitions")
+    partitions = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     if len(partitions) < 2:
         raise ValueError(f"partitions must hold at least two partitions, got {len(partitions)}")
     check_choice(rule, "rule", ("smacof", "classical"))

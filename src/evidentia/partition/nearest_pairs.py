@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._parameters import check, integer
-from evidentia._tables import object_weights
+from evidentia._tables import object_weights, ordered_like
 from evidentia.partition.credal_partition import CredalPartition, as_credal_partition
 
 __all__ = ["cluster_similarity", "mutual_neighbors", "nearest_pairs"]
@@ -60,4 +60,5 @@ def nearest_pairs(
     [(0, 1)]
     """
     credal = as_credal_partition(partition)
-    return mutual_neighbors(cluster_similarity(credal, object_weights(weights, len(credal), "weights")), n_neighbors)
+    checked = object_weights(ordered_like(weights, credal.index), len(credal), "weights")
+    return mutual_neighbors(cluster_similarity(credal, checked), n_neighbors)

@@ -57,7 +57,7 @@ class RelationalPartition:
     def __init__(self, partition: MassFunctions, pairs: Any = None):
         if not isinstance(partition, MassFunctions):
             raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
-        self.partition = partition
+        self.partition = partition = partition.to_numpy()
         self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
         self._pairs = None if pairs is None else checked_pairs(pairs, len(partition))
 
@@ -113,7 +113,7 @@ class RelationalPartition:
         masses, n = self.partition.masses, self.n_objects
         start = 0
         while start < n:
-            size = rows_at_once or max(1, _PAIRS_AT_ONCE // max(n - start, 1))
+            size = int(rows_at_once or 0) or max(1, _PAIRS_AT_ONCE // max(n - start, 1))
             rows = np.arange(start, min(start + size, n))
             left, right = masses[rows], masses[start:]
             block = np.empty((len(rows), n - start, 4), dtype=masses.dtype)

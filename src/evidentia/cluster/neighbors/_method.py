@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from evidentia._reading import as_labels
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._search import MassModel, Method, Sample
@@ -149,11 +150,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         return LabelStart(np.arange(self.n) if isinstance(init, str) else rng.integers(init, size=self.n), rng)
 
     def _given_labels(self, init: ArrayLike | CredalPartition) -> np.ndarray:
-        labels = init.labels if isinstance(init, CredalPartition) else np.asarray(init)
-        if labels.ndim != 1:
-            raise ValueError(f"init must be a list of labels or a CredalPartition, got shape {labels.shape}")
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise ValueError("init must hold a label for every object, got NaN or infinite values")
+        labels = init.labels if isinstance(init, CredalPartition) else as_labels(init, "init")
         if len(labels) != self.n:
             raise ValueError(f"init must hold {self.n} labels, one for each object, got {len(labels)}")
         return renumbered(labels)

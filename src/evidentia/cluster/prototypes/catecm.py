@@ -229,7 +229,7 @@ class CatECM(EvidentialClusterer):
             raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {table.shape}")
         try:
             return self._encoder.encode(table)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"init must hold categories of X: {error}") from error
 
     def _attributes(self, method: CategoricalMethod, model: CategoricalModel) -> dict[str, Any]:

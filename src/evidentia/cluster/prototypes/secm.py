@@ -132,7 +132,7 @@ class SECM(EvidentialClusterer):
         "radius": rule.integer(1),
         "weighting": rule.choice("uniform", "distance"),
         "spacing": rule.choice(None) | rule.array,
-        "channel_axis": rule.choice(None) | rule.Rule("an integer", lambda v: isinstance(v, int | np.integer)),
+        "channel_axis": rule.choice(None) | rule.Rule("an integer", rule.is_integer),
         "alpha": rule.real(0),
         "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
         "delta": rule.choice("auto") | rule.real(0, open_low=True),

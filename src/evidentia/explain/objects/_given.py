@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from evidentia._parameters import shown
+from evidentia._parameters import is_integer, shown
 from evidentia._types import Index, TableLike
 from evidentia.belief import MassFunctions
 from evidentia.dissimilarity.views import Views
@@ -74,12 +74,14 @@ def position_of(i: Any, names: Index, n: int, image: tuple[int, ...] | None) -> 
         if len(i) != len(image) or not all(0 <= k < size for k, size in zip(i, image, strict=True)):
             raise ValueError(f"i must be a pixel of an image of shape {image}, got {i}")
         return int(np.ravel_multi_index(i, image))
-    if isinstance(i, int | np.integer):
+    if is_integer(i):
         if listed is not None and any(isinstance(name, int | float | np.number) for name in listed):
             raise ValueError(f"i must be a name of an object, since some names are numbers; none is called {i!r}")
         if not 0 <= i < n:
             raise ValueError(f"i must be a position from 0 to {n - 1}, got {i}")
         return int(i)
-    if isinstance(i, str) or (not isinstance(i, list | tuple | Mapping) and np.ndim(i) == 0):
-        raise ValueError(f"i must be the position or name of an object, or a row of attributes; none is called {i!r}")
+    if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or array_of(i, "i").ndim):
+        raise ValueError(
+            f"i must be the position or name of an object, or a row of attributes; none is called {shown(i)}"
+        )
     return -1

@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from evidentia._parameters import check, choice, shown
-from evidentia._tables import object_index, order_of_names
+from evidentia._scale import as_reals
+from evidentia._tables import object_index, order_of_names, ordered_like
 from evidentia._types import Index, TableLike
 from evidentia.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
-from evidentia.dissimilarity.sources import AttributeSource
+from evidentia.dissimilarity.input import with_columns
+from evidentia.dissimilarity.sources import AttributeSource, check_values
 from evidentia.dissimilarity.views import Views
 from evidentia.explain.objects._along_path import evidence_along_path
 from evidentia.explain.objects._given import as_meant, is_estimator, position_of
@@ -221,7 +223,7 @@ def subject_of(
 def _partition_known(estimator: Any) -> CredalPartition | None:
     """The partition of the objects of the fit; None for a classifier."""
     if not is_estimator(estimator):
-        return as_credal_partition(estimator)
+        return as_credal_partition(estimator, "estimator")
     if hasattr(estimator, "credal_partition_"):
         return estimator.credal_partition_
     return CredalPartition.from_hard(np.ravel(estimator.labels_)) if hasattr(estimator, "labels_") else None
@@ -313,18 +315,24 @@ def _among_dissimilarities(
     partition = _partition_known(estimator)
     assert partition is not None
     views = Views.of(X)  # of a model that takes several
-    n, n_rows = len(partition), len(views) if views is not None else X.shape[0] if hasattr(X, "shape") else len(X)
+    X = X if views is not None else _matrix(X)
+    n, n_rows = len(partition), X.shape[0] if views is None else len(views)
     index = object_index(X) if views is None else views.index
     names = index if index is not None else partition.index if n_rows == n else None
     position = position_of(i, names, n_rows, None)
+    if views is None:
+        X, position = _arranged(X, position, partition.index)
+        if partition.index is not None or n_rows == n:
+            X = with_columns(X, index if partition.index is None else partition.index)
+    names = names if partition.index is None else partition.index
     asked = is_estimator(estimator) and hasattr(estimator, "predict_mass")
     if position >= 0:
         row = rows_of(X, [position])
     elif views is None:
-        row = np.asarray(i, dtype=float).reshape(1, -1)
+        row = check_values(as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i")
     else:
         row = views.given(list(views.row_of_dissimilarities(i)[:, None]))
-    subject = Subject(estimator, partition.index if partition.index is not None else names, new=position < 0)
+    subject = Subject(estimator, names, new=position < 0)
     subject.partition = partition
     square = n_rows == n and (not asked or _is_of_fit(estimator, X, n, partition))
     subject.position = subject.itself = position if square else -1
@@ -336,7 +344,7 @@ def _among_dissimilarities(
     else:
         subject.row = subject.reader.dissimilarities()
     if attributes is not None:
-        subject.table = ObjectTable(attributes, names=feature_names)
+        subject.table = ObjectTable(ordered_like(attributes, names), names=feature_names, argument="attributes")
         if len(subject.table) != n:
             raise ValueError(f"attributes must have {n} rows, one for each object, got {len(subject.table)}")
         if subject.position < 0:
@@ -349,6 +357,23 @@ def _among_dissimilarities(
     else:
         subject.masses = _nearest_cluster(partition, evidence_from_dissimilarities(partition, subject.row, -1))
     return subject
+
+
+def _arranged(X: TableLike, position: int, names: Index) -> tuple[Any, int]:
+    """The rows in the order of the objects with these names, and where the one at a position went."""
+    rows = ordered_like(X, names)
+    return rows, position if rows is X or position < 0 else list(names).index(X.index[position])
+
+
+def _matrix(X: TableLike) -> Any:
+    """Dissimilarities of objects in rows, checked."""
+    if hasattr(X, "tocsr"):
+        return X
+    values = as_reals(X, "X")
+    if values.ndim != 2:
+        raise ValueError(f"X must hold dissimilarities of objects in rows, got shape {values.shape}")
+    check_values(values, "X")
+    return X if hasattr(X, "iloc") else values
 
 
 def _full_row(estimator: Any, row: Any, n: int) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import to_host
 from evidentia._parameters import listed, shown
 from evidentia._reading import reading_table
 from evidentia._tables import object_index
@@ -39,26 +40,30 @@ class ObjectTable:
     is_number : (p,) Boolean array
     """
 
-    def __init__(self, X: TableLike, *, names: Sequence[Any] | None = None, categorical: bool = False):
-        with reading_table(X, "X"):
+    def __init__(
+        self, X: TableLike, *, names: Sequence[Any] | None = None, categorical: bool = False, argument: str = "X"
+    ):
+        with reading_table(X, argument):
+            X = X.collect() if hasattr(X, "collect") else X  # lazily evaluated
             self._kind: Any = type(X) if hasattr(X, "columns") else None
         self._labels: list[Any] = [] if self._kind is None else list(X.columns)
         self.index: Index = object_index(X)
         if self._kind is None:
-            array = X if isinstance(X, np.ndarray) else array_of(X)
-            if array.ndim < 2:
-                raise ValueError(f"X must hold objects in rows, got shape {array.shape}")
+            array = array_of(X, argument)
+            if array.ndim < 2 or array.size == 0:
+                raise ValueError(f"{argument} must hold objects in rows, got shape {array.shape}")
             self._dtype, self._shape = array.dtype, array.shape[1:]
             flat = array.reshape(len(array), -1)
             columns = [flat[:, d] for d in range(flat.shape[1])]
         else:
             columns = [_frame_column(X, label) for label in self._labels]
-        self.columns: Cells = [_objects(column) if categorical else _cells(column) for column in columns]
+        with reading_table(X, argument):
+            self.columns: Cells = [_objects(column) if categorical else _cells(column) for column in columns]
         self.is_number = np.array([column.dtype == float for column in self.columns], dtype=bool)
         self.names = self._checked_names(names)
         for name, column in zip(self.names, self.columns, strict=True):
             if column.dtype == float and np.isinf(column).any():
-                raise ValueError(f"X must hold finite numbers; {name} is infinite for some object")
+                raise ValueError(f"{argument} must hold finite numbers; {name} is infinite for some object")
 
     def _checked_names(self, names: Sequence[Any] | None) -> list[str]:
         p = len(self.columns)
@@ -112,7 +117,7 @@ class ObjectTable:
                 raise ValueError(f"i must give the attributes {', '.join(self.names)}; got {', '.join(named)}")
             found = [named[name] for name in self.names]
         else:
-            found = list(array_of(row).reshape(-1))
+            found = list(array_of(row, "i").reshape(-1))
         if len(found) != p:
             raise ValueError(f"i must be a position, a name, or a row of {p} attributes, got {len(found)} of them")
         return [self._read_cell(d, cell) for d, cell in enumerate(found)]
@@ -164,14 +169,15 @@ def rows_of(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
             return X[where.tolist()]
     if hasattr(X, "tocsr"):
         return X.tocsr()[where]
-    return (X if isinstance(X, np.ndarray) else array_of(X))[where]
+    return array_of(X)[where]
 
 
-def array_of(X: Any) -> np.ndarray:
+def array_of(X: Any, name: str = "X") -> np.ndarray:
     """Anything that is no table as an array; numbers beside text stay numbers."""
-    with reading_table(X, "X"):
-        array = np.asarray(X)
-        return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
+    with reading_table(X, name):
+        array = np.asarray(to_host(X))
+        wanted = array.dtype.kind in "US" and not isinstance(X, np.ndarray)
+        return np.asarray(X, dtype=object) if wanted else array
 
 
 def _frame_column(frame: Any, label: Any) -> np.ndarray:
@@ -186,6 +192,8 @@ def _cells(column: np.ndarray) -> np.ndarray:
     """Numbers where all cells are, objects else; missing cells are NaN or None."""
     if column.dtype.kind in "iuf":
         return column.astype(float)
+    if column.dtype.kind == "c" or (column.dtype.kind == "O" and any(isinstance(cell, complex) for cell in column)):
+        raise ValueError("Complex data not supported: all cells must be real numbers, text or categories")
     if column.dtype.kind == "O" and all(is_missing(cell) or _is_number(cell) for cell in column):
         try:
             return np.array([np.nan if is_missing(cell) else cell for cell in column], dtype=float)
@@ -201,7 +209,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float | np.number) and not isinstance(cell, bool | np.bool_)
+    return isinstance(cell, int | float | np.number) and not isinstance(cell, bool | np.bool_ | np.timedelta64)
 
 
 def _objects(column: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check_flags, listed, shown
+from evidentia._parameters import check, check_flags, integer, listed
 from evidentia._types import TableLike
 from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.explain.objects._changes import Target, smallest_changes
@@ -105,8 +105,7 @@ def explain_object(
     >>> bool(np.allclose(why.contributions.sum(axis=0), why.explained))
     True
     """
-    if not isinstance(n_exemplars, int | np.integer) or n_exemplars < 1:
-        raise ValueError(f"n_exemplars must be an integer of at least 1, got {shown(n_exemplars)}")
+    check(n_exemplars, "n_exemplars", integer(1))
     check_flags(changes=changes)
     subject = subject_of(estimator, X, i, attributes, feature_names, metric)
     evidence = subject.evidence()

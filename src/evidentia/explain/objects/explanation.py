@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from evidentia._parameters import shown
+from evidentia._parameters import hashable, shown
 from evidentia.explain.objects._changes import Change
 from evidentia.partition import CredalPartition
 
@@ -140,14 +140,16 @@ class ObjectExplanation:
         """(p,) how much each attribute pulls towards one candidate rather than another: negative towards ``first``,
         positive towards ``second``; the two most plausible ones by default."""
         names = [self.clusters[0], self.clusters[min(1, len(self.clusters) - 1)]]
-        a, b = (self._candidate(given, name) for given, name in zip((first, second), names, strict=True))
+        a = self._candidate(names[0] if first is None else first, "first")
+        b = self._candidate(names[1] if second is None else second, "second")
         return self.parts[:, b] - self.parts[:, a]
 
-    def _candidate(self, given: Hashable | None, otherwise: Hashable) -> int:
-        name = otherwise if given is None else given
-        if name not in self.clusters:
-            raise ValueError(f"the clusters in question are {', '.join(map(str, self.clusters))}, got {shown(name)}")
-        return self.clusters.index(name)
+    def _candidate(self, cluster: Hashable, argument: str) -> int:
+        places = {name: k for k, name in enumerate(self.clusters)}
+        if not hashable.test(cluster) or cluster not in places:
+            known = ", ".join(map(str, self.clusters))
+            raise ValueError(f"{argument} must be one of the clusters in question ({known}), got {shown(cluster)}")
+        return places[cluster]
 
     def to_text(self) -> str:
         """A few plain sentences."""

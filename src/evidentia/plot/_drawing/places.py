@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import shown
+from evidentia._parameters import is_integer, shown
 from evidentia.belief import FocalSets, MassFunctions
 
 __all__ = ["check_two_attributes", "grid", "like", "chosen_sets"]
@@ -31,7 +31,7 @@ def check_two_attributes(estimator: Any, X: Any) -> None:
 
 def grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
     """Places on and around the objects, as `numpy.meshgrid` gives them."""
-    if isinstance(resolution, bool) or not isinstance(resolution, int | np.integer) or resolution < 2:
+    if not is_integer(resolution) or resolution < 2:
         raise ValueError(f"grid_resolution must be an integer of at least 2, got {shown(resolution)}")
     if resolution > _FINEST:
         raise ValueError(

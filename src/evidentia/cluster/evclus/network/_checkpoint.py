@@ -41,6 +41,8 @@ class Checkpoint:
         """The last state written, None if there is no file; ValueError for another model or a damaged file."""
         if not self.path.exists():
             return None
+        if self.path.is_dir():
+            raise ValueError(f"checkpoint must be the path of a file, got {str(self.path)!r}, which is a folder")
         data = self.path.read_bytes()
         head = len(_MAGIC) + 64 + 64
         if not data.startswith(_MAGIC) or len(data) < head:

@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.base import clone
 
 from evidentia._arrays import to_host
+from evidentia._reading import reading_labels
+from evidentia._scale import as_reals
 from evidentia._types import ArrayLike
 from evidentia.cluster.evclus.shepard import ComparedPairs
 from evidentia.constraints import Constraints
+from evidentia.dissimilarity.input import with_columns_like_rows
 from evidentia.dissimilarity.sampling import drawn_pairs, random_pairs
 from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, check_square
 from evidentia.dissimilarity.transform import default_quantile, scale_at
@@ -112,7 +115,7 @@ def targets_of(
     labels, remark = _checked_labels(y, len(X), n_clusters)
     known = constraints if constraints is not None and len(constraints) else None
     if dissimilarities is not None:
-        D = np.asarray(dissimilarities, dtype=float)
+        D = as_reals(with_columns_like_rows(dissimilarities), "dissimilarities").astype(float, copy=False)
         if D.shape != (len(X), len(X)):
             raise ValueError(f"dissimilarities must have shape ({len(X)}, {len(X)}), got {D.shape}")
         return NetworkTargets(MatrixSource(check_square(D, symmetrize=False)), labels, known, remark)
@@ -142,7 +145,8 @@ def _checked_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
     """Clusters of labelled objects, -1 for the others, and what the user should know."""
     if y is None:
         return np.full(n, -1), ""
-    labels = np.asarray(to_host(y))
+    with reading_labels(y, "y"):
+        labels = np.asarray(to_host(y))
     if labels.shape != (n,):
         raise ValueError(f"y must hold one label for each of the {n} objects, got shape {labels.shape}")
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == labels.astype(int)).all():

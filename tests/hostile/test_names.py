@@ -1,0 +1,134 @@
+"""What has names is matched by them: an argument in another order gives the same answer, wherever two of them meet."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evidentia import CredalPartition, FocalSets, MassFunctions
+from evidentia.classify import ContextualDiscounting, EKNNClassifier
+from evidentia.cluster import ECM, EVCLUS
+from evidentia.explain import (
+    CautiousTree,
+    credal_silhouette,
+    explain_object,
+    kept_curve,
+    profile,
+    set_scores,
+    stability,
+)
+from evidentia.partition import credal_rand_index, nearest_pairs
+
+N = 24
+NAMES = [f"object {i}" for i in range(N)]
+rng = np.random.default_rng(0)
+CODES = np.arange(N) % 3
+X = pd.DataFrame(6.0 * np.eye(3)[CODES] + rng.normal(size=(N, 3)), index=NAMES, columns=list("abc"))
+D = pd.DataFrame(np.linalg.norm(X.to_numpy()[:, None] - X.to_numpy(), axis=2), index=NAMES, columns=NAMES)
+Y = pd.Series(CODES, index=NAMES)
+WEIGHTS = pd.Series(rng.uniform(0.2, 5, N), index=NAMES)
+LABELS = pd.Series(rng.integers(0, 3, N), index=NAMES)
+MASSES = MassFunctions(rng.dirichlet(np.ones(5), N), FocalSets.simple(3), NAMES)
+PARTITION = CredalPartition(MASSES)
+TREE = CautiousTree(4).fit(X, PARTITION)
+NEAREST = EKNNClassifier(3).fit(X, LABELS)
+
+
+def stable(X, weights, **start):
+    method = ECM(3, random_state=0, **(start or {"n_init": 1}))
+    return stability(method, X, 2, random_state=0, sample_weight=weights).rand
+
+
+def discounted(masses, rate):
+    found = masses.discount(rate)
+    return found.masses[[list(found.index).index(name) for name in NAMES]]
+
+
+MEETINGS = {
+    "labels and a table, profiled": (lambda p, x: profile(p, x).statistics["mean"], LABELS, X),
+    "labels and a table, in a silhouette": (lambda p, x: np.sort(credal_silhouette(p, x).values), LABELS, X),
+    "labels and classes": (lambda p, y: set_scores(p, y).to_frame().to_numpy(), LABELS, Y),
+    "labels and labels": (lambda p, y: float(credal_rand_index(p, y)), LABELS, Y),
+    "a partition, classes and doubt": (lambda p, y, d: kept_curve(p, y, doubt=d).quality, PARTITION, Y, WEIGHTS),
+    "a partition and weights": (lambda p, w: nearest_pairs(p, 1, w), PARTITION, WEIGHTS),
+    "mass functions and rates": (discounted, MASSES, WEIGHTS / 6),
+    "mass functions, classes and weights": (
+        lambda m, y, w: ContextualDiscounting().fit(m, y, w).rates_, MASSES, Y, WEIGHTS,
+    ),
+    "attributes beside dissimilarities": (
+        lambda d, a: explain_object(PARTITION, d, NAMES[3], metric="precomputed", attributes=a).contributions, D, X,
+    ),
+    "a tree": (lambda x, p, w: CautiousTree(4).fit(x, p, w).predict_mass(X).masses, X, PARTITION, WEIGHTS),
+    "a tree of labels": (lambda x, p: CautiousTree(4).fit(x, p).predict_mass(X).masses, X, LABELS),
+    "the score of a tree": (lambda x, p, w: TREE.score(x, p, w), X, PARTITION, WEIGHTS),
+    "the score of a classifier": (lambda x, y, w: NEAREST.score(x, y, w), X, Y, WEIGHTS),
+}  # fmt: skip
+
+
+def other_order(value, seed=1):
+    order = np.random.default_rng(seed).permutation(N)
+    return value.iloc[order] if hasattr(value, "iloc") else value[order]
+
+
+@pytest.mark.parametrize("which", MEETINGS)
+def test_names_decide_not_positions(which):
+    meet, *arguments = MEETINGS[which]
+    expected = meet(*arguments)
+    for k, value in enumerate(arguments):
+        moved = [*arguments[:k], other_order(value), *arguments[k + 1 :]]
+        np.testing.assert_allclose(meet(*moved), expected, atol=1e-9, err_msg=f"argument {k}")
+
+
+def test_resamples_cut_what_belongs_to_objects_by_names():
+    np.testing.assert_allclose(stable(X, other_order(WEIGHTS)), stable(X, WEIGHTS))
+    start = CredalPartition(CredalPartition.from_hard(CODES), index=NAMES)
+    np.testing.assert_allclose(stable(X, WEIGHTS, init=start[::-1]), stable(X, WEIGHTS, init=start))
+    method = EVCLUS(3, metric="precomputed", n_init=1, random_state=0)
+    one, other = (stability(method, d, 2, random_state=0).rand for d in (D, D[NAMES[::-1]]))
+    np.testing.assert_allclose(one, other)
+
+
+def test_columns_of_dissimilarities_are_found_by_their_names():
+    for explained in (PARTITION, EVCLUS(3, metric="precomputed", n_init=1, random_state=0).fit(D)):
+        one, other = (explain_object(explained, d, NAMES[3], metric="precomputed") for d in (D, D[NAMES[::-1]]))
+        np.testing.assert_allclose(one.contributions, other.contributions)
+        assert [e.name for e in one.exemplars] == [e.name for e in other.exemplars]
+
+
+MADE = {
+    "masses": lambda t: MassFunctions(t, FocalSets.from_sets(2, [(0,), (1,)])),
+    "contour": MassFunctions.from_contour,
+    "pignistic": MassFunctions.from_pignistic,
+    "opinions": MassFunctions.from_opinions,
+    "dirichlet": lambda t: MassFunctions.from_dirichlet(t + 1),
+    "fuzzy": CredalPartition.from_fuzzy,
+    "soft": CredalPartition.from_soft,
+    "possibilistic": CredalPartition.from_possibilistic,
+    "rough": lambda t: CredalPartition.from_rough(t > 0.4),
+}
+
+
+@pytest.mark.parametrize("which", MADE)
+def test_names_of_tables_are_kept(which):
+    table = pd.DataFrame([[1.0, 0.0], [0.25, 0.75]], index=["x", "y"], columns=["left", "right"])
+    made = MADE[which](table)
+    assert list(made.index) == ["x", "y"]
+    assert made.frame == ((0, 1) if which == "masses" else ("left", "right"))
+    assert made.conflict(MADE[which](table[::-1])) == pytest.approx(made.conflict(made))
+    if which not in ("fuzzy", "soft", "rough"):  # which take tables only
+        assert MADE[which](table.iloc[0]).index is None  # its names are those of the columns
+
+
+def test_columns_that_are_called_as_the_sets_are_found_by_their_names():
+    table = PARTITION.to_frame()
+    again = CredalPartition(table[table.columns[::-1]], PARTITION.focal_sets)
+    np.testing.assert_allclose(again.masses, PARTITION.masses)
+    assert list(again.index) == NAMES
+
+
+def test_names_are_one_for_each_row():
+    two = PARTITION.masses[:2]
+    for index in ({1, 2}, {1: "a", 2: "b"}, b"ab", np.ones((2, 2)), PARTITION.to_frame()[:2], [[1], [2]], "ab", 2):
+        with pytest.raises(ValueError, match="index must hold"):
+            CredalPartition(two, PARTITION.focal_sets, index)
+    pairs = CredalPartition(two, PARTITION.focal_sets, [("a", 1), ("b", 2)])
+    assert list(pairs[[1]].index) == [("b", 2)]
