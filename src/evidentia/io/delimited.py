@@ -28,6 +28,9 @@ _LONGEST_LINE = 1 << 24
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
 _DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
+_POINTS_APART = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*")
+_COMMA_AFTER_POINTS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
+_BETWEEN_BLANKS = re.compile(r'"(?:[^"]|"")*"|[^ \t]+')
 _MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "?", "-", "."}
 _LOOKED_AT = 1 << 22  # bytes that tell the encoding
 _LARGE_TEXT, _LARGEST_RATIO = 100 << 20, 200  # a table never shrinks as much as this when it is compressed
@@ -175,7 +178,8 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
 
 def _blank_cells(lines: Sequence[str]) -> list[list[str]]:
     """Cells between blanks and tabs; the blanks of typographers, which stand inside numbers, separate nothing."""
-    return [re.split("[ \t]+", line.strip(" \t\r\n")) for line in lines]
+    found = [_BETWEEN_BLANKS.findall(line.strip(" \t\r\n")) for line in lines]
+    return [[cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in row] for row in found]
 
 
 def _check_given(first: str, given: str) -> None:
@@ -264,14 +268,20 @@ def _is_regular(cells: Sequence[Sequence[str]]) -> bool:
 
 
 def _decimal_mark(delimiter: str, body: Sequence[str]) -> str:
-    """A comma if some numbers need it and none has a point."""
+    """A comma if some numbers need it and none has a point but between thousands."""
     commas = [cell for cell in body if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS.fullmatch(cell)]
-    if delimiter == "," or not commas or any(map(_DECIMAL_POINT.fullmatch, body)):
+    points = [cell for cell in body if _DECIMAL_POINT.fullmatch(cell)]
+    if delimiter == "," or not all(map(_POINTS_APART.fullmatch, points)):
         return "."
+    if any(map(_COMMA_AFTER_POINTS.fullmatch, body)):
+        return ","
+    if not commas:
+        return "."
+    settled = "set decimal=',' or decimal='.'"
+    if points:
+        raise ValueError(f"{points[0].strip()} or {commas[0].strip()} may have its thousands set apart: {settled}")
     if delimiter != ";" and all(map(_THOUSANDS.fullmatch, commas)):
-        raise ValueError(
-            f"the comma of {commas[0].strip()} may mark decimals or thousands: set decimal=',' or decimal='.'"
-        )
+        raise ValueError(f"the comma of {commas[0].strip()} may mark decimals or thousands: {settled}")
     return ","
 
 

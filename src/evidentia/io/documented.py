@@ -21,8 +21,8 @@ from evidentia.belief import FocalSets
 __all__ = ["check_types", "check_shapes", "family_lengths"]
 
 _SHAPE = re.compile(
-    r"^ *(\w+(?:, \w+)*) : (?:(?:nd)?arrays? of shape \(([^()]*)\)|\(([^()]*)\) (?:Boolean )?arrays?)"
-    r"(?: of (\w+))?(?: or None)?$",
+    r"^ *(\w+(?:, \w+)*) : (?:(?:nd)?arrays? of shape \(([^()]*)\)|\(([^()]*)\) (?:\w+ )?(?:arrays?|numbers|sums?))"
+    r"(?: of (\w+)[^()]*)?(?:,? optional| or None)?$",
     re.MULTILINE,
 )
 _TYPES = {

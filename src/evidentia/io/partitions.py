@@ -18,7 +18,7 @@ import numpy as np
 
 from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets
-from evidentia.io.atomic import as_path, atomic_write
+from evidentia.io.atomic import as_file, as_path, atomic_write
 from evidentia.io.delimited import Dialect, open_text, sniff, split_cells
 from evidentia.io.set_names import (
     FRAME,
@@ -112,9 +112,7 @@ def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
     ValueError
         It holds no partition, or masses that are negative or do not sum to one.
     """
-    path = as_path(path)
-    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
-        pass
+    path = as_file(path)
     kind = file_kind(path, PARTITION_KINDS)
     with failure_in_words(path):
         return {"text": _read_text, "parquet": _read_parquet, "npz": _read_npz}[kind](path)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.io.atomic import as_path, atomic_write
+from evidentia.io.atomic import as_file, atomic_write
 from evidentia.io.rds import RValue, read_rds, write_rds
 from evidentia.io.tables import failure_in_words
 from evidentia.partition import CredalPartition
@@ -36,9 +36,7 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
     ValueError
         It is no such file, or the masses are none.
     """
-    path = as_path(path)
-    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
-        pass
+    path = as_file(path)
     with failure_in_words(path):
         try:
             return _from_r(read_rds(path))

@@ -72,6 +72,8 @@ class Schema:
 
         def build(parts: Parts) -> Any:
             check_names(parts, names)
+            check_types(kind, parts)
+            check_shapes(kind, parts, {})
             made: Any = object.__new__(kind)
             for name, value in parts.items():
                 setattr(made, name, value)

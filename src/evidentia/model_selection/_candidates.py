@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from numbers import Integral
 from typing import Any
 
@@ -11,13 +12,17 @@ from evidentia._parameters import shown
 
 __all__ = ["checked_candidates"]
 
+_MOST = 100_000
+
 
 def checked_candidates(given: Any, name: str) -> list[int]:
     """Different integers of at least 2, increasing; ``name`` is what the user calls them."""
     try:
-        values = list(given)
+        values = list(islice(given, _MOST + 1))
     except TypeError:
         raise TypeError(f"{name} must be a range or a sequence of integers, got {shown(given)}") from None
+    if len(values) > _MOST:
+        raise ValueError(f"{name} must hold at most {_MOST:,} numbers, got {shown(given)}")
     if not values:
         raise ValueError(f"{name} must hold at least one number, got {shown(given)}")
     if not all(isinstance(c, Integral) and not isinstance(c, bool | np.bool_) for c in values):

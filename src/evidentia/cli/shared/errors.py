@@ -91,16 +91,25 @@ class Program(click.Group):
         extra["standalone_mode"] = False  # click would show errors in its own way
         try:
             code = super().main(args, prog_name, **extra)
+            sys.stdout.flush()
         except BrokenPipeError:
             # whoever read the output has seen enough, as in `evidentia ... | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = DATA
         except (Exception, KeyboardInterrupt) as error:
             code, line = in_one_line(error)
             if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
                 traceback.print_exc()
             click.echo(f"evidentia: {printable(line)}", err=True)
+        _leave_output()
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave_output() -> None:
+    """What could not be written to the output, which is closed or full, is not tried again when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def in_one_line(error: BaseException) -> tuple[int, str]:
