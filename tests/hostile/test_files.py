@@ -48,6 +48,16 @@ TABLES = {
     "points before commas": ("a;b\n1.234,5;1\n2.500,25;2", {"a": [1234.5, 2500.25], "b": [1, 2]}),
     "the same name but for a blank": ("a ,a\n1,2\n3,4", {"a": [1, 3], "a.1": [2, 4]}),
     "quoted between blanks": ('"1.5" "2"\n"2.5" "4"', {"x1": [1.5, 2.5], "x2": [2, 4]}),
+    "prices first": ("$5,-$6\n$7,$8", {"x1": [5, 7], "x2": [-6, 8]}),
+    "shares first": ("5 %|6 %\n7 %|8 %", {"x1": [5, 7], "x2": [6, 8]}),
+    "thousands first": ("1,168.5;2\n376.5;3", {"x1": [1168.5, 376.5], "x2": [2, 3]}),
+    "prices under names of two words": ("x y|b\n1,5 €|2 €\n2,5 €|3 €", {"x y": [1.5, 2.5], "b": [2, 3]}),
+    "names and a price first": ("rose,$5\ntulip,$6", "header"),
+    "one column of thousands": ("a\n198,465.5\n-163,958.7", "delimiter"),
+    "one column of thousands between blanks": ("a\n44 349.9\n15 869.7", "delimiter"),
+    "one column of prices": ("a\n€7,24\n-€2,46", "delimiter"),
+    "a cell missing between blanks": ("a b c\n1 2 3\n4  6\n7 8 9", {}),
+    "quoted decimal commas": ('"a","b"\n"-14,5","8"\n"2,5","9"', {"a": ["-14,5", "2,5"], "b": [8, 9]}),
     "names of rows as in R": ("x,y\nr1,1,2\nr2,3,4", {"x": [1, 3], "y": [2, 4]}),
     "quoted delimiters": ('a,b\n"1,5",2\n"2,5",3', {"b": [2, 3]}),
     "quoted line ends": ('a,b\n"x\ny",2\n"z",3', {"b": [2, 3]}),
@@ -140,6 +150,14 @@ def test_partitions_come_back_whatever_their_names(kind, tmp_path):
             assert list(again.index) == names
             assert again.frame == frame
             np.testing.assert_array_equal(again.masses, partition.masses)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "rds"])
+def test_names_that_no_file_can_hold(kind, tmp_path):
+    partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), ["\ud800"])
+    with pytest.raises(ValueError, match=rf"p.{kind}: a name holds a character that UTF-8 lacks, .ud800"):
+        (write_r if kind == "rds" else write_partition)(partition, tmp_path / f"p.{kind}")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_cell_of_a_written_table_begins_like_a_formula(tmp_path):

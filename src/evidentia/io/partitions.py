@@ -31,7 +31,14 @@ from evidentia.io.set_names import (
     is_set_heading,
 )
 from evidentia.io.sparse_partitions import is_sparse_schema, read_sparse
-from evidentia.io.tables import exact_floats, failure_in_words, file_kind, missing_pyarrow, natural_index
+from evidentia.io.tables import (
+    exact_floats,
+    failure_in_words,
+    file_kind,
+    missing_pyarrow,
+    natural_index,
+    unwritable,
+)
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -90,7 +97,7 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
         except ImportError as error:
             raise missing_pyarrow(path) from error
         except UnicodeEncodeError as error:
-            raise ValueError(f"cannot write {path.name}: a name holds a character that UTF-8 lacks, {error}") from error
+            raise unwritable(path, error) from error
 
 
 def read_partition(path: str | os.PathLike[str]) -> CredalPartition:

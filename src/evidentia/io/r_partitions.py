@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.io.atomic import as_file, atomic_write
+from evidentia.io.atomic import as_file, as_path, atomic_write
 from evidentia.io.rds import RValue, read_rds, write_rds
-from evidentia.io.tables import failure_in_words
+from evidentia.io.tables import failure_in_words, unwritable
 from evidentia.partition import CredalPartition
 
 __all__ = ["read_r", "write_r"]
@@ -74,8 +74,12 @@ def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(partition, CredalPartition):
         raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+    path = as_path(path)
     with atomic_write(path) as temporary:
-        write_rds(_to_r(partition.to_numpy()), temporary)
+        try:
+            write_rds(_to_r(partition.to_numpy()), temporary)
+        except UnicodeEncodeError as error:
+            raise unwritable(path, error) from error
 
 
 # ---- from R ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia.io.atomic import as_file
-from evidentia.io.delimited import Dialect, open_text, sniff, text_encoding
+from evidentia.io.delimited import Dialect, check_lengths, open_text, sniff, text_encoding
 from evidentia.io.numbers import written_numbers
 from evidentia.io.set_names import plain_value
 
@@ -28,6 +28,7 @@ __all__ = [
     "exact_floats",
     "failure_in_words",
     "missing_pyarrow",
+    "unwritable",
 ]
 
 _KINDS = {
@@ -170,7 +171,13 @@ def failure_in_words(path: Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # the file system failed, not the content
         words = " ".join(str(error).split()) or type(error).__name__
+        words = re.sub("^could not convert string to float: (.*)", r"\1 stands where a number must be", words)
         raise ValueError(f"cannot read {path.name}: {words}") from error
+
+
+def unwritable(path: Path, error: UnicodeEncodeError) -> ValueError:
+    lacking = error.object[error.start : error.end].encode("unicode_escape").decode()
+    return ValueError(f"cannot write {path.name}: a name holds a character that UTF-8 lacks, {lacking}")
 
 
 def missing_pyarrow(path: Path) -> ImportError:
@@ -224,6 +231,8 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect) -> pd.DataFr
 
     table = read(**exact_floats())
     _check_width(table, dialect)
+    if table.shape[1] and table.iloc[:, -1].hasnans:  # which is where the cells of too short a line are missing
+        check_lengths(path, dialect)
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     names = _UNNAMED if unnamed else index_col
     if dialect.row_names or names in table.columns:
