@@ -387,6 +387,7 @@ def run(*arguments):
             "overwrite the input",
         ),
         (["classify", "table.csv", "--target", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
+        (["ask", "table.csv", "-c", "2", "--answers", "same.csv"], "two different objects"),
         (["ask", "table.csv", "-c", "2", "--partition", "taught.doc"], "--partition: the extension"),
         (["ask", "table.csv", "-c", "2", "--save-config", "run.doc"], "--save-config: the extension"),
         (["combine", "table.csv", "table.csv", "-o", "both.doc"], "--output: the extension"),
@@ -407,6 +408,7 @@ def test_the_program_says_what_is_wrong(arguments, words, tmp_path, monkeypatch)
     (tmp_path / "codes.csv").write_text("a\x1b[31m,b\nx,y\nz,u")
     (tmp_path / "codes.bin").write_bytes(b"\xff\x00")
     (tmp_path / "deep.toml").write_text("a = " + "[" * 9000)
+    (tmp_path / "same.csv").write_text("object,other,answer\n1,1,different\n")
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "labels.csv").write_text("kind\n" + "x\n" * 20)
     names = ["a", "a", *map(str, range(18))]

@@ -178,7 +178,8 @@ class _Expert:
             both = [positions_of(names, index, path.name) for names in cells_as_names(path, table, (0, 1))]
         self.pairs = np.column_stack(both)
         self.answers = [self._meant(word, path) for word in table.iloc[:, 2]]
-        self.contradictions = self.constraints().contradictions()
+        with user_errors():
+            self.contradictions = self.constraints().contradictions()
         for one in self.contradictions:
             self.screen.note(f"contradiction: {self._in_words(one)}")
 
