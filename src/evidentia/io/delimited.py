@@ -32,6 +32,7 @@ _DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
 _POINTS_APART = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*")
 _COMMA_AFTER_POINTS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
+_NO_UNITS = str.maketrans("", "", "€$£¥%")
 _BETWEEN_BLANKS = re.compile(r'"(?:[^"]|"")*"(?=[ \t]|$)|[^ \t]+')
 _MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "?", "-", "."}
 _LOOKED_AT = 1 << 22  # bytes that tell the encoding
@@ -293,7 +294,8 @@ def _is_regular(cells: Sequence[Sequence[str]]) -> bool:
 
 
 def _decimal_mark(delimiter: str, body: Sequence[str]) -> str:
-    """A comma if some numbers need it and none has a point but between thousands."""
+    """A comma if some numbers need it and none has a point but between thousands; units beside them do not count."""
+    body = [cell.translate(_NO_UNITS) for cell in body]
     commas = [cell for cell in body if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS.fullmatch(cell)]
     points = [cell for cell in body if _DECIMAL_POINT.fullmatch(cell)]
     if delimiter == "," or not all(map(_POINTS_APART.fullmatch, points)):
