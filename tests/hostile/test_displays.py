@@ -64,13 +64,13 @@ NONSENSE = [
     pd.DataFrame(), pd.Series([0.5]), np.ma.masked, int, slice(None), lambda: 0,
 ]  # fmt: skip
 OTHERS = {
-    "ax": ["axes", 1.0, "figure", "three dimensions", "polar", "removed", "two"],
+    "ax": ["axes", 1.0, "figure", "three dimensions", "polar", "mollweide", "removed", "two"],
     "axes": ["axes", 1.0, "figure", "three dimensions", "removed"],
     "color": ["no color", (2.0, 0.0, 0.0), ["red"], 3],
     "colors": ["red", ["no color"] * 30, [1, 2, 3], (c for c in "rgb")],
     "marker_size": ["large", True, 1e70, 0, [12.0], 10**400],
-    "title": [3, ["title"], True],
-    "label": [3, True],
+    "title": [3, ["title"], True, "\ud800", "$$", "$\\frac{$"],
+    "label": [3, True, "\ud800", "$\\nosuch$"],
     "legend": ["left", "", 2],
     "labels": ["yes", 2],
     "levels": ["high", [0.9, 0.1], [0.5, 2.0], [np.nan, 1.0], 0.5],
@@ -89,8 +89,8 @@ def placed(value):
         return value
     if value == "figure":
         return plt.figure()
-    if value in ("three dimensions", "polar"):
-        return plt.figure().add_subplot(projection="3d" if value == "three dimensions" else "polar")
+    if value in ("three dimensions", "polar", "mollweide"):
+        return plt.figure().add_subplot(projection="3d" if value == "three dimensions" else value)
     if value == "two":
         return plt.subplots(1, 2)[1]
     if value == "removed":

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -13,7 +14,19 @@ from click.testing import CliRunner
 
 from evidentia import CredalPartition, FocalSets
 from evidentia.cli import program
-from evidentia.io import describe, load, read_partition, read_r, read_table, save, write_partition, write_r
+from evidentia.constraints import Constraints, read_constraints, write_constraints
+from evidentia.io import (
+    describe,
+    load,
+    read_dissimilarities,
+    read_partition,
+    read_r,
+    read_table,
+    save,
+    write_partition,
+    write_r,
+)
+from evidentia.recipe import read_image, read_labels
 from tests.cluster.contract import SUBJECTS, prediction
 from tests.hostile.limits import limited, refused_or_sensible
 
@@ -31,6 +44,20 @@ TABLES = {
     "names and a number first": ("rose,1.5\ntulip,2.5", "header"),
     "years as names": ("name,2019\nx,1\ny,2", "header"),
     "two delimiters everywhere": ("a,b;c\nx,y;z\nu,v;w", "delimiter"),
+    "thousands or decimals": ("a;b\n1.234;12,5\n2.500;3,25", "decimal"),
+    "points before commas": ("a;b\n1.234,5;1\n2.500,25;2", {"a": [1234.5, 2500.25], "b": [1, 2]}),
+    "the same name but for a blank": ("a ,a\n1,2\n3,4", {"a": [1, 3], "a.1": [2, 4]}),
+    "quoted between blanks": ('"1.5" "2"\n"2.5" "4"', {"x1": [1.5, 2.5], "x2": [2, 4]}),
+    "prices first": ("$5,-$6\n$7,$8", {"x1": [5, 7], "x2": [-6, 8]}),
+    "shares first": ("5 %|6 %\n7 %|8 %", {"x1": [5, 7], "x2": [6, 8]}),
+    "thousands first": ("1,168.5;2\n376.5;3", {"x1": [1168.5, 376.5], "x2": [2, 3]}),
+    "prices under names of two words": ("x y|b\n1,5 €|2 €\n2,5 €|3 €", {"x y": [1.5, 2.5], "b": [2, 3]}),
+    "names and a price first": ("rose,$5\ntulip,$6", "header"),
+    "one column of thousands": ("a\n198,465.5\n-163,958.7", "delimiter"),
+    "one column of thousands between blanks": ("a\n44 349.9\n15 869.7", "delimiter"),
+    "one column of prices": ("a\n€7,24\n-€2,46", "delimiter"),
+    "a cell missing between blanks": ("a b c\n1 2 3\n4  6\n7 8 9", {}),
+    "quoted decimal commas": ('"a","b"\n"-14,5","8"\n"2,5","9"', {"a": ["-14,5", "2,5"], "b": [8, 9]}),
     "names of rows as in R": ("x,y\nr1,1,2\nr2,3,4", {"x": [1, 3], "y": [2, 4]}),
     "quoted delimiters": ('a,b\n"1,5",2\n"2,5",3', {"b": [2, 3]}),
     "quoted line ends": ('a,b\n"x\ny",2\n"z",3', {"b": [2, 3]}),
@@ -125,6 +152,14 @@ def test_partitions_come_back_whatever_their_names(kind, tmp_path):
             np.testing.assert_array_equal(again.masses, partition.masses)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "rds"])
+def test_names_that_no_file_can_hold(kind, tmp_path):
+    partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), ["\ud800"])
+    with pytest.raises(ValueError, match=rf"p.{kind}: a name holds a character that UTF-8 lacks, .ud800"):
+        (write_r if kind == "rds" else write_partition)(partition, tmp_path / f"p.{kind}")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_cell_of_a_written_table_begins_like_a_formula(tmp_path):
     names = ["=1+1", "+1", "-x", "@y", "\tz"]
     masses = np.eye(2)[[0, 1, 0, 1, 0]]
@@ -148,6 +183,55 @@ def test_archives_are_not_unpacked_before_they_are_looked_at(tmp_path):
         archive.writestr("masses.npy", _npy(np.zeros((2, 7))))
     with limited(), pytest.raises(ValueError, match="masses .* do not go with sets"):
         read_partition(tmp_path / "bomb.npz")
+
+
+OBJECTS = ["007", "NA", "=1+1", "1e5", "True", "x y"]
+
+
+def test_objects_are_known_by_their_names_as_they_are_written(tmp_path):
+    pairs = Constraints([(0, 1), (2, 3)], [(0, 4)], n_objects=6)
+    write_constraints(pairs, tmp_path / "pairs.csv", OBJECTS)
+    assert "\n=" not in (tmp_path / "pairs.csv").read_text()
+    again = read_constraints(tmp_path / "pairs.csv", OBJECTS)
+    assert again.must_link.tolist() == [[0, 1], [2, 3]]
+    table = pd.DataFrame({"a": range(6)}, index=OBJECTS)
+    (tmp_path / "labels.csv").write_text("name,kind\n007,u\nNA,v\n1e5,w\nTrue,w\n")
+    found = read_labels(tmp_path / "labels.csv", table)
+    assert found[["007", "NA", "1e5", "True"]].tolist() == ["u", "v", "w", "w"]
+    assert found.isna().sum() == 2
+
+
+def test_names_that_do_not_tell_objects_apart(tmp_path):
+    (tmp_path / "pairs.csv").write_text("object,other,answer\na,b,same\n")
+    with pytest.raises(ValueError, match=r"pairs.csv: there are several objects called 'a'"):
+        read_constraints(tmp_path / "pairs.csv", ["a", "b", "a"])
+    (tmp_path / "labels.csv").write_text("name,kind\na,u\na,v\n")
+    with pytest.raises(ValueError, match=r"labels.csv must name each row once, got 'a'"):
+        read_labels(tmp_path / "labels.csv", pd.DataFrame({"x": [1, 2]}, index=["a", "b"]))
+
+
+# a matrix of three objects in which a and b are 1 apart, a and c 5, b and c 4; and the names of the objects
+MATRICES = {
+    "permuted columns": (",c,b,a\na,5,1,0\nb,4,0,1\nc,0,4,5", ["a", "b", "c"]),
+    "other names of columns": (",V1,V2,V3\na,0,1,5\nb,1,0,4\nc,5,4,0", ["a", "b", "c"]),
+    "names with zeros": ("name,01,02,03\n01,0,1,5\n02,1,0,4\n03,5,4,0", ["01", "02", "03"]),
+    "columns of other objects": (",a,b,d\na,0,1,5\nb,1,0,4\nc,5,4,0", "'c' is among one of the two only"),
+    "a name twice": (",a,a,c\na,0,1,5\na,1,0,4\nc,5,4,0", "square matrix"),
+}
+
+
+@pytest.mark.parametrize("which", MATRICES)
+def test_rows_and_columns_of_dissimilarities_are_the_same_objects(which, tmp_path):
+    text, expected = MATRICES[which]
+    path = tmp_path / "matrix.csv"
+    path.write_text(text)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=rf"matrix.csv.*{expected}"):
+            read_dissimilarities(path)
+        return
+    found = read_dissimilarities(path)
+    assert list(found.index) == list(found.columns) == expected
+    assert found.to_numpy().tolist() == [[0, 1, 5], [1, 0, 4], [5, 4, 0]]
 
 
 PATHS = [None, 3, 0.5, b"x", True, ["a"], object(), int, "a\0b", "\ud800", "x" * 100_000]
@@ -255,6 +339,26 @@ def test_codes_do_not_reach_the_terminal():
         assert text.replace("\n", "").isprintable()
 
 
+@pytest.mark.parametrize("text", [",x\n007,1\nNA,2\n1e5,3", "x\n007,1\nNA,2\n1e5,3"])
+def test_names_of_rows_stay_as_they_are_written(text, tmp_path):
+    (tmp_path / "table.csv").write_text(text)
+    assert list(read_table(tmp_path / "table.csv").index) == ["007", "NA", "1e5"]
+
+
+@pytest.mark.parametrize(
+    "read", [load, describe, read_r, read_partition, read_table, read_dissimilarities, read_image, read_constraints]
+)
+def test_what_never_ends_is_not_opened(read, tmp_path):
+    suffix = {"load": "evidentia", "describe": "evidentia", "read_r": "rds", "read_image": "npy"}.get(
+        read.__name__, "csv"
+    )
+    for name, make in (("pipe", os.mkfifo), ("device", lambda path: os.symlink("/dev/zero", path))):
+        path = tmp_path / f"{name}.{suffix}"
+        make(path)
+        with limited(), pytest.raises(OSError, match=f"not a regular file.*{name}"):
+            read(path)
+
+
 # ---- the program ----------------------------------------------------------------------------------------------------
 
 ROWS = "\n".join(f"{i % 3 * 5 + i * 0.1},{i % 2 + i * 0.01}" for i in range(20))
@@ -275,17 +379,53 @@ def run(*arguments):
         (["cluster", "table.csv", "-c", "99"], "more than there are rows"),
         (["cluster", "table.csv", "-c", "2", "--output", "table.csv"], "overwrite"),
         (["cluster", "codes.csv", "-c", "2"], "evidentia"),
+        (["cluster", "table.csv", "-c", "2", "--labels", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
+        (["cluster", "table.csv", "-c", "2", "--truth", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
+        (["cluster", "table.csv", "-c", "2", "--constraints", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
+        (
+            ["ask", "table.csv", "-c", "2", "--answers", "labels.csv", "--partition", "labels.csv"],
+            "overwrite the input",
+        ),
+        (["classify", "table.csv", "--target", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
+        (["ask", "table.csv", "-c", "2", "--answers", "same.csv"], "two different objects"),
+        (["ask", "table.csv", "-c", "2", "--partition", "taught.doc"], "--partition: the extension"),
+        (["ask", "table.csv", "-c", "2", "--save-config", "run.doc"], "--save-config: the extension"),
+        (["combine", "table.csv", "table.csv", "-o", "both.doc"], "--output: the extension"),
+        (["cluster", "table.csv", "-c", "2", "--config", "deep.toml"], "--config deep.toml"),
+        (["cluster", "table.csv", "-c", "2", "--config", "codes.bin"], "--config codes.bin"),
+        (["cluster", "table.csv", "-c", "2", "--config", "pipe.toml"], "pipe.toml: is not a regular file"),
+        (["cluster", "table.csv", "-c", "2", "--method", "ecm", "-p", "delta=" + "[" * 9000], "delta"),
+        (["select", "table.csv", "--to", "1000000000"], "--to"),
+        (["explain", "twins.csv", "table.csv", "--object", "a"], "2 objects called 'a'"),
+        (["explain", "twins.csv", "other.csv", "--index", "name"], "no row 'a'"),
+        (["explain", "partition.csv", "table.csv", "--object", "²"], "no object '²'"),
+        (["compare", "twins.csv", "mirrored.csv"], "do not tell which is which"),
     ],
 )
 def test_the_program_says_what_is_wrong(arguments, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "table.csv").write_text("a,b\n" + ROWS)
     (tmp_path / "codes.csv").write_text("a\x1b[31m,b\nx,y\nz,u")
-    result = run(*arguments, *(() if "-c" in arguments else ("-c", "2")))
+    (tmp_path / "codes.bin").write_bytes(b"\xff\x00")
+    (tmp_path / "deep.toml").write_text("a = " + "[" * 9000)
+    (tmp_path / "same.csv").write_text("object,other,answer\n1,1,different\n")
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "labels.csv").write_text("kind\n" + "x\n" * 20)
+    names = ["a", "a", *map(str, range(18))]
+    (tmp_path / "other.csv").write_text("name,a,b\n" + "\n".join(f"z{row},{row},{row * row}" for row in range(20)))
+    masses, family = np.eye(4)[np.arange(20) % 2 + 1], FocalSets.full(2)
+    write_partition(CredalPartition(masses, family), tmp_path / "partition.csv")
+    write_partition(CredalPartition(masses, family, names), tmp_path / "twins.csv")
+    write_partition(CredalPartition(masses, family, names[::-1]), tmp_path / "mirrored.csv")
+    before = {path: path.stat().st_size for path in tmp_path.iterdir()}
+    clusters = ("-c", "2") if arguments[0] == "cluster" and "-c" not in arguments else ()
+    with limited():
+        result = run(*arguments, *clusters)
     assert result.exit_code in (1, 2)
     assert "internal" not in result.output
     assert "\x1b" not in result.output
     assert any(word in result.output for word in words.split("|"))
+    assert {path: path.stat().st_size for path in tmp_path.iterdir()} == before
 
 
 def test_dollars_in_names_of_columns_are_dollars(tmp_path):
@@ -302,3 +442,19 @@ def test_the_demo_replaces_nothing(tmp_path):
     assert "exists already" in result.output
     assert mine.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [mine]
+
+
+def test_no_table_of_the_program_holds_a_formula(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"=r{i},{i % 2 * 9 + i * 0.1},{i % 3},{'@b' if i % 2 else '+a'}" for i in range(20)]
+    (tmp_path / "table.csv").write_text("\n".join(["name,a,b,kind", *rows]))
+    assert run("ask", "table.csv", "-c", "2", "--index", "name").exit_code == 0
+    answers = (tmp_path / "table.answers.csv").read_text().splitlines()
+    (tmp_path / "table.answers.csv").write_text("\n".join([answers[0], *(line + "same" for line in answers[1:2])]))
+    taught = run("ask", "table.csv", "-c", "2", "--index", "name", "--answers", "table.answers.csv")
+    assert taught.exit_code == 0, taught.output
+    decided = ("classify", "table.csv", "--index", "name", "--target", "kind", "--new", "table.csv", "-o", "d.csv")
+    assert run(*decided).exit_code == 0
+    for name in ("table.answers.csv", "d.csv"):
+        cells = pd.read_csv(tmp_path / name, dtype=str, header=None).fillna("").to_numpy().ravel()
+        assert not [cell for cell in cells if cell[:1] in "=+@" and cell]

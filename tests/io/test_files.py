@@ -490,6 +490,26 @@ def test_forged_masses_are_refused(path):
     refused(path, "masses must be nonnegative and sum to one")
 
 
+@pytest.mark.parametrize(
+    ("part", "forged"),
+    [
+        ("frame", {"tuple": ["a"]}),
+        ("frame", {"tuple": ["a", "a"]}),
+        ("frame", 3),
+        ("frame", [[], {}]),
+        ("index", "ab"),
+        ("index", ["a"]),
+        ("index", 3),
+        ("metadata", [1]),
+        ("metadata", None),
+    ],
+)
+def test_forged_names_are_refused(part, forged, path):
+    save(CredalPartition(np.eye(2), FocalSets.from_sets(2, [[0], [1]]), ["x", "y"], frame=("a", "b")), path)
+    rewritten(path, content_changed(lambda objects: objects[-1]["parts"].update({part: forged})))
+    refused(path, "cannot be read")
+
+
 def test_forged_arrays_are_refused(path):
     save(ECM(2, n_init=1, random_state=0).fit(X), path)
     before = path.read_bytes()

@@ -269,3 +269,30 @@ def test_the_file_of_the_command_line_is_there_at_once(tmp_path):
         tab = Client(guard)
         opened = tab.open()
         assert tab.done(type("Opened", (), {"status": 200, "json": lambda self: opened})())["rows"] == 30
+
+
+NO_QUESTIONS = [
+    b'{"name": NaN}', b'{"name": 1e999}', b'{"name": "\\ud800"}', b'{"name": ' + b"9" * 400 + b"}", b"[1]", b"{",
+    b'{"a": ' + b"[" * 100_000, b'{"columns": 3}', b'{"categories": [1]}', b'{"parameters": [1]}', b'{"positions": 3}',
+    b'{"positions": ["x"]}', b'{"start": {"a": 1}}', b'{"bytes": "abc"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", NO_QUESTIONS)
+def test_questions_that_are_none(iris, body):
+    """They are refused in words, and leave a session that still answers."""
+    tab, _, run = iris
+    headers = {**tab.credentials, "content-type": "application/json"}
+    for path in ("/runs", "/settings", f"/runs/{run['id']}/rows", f"/runs/{run['id']}/name", "/rules"):
+        assert tab.raw("POST", tab.base + path, body, headers).status in (200, 422)
+    assert tab.get("").status == 200
+
+
+def test_a_run_of_a_table_that_was_replaced_is_not_kept(tab):
+    source = tab.load("wine")
+    columns = [column["name"] for column in source["columns"] if column["suggested"]]
+    asked = {"columns": columns, "clusters": 3, "method": "evclus", "parameters": {"n_init": 200}}
+    started = tab.post("/runs", asked)
+    tab.load("iris")
+    assert tab.job(started)["state"] == "failed"
+    assert tab.get("").json()["runs"] == []

@@ -12,8 +12,25 @@ import numpy as np
 from evidentia.cli.cluster import headline_of, run_recipe
 from evidentia.cli.compare import moved_objects
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import PATH, RecipeCommand, WholeNumber, common, recipe_from, recipe_options
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, partition_document
+from evidentia.cli.shared.options import (
+    PATH,
+    RecipeCommand,
+    WholeNumber,
+    common,
+    recipe_from,
+    recipe_options,
+)
+from evidentia.cli.shared.output import (
+    Screen,
+    all_or_none,
+    check_extensions,
+    check_outputs,
+    check_partition_kind,
+    further_outputs,
+    partition_document,
+    write_table,
+)
+from evidentia.cli.shared.subjects import files_read
 from evidentia.recipe.words import counted
 
 if TYPE_CHECKING:
@@ -61,8 +78,12 @@ def ask(ctx: click.Context, **options: Any) -> None:
     with user_errors(wrong_use=True):
         _check_learns(recipe)
     targets = [path for path in (output, options["partition"], options["save_config"]) if path is not None]
-    inputs = [Path(name) for name in recipe.files]
-    check_outputs(targets, inputs)
+    if options["partition"] is not None:
+        check_partition_kind(options["partition"], "--partition")
+    check_extensions(further_outputs(options))
+    check_outputs(targets, files_read(recipe))
+    if options["answers"] is not None:  # which may be those that are kept
+        check_outputs([path for path in targets if path is not output], [options["answers"]])
     interactive = sys.stdin.isatty() and not options["as_json"] and options["answers"] is None
     with readable_warnings():
         outcome = run_recipe(recipe, screen)
@@ -145,24 +166,20 @@ class _Expert:
 
     def read(self, path: Path) -> None:
         """Answers from a table of two objects and a word; lines without a word are questions still open."""
+        from evidentia.constraints.files import positions_of
         from evidentia.io import read_table
+        from evidentia.io.tables import cells_as_names
 
+        index = range(len(self.partition)) if self.partition.index is None else self.partition.index
         with user_errors():
             table = read_table(path)
             if table.shape[1] < 3:
                 raise ValueError(f"{path.name} must have three columns: two objects and an answer")
-        index = self.partition.index
-        names = map(str, range(len(self.partition)) if index is None else index)
-        places = {name: place for place, name in enumerate(names)}
-        pairs, answers = [], []
-        for first, second, word in table.iloc[:, :3].itertuples(index=False):
-            for name in (first, second):
-                if str(name) not in places:
-                    raise UserError(f"{path.name}: there is no object '{name}' among those that were clustered")
-            pairs.append([places[str(first)], places[str(second)]])
-            answers.append(self._meant(word, path))
-        self.pairs, self.answers = np.array(pairs, dtype=np.int64).reshape(-1, 2), answers
-        self.contradictions = self.constraints().contradictions()
+            both = [positions_of(names, index, path.name) for names in cells_as_names(path, table, (0, 1))]
+        self.pairs = np.column_stack(both)
+        self.answers = [self._meant(word, path) for word in table.iloc[:, 2]]
+        with user_errors():
+            self.contradictions = self.constraints().contradictions()
         for one in self.contradictions:
             self.screen.note(f"contradiction: {self._in_words(one)}")
 
@@ -275,7 +292,7 @@ def _write(targets: list[Path], output: Path, options: dict[str, Any], expert: _
         for target, path in zip(targets, temporaries, strict=True):
             if target is output:
                 columns = ["object", "other", "answer"]
-                pd.DataFrame(expert.questions_document(), columns=columns).to_csv(path, index=False)
+                write_table(pd.DataFrame(expert.questions_document(), columns=columns), path)
             elif target is options["partition"]:
                 write_partition(expert.partition, path)
             else:

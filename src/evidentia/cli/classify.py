@@ -84,7 +84,11 @@ def classify(ctx: click.Context, file: Path, **options: Any) -> None:
     method = options["method"]
     parameters = parameters_from(options, "classify", method)
     outputs = _outputs(file, options)
-    inputs = [file] + ([options["new"]] if options["new"] is not None else [])
+    from evidentia.recipe.known import is_file_name
+
+    target = Path(options["target"])
+    inputs = [file, *([options["new"]] if options["new"] is not None else [])]
+    inputs += [target] if is_file_name(options["target"]) else []
     check_outputs(list(outputs.values()), inputs)
     with readable_warnings(), screen.working(f"reading {file.name}"), user_errors(parameters=tuple(parameters)):
         attributes, y = _read(file, options, screen)

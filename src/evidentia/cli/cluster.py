@@ -15,12 +15,14 @@ from evidentia.cli.shared.output import (
     all_or_none,
     check_extensions,
     check_outputs,
+    check_partition_kind,
     further_outputs,
     headline,
     partition_document,
 )
 from evidentia.cli.shared.passes import DASK_OPTION
 from evidentia.cli.shared.pictures import check_picture, draw_partition
+from evidentia.cli.shared.subjects import files_read
 from evidentia.recipe.words import counted
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def cluster(ctx: click.Context, **options: Any) -> None:
         raise UserError(f"{file} is a folder, it must be a table; for a folder of Parquet files, --output is one too")
     outputs = _outputs(file, options)
     _check_kinds(outputs)
-    check_outputs(list(outputs.values()), [Path(name) for name in recipe.files])
+    check_outputs(list(outputs.values()), files_read(recipe))
     with readable_warnings():
         outcome = run_recipe(recipe, screen)
         head = headline_of(outcome)
@@ -138,17 +140,7 @@ def _default_output(file: Path) -> Path:
 
 
 def _check_kinds(outputs: dict[str, Path]) -> None:
-    from evidentia.io.partitions import PARTITION_KINDS
-
-    output = outputs["partition"]
-    if output.suffix.lower() not in PARTITION_KINDS:
-        kinds = ", ".join(PARTITION_KINDS)
-        raise WrongUse(f"--output: the extension must be one of {kinds}, got {output.suffix or 'none'}")
-    if output.suffix.lower() == ".parquet":
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError as error:
-            raise UserError("--output: .parquet files need pyarrow (pip install 'evidentia[parquet]')") from error
+    check_partition_kind(outputs["partition"])
     if "plot" in outputs:
         check_picture(outputs["plot"])
     check_extensions(outputs)

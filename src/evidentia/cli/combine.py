@@ -9,7 +9,7 @@ import click
 
 from evidentia.cli.shared.errors import WrongUse, readable_warnings, user_errors
 from evidentia.cli.shared.options import PATH, WholeNumber, common
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, partition_document
+from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, check_partition_kind, partition_document
 from evidentia.cli.shared.subjects import read_partition_file
 from evidentia.recipe.words import counted
 
@@ -46,6 +46,7 @@ def combine(files: tuple[Path, ...], output: Path, **options: Any) -> None:
     if len(files) < 2:
         raise WrongUse(f"name two partitions at least, got {counted(len(files), 'file')}")
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
+    check_partition_kind(output)
     check_outputs([output], files)
     partitions = [read_partition_file(file) for file in files]
     with readable_warnings(), user_errors(), screen.working("combining"):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from evidentia._tables import order_of_names
 from evidentia.cli.shared.errors import UserError, WrongUse, user_errors
 from evidentia.cli.shared.options import PATH, WholeNumber, common
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs
+from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, write_table
 from evidentia.cli.shared.pictures import check_picture, draw_display
 from evidentia.cli.shared.subjects import read_partition_file
 from evidentia.recipe.words import counted
@@ -85,12 +86,12 @@ def _same_objects(files: tuple[Path, ...]) -> list[CredalPartition]:
     for place, (file, one) in enumerate(zip(files, partitions, strict=True)):
         if len(one) != len(first):
             raise UserError(f"{file} has {len(one):,} objects, {files[0]} has {len(first):,}: they must be the same")
-        if first.index is not None and one.index is not None:
-            where = {name: place for place, name in enumerate(one.index)}
-            if set(where) != set(first.index):
-                strange = next(name for name in first.index if name not in where)
-                raise UserError(f"{file} has no object '{strange}', which {files[0]} has")
-            partitions[place] = one[[where[name] for name in first.index]]
+        try:
+            order = order_of_names(one.index, first.index)
+        except ValueError as error:
+            raise UserError(f"{file} and {files[0]}: {error}") from error
+        if order is not None:
+            partitions[place] = one[order]
     return partitions
 
 
@@ -182,4 +183,4 @@ def _write(
                 draw_display(lambda ax, found=found: PartitionMapDisplay.from_map(found, ax=ax), path, (6, 5))
             else:
                 tables = [table.assign(partition=name) for name, table in moved.items()]
-                pd.concat(tables).to_csv(path, index=False)
+                write_table(pd.concat(tables), path)

@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
 from evidentia.cli.shared.options import PATH, common, reading
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, partition_document
+from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, partition_document, write_table
 from evidentia.cli.shared.subjects import read_rows, read_subject
 from evidentia.recipe.words import counted
 
@@ -75,6 +75,9 @@ def _numbers_of(table: Any, model: Any) -> Any:
         return table
     known = getattr(model.estimator, "feature_names_in_", None)
     if known is None:
+        odd = [name for name, kind in table.dtypes.items() if kind.kind not in "biuf"]
+        if odd:
+            raise ValueError(f"the column '{odd[0]}' must hold numbers: the model was made of an array, not of a table")
         return table.to_numpy(dtype=float)
     lacking = [name for name in known if name not in table.columns]
     if lacking:
@@ -114,4 +117,4 @@ def write_decisions(masses: Any, decisions: Any, path: Path) -> None:
     elif path.suffix.lower() == ".npz":
         raise WrongUse("--output: masses on classes are written as .csv, .tsv or .parquet")
     else:
-        table.to_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
+        write_table(table, path, index=True)

@@ -41,7 +41,7 @@ def report(subject: Path, table: Path | None, output: Path | None, **options: An
         raise WrongUse(f"--output: the extension must be .html, got {target.suffix or 'none'}")
     if options["truth"] is not None and table is None:
         raise WrongUse("--truth needs the TABLE as well")
-    check_outputs([target], [subject] + ([table] if table is not None else []))
+    check_outputs([target], [subject, *([table] if table is not None else [])])
     found = read_subject(subject)
     if found.partition is None:
         raise UserError(f"{subject} holds a classifier; evidentia report is for clusters")

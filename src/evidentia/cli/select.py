@@ -8,18 +8,28 @@ from typing import Any
 import click
 
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import PATH, RecipeCommand, WholeNumber, common, recipe_from, recipe_options
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs
+from evidentia.cli.shared.options import (
+    PATH,
+    RecipeCommand,
+    WholeNumber,
+    common,
+    recipe_from,
+    recipe_options,
+)
+from evidentia.cli.shared.output import Screen, all_or_none, check_extensions, check_outputs, further_outputs
 from evidentia.cli.shared.pictures import check_picture, draw_display
+from evidentia.cli.shared.subjects import files_read
 from evidentia.recipe.words import counted
 
 __all__ = ["select"]
 
+_MOST = 100_000  # clusters
+
 
 @click.command(cls=RecipeCommand, short_help="How many clusters: candidates and reasons.")
 @recipe_options
-@click.option("--from", "low", type=WholeNumber(2), metavar="N", help="Fewest clusters. [default: 2]")
-@click.option("--to", "high", type=WholeNumber(2), metavar="N", help="Most clusters. [default: as -c auto does]")
+@click.option("--from", "low", type=WholeNumber(2, _MOST), metavar="N", help="Fewest clusters. [default: 2]")
+@click.option("--to", "high", type=WholeNumber(2, _MOST), metavar="N", help="Most clusters. [default: as -c auto does]")
 @click.option(
     "--curve", is_flag=True, help="Also cluster into each number by the method: objective and nonspecificity (slower)."
 )
@@ -49,7 +59,8 @@ def select(ctx: click.Context, **options: Any) -> None:
         check_picture(options["plot"])
     if options["output"] is not None and options["output"].suffix.lower() != ".csv":
         raise WrongUse(f"--output: the extension must be .csv, got {options['output'].suffix or 'none'}")
-    check_outputs(outputs, [Path(name) for name in recipe.files])
+    check_extensions(further_outputs(options))
+    check_outputs(outputs, files_read(recipe))
     with readable_warnings(), user_errors(), screen.working(f"reading {Path(recipe.files[0]).name}") as told:
         numbers, curve = _compared(recipe, options, screen, told)
         table = numbers.to_frame()

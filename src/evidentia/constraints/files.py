@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from evidentia._parameters import listed
 from evidentia.constraints.constraints import Constraints
 from evidentia.io import atomic_write, load, read_table
 from evidentia.io.atomic import as_path
+from evidentia.io.set_names import decode_cell, encode_cell
+from evidentia.io.tables import cells_as_names
 
-__all__ = ["read_constraints", "write_constraints"]
+__all__ = ["positions_of", "read_constraints", "write_constraints"]
 
 SAME = {"same", "must", "must-link", "must_link", "ml", "yes", "y", "1", "1.0", "true", "together"}
 DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl", "no", "n", "0", "0.0", "-1", "-1.0", "false"}
@@ -69,7 +72,12 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     odd = words[~words.isin(SAME | DIFFERENT)]
     if len(odd):
         raise ValueError(f"{file.name}: the third column must say 'same' or 'different', got {odd.iloc[0]!r}")
-    pairs = np.column_stack([_positions(table.iloc[:, j], index, file) for j in (0, 1)])
+    if index is None:
+        pairs = np.column_stack([_numbered(table.iloc[:, j], file) for j in (0, 1)])
+    else:
+        pairs = np.column_stack(
+            [positions_of(names, index, file.name) for names in cells_as_names(file, table, (0, 1))]
+        )
     same = words.isin(SAME).to_numpy()
     return Constraints(pairs[same], pairs[~same], n_objects=n)
 
@@ -105,18 +113,28 @@ def _named(index: Any, pairs: np.ndarray) -> np.ndarray:
     if len(listing) <= pairs.max(initial=-1):
         raise ValueError(f"index must name every object, got {len(listing):,} names and the object {pairs.max():,}")
     names = np.empty(len(listing), dtype=object)
-    names[:] = listing
+    names[:] = [encode_cell(name) if isinstance(name, str) else name for name in listing]
     return names[pairs]
 
 
-def _positions(cells: Any, index: Any, file: Path) -> np.ndarray:
-    """Positions of objects that are told by their names or numbers."""
-    if index is None:
-        if cells.dtype.kind not in "iu":
-            raise ValueError(f"{file.name}: objects must be numbered from 0, got {cells.iloc[0]!r}")
-        return cells.to_numpy()
-    places = {str(name): place for place, name in enumerate(index)}
-    found = [places.get(str(cell), -1) for cell in cells]
-    if -1 in found:
-        raise ValueError(f"{file.name}: there is no object {str(cells.iloc[found.index(-1)])!r}")
-    return np.asarray(found, dtype=np.int64)
+def _numbered(cells: Any, file: Path) -> np.ndarray:
+    """Positions of objects that are told by their numbers."""
+    if len(cells) and cells.dtype.kind not in "iu":
+        raise ValueError(f"{file.name}: objects must be numbered from 0, got {cells.iloc[0]!r}")
+    return cells.to_numpy().astype(np.int64)
+
+
+def positions_of(names: Sequence[str], index: Iterable[Any], source: str) -> np.ndarray:
+    """Positions of objects that are told by their names; a name that is not known, or not one object's, is refused."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(map(str, index)):
+        places.setdefault(name, []).append(place)
+    found = []
+    for name in names:
+        where = places.get(name) or places.get(decode_cell(name))
+        if where is None:
+            raise ValueError(f"{source}: there is no object {name!r}")
+        if len(where) > 1:
+            raise ValueError(f"{source}: there are several objects called {name!r}; give them different names")
+        found += where
+    return np.array(found, dtype=np.int64)

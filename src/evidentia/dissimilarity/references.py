@@ -20,7 +20,7 @@ class References:
 
     Attributes
     ----------
-    positions : (r,) array
+    positions : (r,) int array
         Among the objects of the fit.
     n_training : int
         How many objects there were.

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from evidentia._parameters import listed, shown
 
-__all__ = ["as_path", "atomic_write", "atomic_writes"]
+__all__ = ["as_file", "as_path", "atomic_write", "atomic_writes"]
 
 _PREFIX = ".evidentia-"
 _LONGEST_PATH = 32_767  # of any system
@@ -107,6 +107,17 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
     except UnicodeEncodeError as error:
         raise ValueError(f"{name} must hold characters that the file system can write, got {shown(text)}") from error
     return Path(path)
+
+
+def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
+    """The path of a file that can be read, in the operating system's own words where it is missing, a folder or not
+    permitted. Pipes and devices are refused: some never end, and readers look at a file more than once."""
+    found = as_path(path, name)
+    if found.exists() and not found.is_dir() and not found.is_file():
+        raise OSError(errno.EINVAL, "is not a regular file", str(path))
+    with open(found, "rb"):
+        pass
+    return found
 
 
 def _checked_target(path: str | os.PathLike[str]) -> Path:

@@ -175,7 +175,7 @@ class Decoder:
                 return set(self.decode(parts))
             case {"frozenset": list(parts)}:
                 return frozenset(self.decode(parts))
-            case {"dict": list(pairs)}:
+            case {"dict": list(pairs)} if all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
                 return {self.decode(key): self.decode(value) for key, value in pairs}
             case {"bytes": str(digits)}:
                 return bytes.fromhex(digits)

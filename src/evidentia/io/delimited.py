@@ -19,7 +19,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Dialect", "sniff", "open_text", "split_cells", "text_encoding"]
+from evidentia.io.numbers import is_one_number, is_written_number
+
+__all__ = ["Dialect", "check_lengths", "sniff", "open_text", "split_cells", "text_encoding"]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = r"\s+"
@@ -28,6 +30,10 @@ _LONGEST_LINE = 1 << 24
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
 _DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
+_POINTS_APART = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*")
+_COMMA_AFTER_POINTS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
+_NO_UNITS = str.maketrans("", "", "€$£¥%")
+_BETWEEN_BLANKS = re.compile(r'"(?:[^"]|"")*"(?=[ \t]|$)|[^ \t]+')
 _MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "?", "-", "."}
 _LOOKED_AT = 1 << 22  # bytes that tell the encoding
 _LARGE_TEXT, _LARGEST_RATIO = 100 << 20, 200  # a table never shrinks as much as this when it is compressed
@@ -126,7 +132,7 @@ def sniff(
     decimal = decimal or _decimal_mark(delimiter, [cell for row in cells[1:] or cells for cell in row])
     first = [cell.strip() for cell in cells[0]]
     if header is None:
-        header = _is_header(first, decimal)
+        header = _is_header(first)
     longer = header and len(cells) > 1 and all(len(row) == len(first) + 1 for row in cells[1:])
     trailing = longer and all(row[-1].strip() == "" for row in cells[1:])
     return Dialect(delimiter, decimal, header, first, row_names=longer and not trailing, trailing=trailing)
@@ -161,6 +167,7 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     blanks = _blank_cells(lines)
     share = 0.0 if best is None else _numbers(readings[best], best, decimal)
     if _is_regular(blanks) and (best is None or _numbers(blanks, _BLANKS, decimal) > share):
+        _refuse_one_column(lines, "' '")
         return _BLANKS, blanks
     if best is None:
         # One column, or a ragged file: the commonest delimiter of the first line, so that the reader can name the line.
@@ -170,12 +177,35 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
             "its commas may separate the names of rows from values, or mark decimals of a single column: "
             "set delimiter=',' or decimal=','"
         )
+    elif best == ",":
+        _refuse_one_column(lines, "','")
     return best, readings[best]
+
+
+def _refuse_one_column(lines: Sequence[str], delimiter: str) -> None:
+    """Lines that are one number each, in which stands what would separate columns."""
+    if all(map(is_one_number, lines[1:] or lines)):
+        raise ValueError(
+            f"its lines may be one number each, as {lines[-1].strip()}, or several columns: set delimiter={delimiter} "
+            "for columns, delimiter=';' for one"
+        )
 
 
 def _blank_cells(lines: Sequence[str]) -> list[list[str]]:
     """Cells between blanks and tabs; the blanks of typographers, which stand inside numbers, separate nothing."""
-    return [re.split("[ \t]+", line.strip(" \t\r\n")) for line in lines]
+    found = [_BETWEEN_BLANKS.findall(line.strip(" \t\r\n")) for line in lines]
+    return [[cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in row] for row in found]
+
+
+def check_lengths(path: str | os.PathLike[str], dialect: Dialect) -> None:
+    """Refuse lines between whose blanks a cell is missing, as nobody knows which."""
+    if dialect.delimiter != _BLANKS:
+        return
+    with open_text(path) as file:
+        for number, line in enumerate(file):
+            found = len(_blank_cells([line])[0])
+            if found and found != len(dialect.first_line) + (dialect.row_names and number > 0):
+                raise ValueError(f"line {number + 1} has {found} cells, the first {len(dialect.first_line)}")
 
 
 def _check_given(first: str, given: str) -> None:
@@ -264,20 +294,27 @@ def _is_regular(cells: Sequence[Sequence[str]]) -> bool:
 
 
 def _decimal_mark(delimiter: str, body: Sequence[str]) -> str:
-    """A comma if some numbers need it and none has a point."""
+    """A comma if some numbers need it and none has a point but between thousands; units beside them do not count."""
+    body = [cell.translate(_NO_UNITS) for cell in body]
     commas = [cell for cell in body if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS.fullmatch(cell)]
-    if delimiter == "," or not commas or any(map(_DECIMAL_POINT.fullmatch, body)):
+    points = [cell for cell in body if _DECIMAL_POINT.fullmatch(cell)]
+    if delimiter == "," or not all(map(_POINTS_APART.fullmatch, points)):
         return "."
+    if any(map(_COMMA_AFTER_POINTS.fullmatch, body)):
+        return ","
+    if not commas:
+        return "."
+    settled = "set decimal=',' or decimal='.'"
+    if points:
+        raise ValueError(f"{points[0].strip()} or {commas[0].strip()} may have its thousands set apart: {settled}")
     if delimiter != ";" and all(map(_THOUSANDS.fullmatch, commas)):
-        raise ValueError(
-            f"the comma of {commas[0].strip()} may mark decimals or thousands: set decimal=',' or decimal='.'"
-        )
+        raise ValueError(f"the comma of {commas[0].strip()} may mark decimals or thousands: {settled}")
     return ","
 
 
-def _is_header(first: Sequence[str], decimal: str) -> bool:
-    """Names make a header; numbers and words for missing values do not."""
-    numbers = [_is_number(cell, decimal) for cell in first]
+def _is_header(first: Sequence[str]) -> bool:
+    """Names make a header; numbers, however they are written, and words for missing values do not."""
+    numbers = [_looks_like_number(cell) for cell in first]
     if all(number or cell.strip().lower() in _MISSING for number, cell in zip(numbers, first, strict=True)):
         return False
     if any(numbers):
@@ -294,5 +331,5 @@ def _is_number(cell: str, decimal: str) -> bool:
     try:
         float(cell.replace(",", ".") if decimal == "," else cell)
     except ValueError:
-        return False
+        return is_written_number(cell, decimal)
     return cell.strip().lower().lstrip("+-") not in ("nan",)

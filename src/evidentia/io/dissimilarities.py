@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia.io.atomic import as_path
+from evidentia.io.atomic import as_file
 from evidentia.io.delimited import open_text, sniff
 from evidentia.io.tables import failure_in_words, file_kind, read_table
 
@@ -79,9 +79,7 @@ def read_dissimilarities(
     Paris  225.0    0.0  465.0
     Lyon   690.0  465.0    0.0
     """
-    path = as_path(path)
-    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
-        pass
+    path = as_file(path)
     kind = file_kind(path, _KINDS)
     if kind in ("market", "sparse"):
         with failure_in_words(path):
@@ -89,7 +87,10 @@ def read_dissimilarities(
     if kind == "text" and header is None:
         with failure_in_words(path):
             header = _has_header(path, delimiter, decimal)
-    table = read_table(path, index_col=index_col, header=header, delimiter=delimiter, decimal=decimal)
+    options: dict[str, Any] = {"header": header, "delimiter": delimiter, "decimal": decimal}
+    table = read_table(path, index_col=index_col, **options)
+    if index_col is None and _begins_with_names(table):
+        table = read_table(path, index_col=table.columns[0], **options)
     return _square(table, path)
 
 
@@ -109,14 +110,30 @@ def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
     return False
 
 
+def _begins_with_names(table: pd.DataFrame) -> bool:
+    """Whether the first column names the objects; not if it may as well hold dissimilarities."""
+    if table.shape[1] != len(table) + 1 or not table.iloc[:, 0].is_unique:
+        return False
+    return bool(table.attrs.get("header")) or table.dtypes.iloc[0].kind not in "iuf"
+
+
+def _in_order_of_rows(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Columns in the order of the rows, where both are named alike; other names of columns, as V1, say nothing."""
+    rows, columns = list(map(str, table.index)), list(table.columns)
+    if rows == columns or set(rows).isdisjoint(columns):
+        return table
+    odd = sorted(set(rows) ^ set(columns))
+    if odd or len(set(rows)) < len(rows):
+        raise ValueError(
+            f"{path.name}: the names of rows and columns must be the same objects, "
+            + (f"but {odd[0]!r} is among one of the two only" if odd else "but some of them occur twice")
+        )
+    return table[rows]
+
+
 def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    first = table.columns[0] if table.shape[1] else None
-    if table.shape[1] == len(table) + 1 and table[first].is_unique:
-        # the first column names the objects, unless it may as well hold dissimilarities
-        named = table.attrs.get("header") or table[first].dtype.kind not in "iuf"
-        table = table.set_index(first) if named else table
     if table.shape[0] != table.shape[1]:
         raise ValueError(
             f"{path.name} must hold a square matrix of dissimilarities, got {table.shape[0]:,} rows and "
@@ -126,6 +143,8 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     if odd:
         raise ValueError(f"{path.name} must hold numbers only, but the column {odd[0]!r} holds others")
     named = not isinstance(table.index, pd.RangeIndex)
+    if named and table.attrs.get("header", True):
+        table = _in_order_of_rows(table, path)
     index = table.index.rename(None) if named else pd.RangeIndex(len(table))
     found = pd.DataFrame(table.to_numpy(dtype=float), index=index)
     if not named and table.attrs.get("header"):  # names in the first line only

@@ -9,7 +9,8 @@ by whatever fails first when they are used.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -21,11 +22,12 @@ from evidentia.belief import FocalSets
 __all__ = ["check_types", "check_shapes", "family_lengths"]
 
 _SHAPE = re.compile(
-    r"^ *(\w+(?:, \w+)*) : (?:(?:nd)?arrays? of shape \(([^()]*)\)|\(([^()]*)\) (?:Boolean )?arrays?)"
-    r"(?: of (\w+))?(?: or None)?$",
+    r"^ *(\w+(?:, \w+)*) : (?:(?:nd)?arrays? of shape \(([^()]*)\)|\(([^()]*)\) (?:(\w+) )?(?:arrays?|numbers|sums?))"
+    r"(?: of (\w+)[^()]*)?(?:,? optional| or None)?$",
     re.MULTILINE,
 )
-_TYPES = {
+_OF_MODELS = {"c", "f", "g", "n_features"}  # letters of clusters, sets and components: what belongs to them is known
+_TYPES: dict[str, Callable[[Any], bool]] = {
     "None": lambda value: value is None,
     "bool": lambda value: isinstance(value, bool | np.bool_),
     "int": is_integer,
@@ -37,27 +39,44 @@ _TYPES = {
 
 
 def check_types(kind: type, parts: Mapping[str, Any]) -> None:
-    """Refuse parts of a record that are not of the plain types its annotations name; others are not looked at."""
+    """Refuse parts of a record that are not of the plain types, or classes of the package, that its annotations name;
+    others are not looked at."""
     annotations = {
-        name: said for base in reversed(kind.__mro__) for name, said in vars(base).get("__annotations__", {}).items()
+        name: (str(said), base.__module__)
+        for base in reversed(kind.__mro__)
+        for name, said in vars(base).get("__annotations__", {}).items()
     }
     for name, value in parts.items():
-        words = str(annotations.get(name, "")).split(" | ")
-        if all(word in _TYPES for word in words) and not any(_TYPES[word](value) for word in words):
-            raise TypeError(f"{name} must be {' or '.join(words)}, got {_told(value)}")
+        said, module = annotations.get(name, ("", ""))
+        tests = [_test_of(word, module) for word in said.split(" | ")]
+        if all(tests) and not any(test(value) for test in tests if test):
+            raise TypeError(f"{name} must be {said.replace(' | ', ' or ')}, got {_told(value)}")
+
+
+def _test_of(word: str, module: str) -> Callable[[Any], bool] | None:
+    """How a value of a type is known; None of types that are neither plain nor classes of the package."""
+    if word in _TYPES:
+        return _TYPES[word]
+    found = vars(sys.modules[module]).get(word) if module in sys.modules else None
+    ours = isinstance(found, type) and found.__module__.startswith("evidentia.")
+    if not ours or getattr(found, "_is_protocol", False):
+        return None
+    return lambda value: isinstance(value, found)
 
 
 def check_shapes(kind: type, parts: Mapping[str, Any], lengths: Mapping[str, int]) -> None:
     """Refuse arrays whose shapes do not fit together, or not with ``lengths`` that are known by their words."""
     found = dict(lengths)
-    for name, (shape, what) in _documented(kind).items():
+    for name, (shape, said, what) in _documented(kind).items():
         value = parts.get(name)
         if value is None:
             continue
         wanted = f"({', '.join(shape)}{',' * (len(shape) == 1)})"
-        kinds = "biufmMOSTU" if name == "classes_" or what == "objects" else "biuf"
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
-            raise TypeError(f"{name} must be an array of numbers of shape {wanted}, got {_told(value)}")
+        kinds = "biufmMOSTU" if name == "classes_" or what == "objects" else "iu" if said.startswith("int") else "biuf"
+        exact = said if said in ("int32", "int64") else None
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds or (exact and value.dtype != exact):
+            numbers = "whole numbers" if kinds == "iu" else "numbers"
+            raise TypeError(f"{name} must be an array of {exact or numbers} of shape {wanted}, got {_told(value)}")
         if value.ndim != len(shape):
             raise ValueError(f"{name} must be of shape {wanted}, got {_told(value)}")
         for word, length in zip(shape, value.shape, strict=True):
@@ -65,7 +84,7 @@ def check_shapes(kind: type, parts: Mapping[str, Any], lengths: Mapping[str, int
             expected = int(word) if word.isdigit() else found.setdefault(word, length) if known else length
             if expected != length:
                 raise ValueError(f"{name} must be of shape {wanted} with {word} = {expected}, got {_told(value)}")
-        finite = "n_features" in shape or name in ("classes_", "labels_")
+        finite = not _OF_MODELS.isdisjoint(shape) or name in ("classes_", "labels_")
         if finite and value.dtype.kind == "f" and not np.isfinite(value).all():
             raise ValueError(f"{name} must be finite, got NaN or infinity")
 
@@ -77,14 +96,14 @@ def family_lengths(record: Any) -> dict[str, int]:
 
 
 @cache
-def _documented(kind: type) -> dict[str, tuple[tuple[str, ...], str]]:
-    """Of each array, by its name, a word or number for every axis, and what it is said to hold."""
-    found: dict[str, tuple[tuple[str, ...], str]] = {}
+def _documented(kind: type) -> dict[str, tuple[tuple[str, ...], str, str]]:
+    """Of each array, by its name, a word or number for every axis, the type that is said, and what it holds."""
+    found: dict[str, tuple[tuple[str, ...], str, str]] = {}
     for base in reversed(kind.__mro__):
         doc = (vars(base).get("__doc__") or "") if base.__module__.startswith("evidentia.") else ""
-        for names, after, before, what in _SHAPE.findall(doc):
+        for names, after, before, said, what in _SHAPE.findall(doc):
             shape = tuple(word.strip() for word in (after or before).split(",") if word.strip())
-            found |= dict.fromkeys(names.split(", "), (shape, what))
+            found |= dict.fromkeys(names.split(", "), (shape, said, what))
     return found
 
 

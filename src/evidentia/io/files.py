@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.io.atomic import as_path, atomic_write
+from evidentia.io.atomic import as_file, as_path, atomic_write
 from evidentia.io.codec import Decoder, Encoder
 from evidentia.io.container import FORMAT_VERSION, Reader, open_container, write_container
 from evidentia.io.schema import schema_for
@@ -112,7 +112,7 @@ def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any
         It is not a file of `save`, a pickle for instance; it was cut short or altered; it asks for more memory than it
         is large; a newer version wrote it; it holds something else than ``kind``.
     """
-    path = as_path(path)
+    path = as_file(path)
     if kind is not None and not isinstance(kind, type):
         raise TypeError(f"kind must be a class such as CredalPartition, got {type(kind).__name__}")
     with open_container(path) as reader:
@@ -155,7 +155,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> found["kind"], found["version"]
     ('FocalSets', 1)
     """
-    with open_container(as_path(path)) as reader:
+    with open_container(as_file(path)) as reader:
         header = reader.header
         told = {name: header.get(name) for name in ("version", "library", "python", "numpy", "scikit-learn")}
         size = sum(record["size"] for record in header["members"].values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["written_numbers"]
+__all__ = ["is_one_number", "is_written_number", "written_numbers"]
 
 _UNKNOWN = {"", "?", "-", "--", "—", "–", ".", "n.a.", "n.a", "na", "n/a", "nan", "null", "none", "missing", "unknown"}
 _MANY = 1000  # different cells that are looked at first
@@ -42,11 +43,23 @@ def written_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] |
     return values[codes], _words(marks.pop(), found, texts)
 
 
+def is_written_number(cell: str, decimal: str) -> bool:
+    """Whether a cell is a number as people write it, with a unit or thousands set apart."""
+    return _pattern(decimal).fullmatch(cell.strip()) is not None
+
+
+def is_one_number(text: str) -> bool:
+    """Whether a text is one number, as its unit or its thousands that are set apart show."""
+    found = [_pattern(decimal).fullmatch(text.strip()) for decimal in (".", ",")]
+    return any(match is not None and (match["apart"] or match["before"] or match["unit"]) for match in found)
+
+
+@cache
 def _pattern(decimal: str) -> re.Pattern[str]:
     other = "," if decimal == "." else r"\."
     mark = r"\." if decimal == "." else ","
     apart = f"[{_BLANKS}{other}]"
-    whole = rf"(?:[0-9]{{1,3}}(?P<apart>{apart})[0-9]{{3}}(?:(?P=apart)[0-9]{{3}})*|[0-9]+)"
+    whole = rf"(?:[1-9][0-9]{{0,2}}(?P<apart>{apart})[0-9]{{3}}(?:(?P=apart)[0-9]{{3}})*|[0-9]+)"
     number = rf"(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?"
     return re.compile(rf"(?P<sign>[-+−]?)(?P<before>[€$£¥]?)\s?(?P<number>{number})(?P<unit>\s?(?:%|€|\$|£|¥))?")
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets
-from evidentia.io.atomic import as_path, atomic_write
+from evidentia.io.atomic import as_file, as_path, atomic_write
 from evidentia.io.delimited import Dialect, open_text, sniff, split_cells
 from evidentia.io.set_names import (
     FRAME,
@@ -31,7 +31,14 @@ from evidentia.io.set_names import (
     is_set_heading,
 )
 from evidentia.io.sparse_partitions import is_sparse_schema, read_sparse
-from evidentia.io.tables import exact_floats, failure_in_words, file_kind, missing_pyarrow, natural_index
+from evidentia.io.tables import (
+    exact_floats,
+    failure_in_words,
+    file_kind,
+    missing_pyarrow,
+    natural_index,
+    unwritable,
+)
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -90,7 +97,7 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
         except ImportError as error:
             raise missing_pyarrow(path) from error
         except UnicodeEncodeError as error:
-            raise ValueError(f"cannot write {path.name}: a name holds a character that UTF-8 lacks, {error}") from error
+            raise unwritable(path, error) from error
 
 
 def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
@@ -112,9 +119,7 @@ def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
     ValueError
         It holds no partition, or masses that are negative or do not sum to one.
     """
-    path = as_path(path)
-    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
-        pass
+    path = as_file(path)
     kind = file_kind(path, PARTITION_KINDS)
     with failure_in_words(path):
         return {"text": _read_text, "parquet": _read_parquet, "npz": _read_npz}[kind](path)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from evidentia.belief import FocalSets
-from evidentia.io.atomic import as_path, atomic_write
+from evidentia.io.atomic import as_file, as_path, atomic_write
 from evidentia.io.rds import RValue, read_rds, write_rds
-from evidentia.io.tables import failure_in_words
+from evidentia.io.tables import failure_in_words, unwritable
 from evidentia.partition import CredalPartition
 
 __all__ = ["read_r", "write_r"]
@@ -36,9 +36,7 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
     ValueError
         It is no such file, or the masses are none.
     """
-    path = as_path(path)
-    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
-        pass
+    path = as_file(path)
     with failure_in_words(path):
         try:
             return _from_r(read_rds(path))
@@ -76,8 +74,12 @@ def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(partition, CredalPartition):
         raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+    path = as_path(path)
     with atomic_write(path) as temporary:
-        write_rds(_to_r(partition.to_numpy()), temporary)
+        try:
+            write_rds(_to_r(partition.to_numpy()), temporary)
+        except UnicodeEncodeError as error:
+            raise unwritable(path, error) from error
 
 
 # ---- from R ---------------------------------------------------------------------------------------------------------

@@ -273,6 +273,6 @@ def _write_item(value: RValue | None, parts: list[bytes]) -> None:
 
 
 def _write_text(text: str, parts: list[bytes]) -> None:
-    encoded = text.encode("utf-8", errors="replace")
+    encoded = text.encode("utf-8")
     encoding = _ASCII if text.isascii() else _UTF8
     parts += [struct.pack(">ii", _CHAR | encoding << 12, len(encoded)), encoded]

@@ -72,6 +72,8 @@ class Schema:
 
         def build(parts: Parts) -> Any:
             check_names(parts, names)
+            check_types(kind, parts)
+            check_shapes(kind, parts, {})
             made: Any = object.__new__(kind)
             for name, value in parts.items():
                 setattr(made, name, value)
@@ -105,6 +107,9 @@ class Schema:
             width = found["fitted"].get("n_features_in_")
             if width is not None and not is_integer(width):
                 raise TypeError(f"n_features_in_ must be int, got {type(width).__name__}")
+            model = found["fitted"].get("_model")
+            if model is not None and schema_for(model) is None:
+                raise TypeError(f"_model must be a model, got {type(model).__name__}")
             check_types(kind, found["fitted"])
             check_shapes(kind, found["fitted"], {} if width is None else {"n_features": int(width)})
             estimator.__setstate__({**vars(estimator), **found["parameters"], **found["fitted"]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia import _parameters as rule
-from evidentia.io.atomic import as_path
-from evidentia.io.delimited import Dialect, open_text, sniff, text_encoding
+from evidentia.io.atomic import as_file
+from evidentia.io.delimited import Dialect, check_lengths, open_text, sniff, text_encoding
 from evidentia.io.numbers import written_numbers
 from evidentia.io.set_names import plain_value
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_table", "file_kind", "natural_index", "exact_floats", "failure_in_words", "missing_pyarrow"]
+__all__ = [
+    "read_table",
+    "cells_as_names",
+    "file_kind",
+    "natural_index",
+    "exact_floats",
+    "failure_in_words",
+    "missing_pyarrow",
+    "unwritable",
+]
 
 _KINDS = {
     ".csv": "text",
@@ -93,7 +102,7 @@ def read_table(
     ...     read_table(path, index_col="name").to_dict("index")
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
-    path = as_path(path)
+    path = as_file(path)
     for value, name, allowed in (
         (header, "header", rule.choice(None) | rule.kind(bool, np.bool_, words="True or False")),
         (decimal, "decimal", rule.choice(None) | rule.choice(".", ",")),
@@ -107,8 +116,6 @@ def read_table(
         )
     if delimiter is not None and delimiter == decimal:
         raise ValueError(f"delimiter and decimal must differ, got {rule.shown(delimiter)} for both")
-    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
-        pass
     kind = file_kind(path, _KINDS)
     with failure_in_words(path):
         if kind == "text":
@@ -119,13 +126,17 @@ def read_table(
             table = _read_excel(path, header)
         else:
             table = _read_columnar(path, kind)
-    if not table.columns.map(lambda name: isinstance(name, str)).all():
-        table.columns = table.columns.map(str)
     if index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique:
         table = _selected(table, None, _UNNAMED, path)
         table.index.name = None
         table.attrs["unnamed_index"] = True
     return _selected(table, wanted, index_col, path)
+
+
+def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
+    """Columns of a table that was read, by their positions: their cells as names of rows, as they are written, so that
+    007 is not 7 and NA is not missing."""
+    return [[str(name) for name in read_table(path, index_col=table.columns[j]).index] for j in columns]
 
 
 def _listed_columns(columns: Any) -> list[str]:
@@ -160,7 +171,13 @@ def failure_in_words(path: Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # the file system failed, not the content
         words = " ".join(str(error).split()) or type(error).__name__
+        words = re.sub("^could not convert string to float: (.*)", r"\1 stands where a number must be", words)
         raise ValueError(f"cannot read {path.name}: {words}") from error
+
+
+def unwritable(path: Path, error: UnicodeEncodeError) -> ValueError:
+    lacking = error.object[error.start : error.end].encode("unicode_escape").decode()
+    return ValueError(f"cannot write {path.name}: a name holds a character that UTF-8 lacks, {lacking}")
 
 
 def missing_pyarrow(path: Path) -> ImportError:
@@ -207,16 +224,24 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect) -> pd.DataFr
                 **more,
             )
         if dialect.has_header:
-            found.columns = found.columns.astype(str).str.strip()
+            found.columns = pd.Index(_distinct(found.columns))
         else:
             found.columns = pd.Index([f"x{j + 1}" for j in range(found.shape[1])])
         return found
 
     table = read(**exact_floats())
     _check_width(table, dialect)
-    if index_col in table.columns:
+    if table.shape[1] and table.iloc[:, -1].hasnans:  # which is where the cells of too short a line are missing
+        check_lengths(path, dialect)
+    unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
+    names = _UNNAMED if unnamed else index_col
+    if dialect.row_names or names in table.columns:
         # names of rows as they are written: pandas would turn 007 into 7 and NA into nothing
-        table[index_col] = read(dtype=str, keep_default_na=False)[index_col]
+        written = read(dtype=str, keep_default_na=False)
+        if dialect.row_names:
+            table.index = pd.Index(natural_index(list(written.index)))
+        if names in table.columns and (not unnamed or written[names].is_unique):
+            table[names] = written[names]
     table.attrs["header"] = dialect.has_header
     encoding = text_encoding(path)
     if encoding != "utf-8-sig":
@@ -265,7 +290,7 @@ def _read_excel(path: Path, header: bool | None) -> pd.DataFrame:
         raise ValueError("its first sheet is empty")
     if header is False:
         table.columns = pd.Index([f"x{j + 1}" for j in range(table.shape[1])])
-    table.columns = table.columns.map(lambda name: str(name).strip())
+    table.columns = pd.Index(_distinct(table.columns))
     table = table.reset_index(drop=True).infer_objects()
     table.attrs["header"] = header is not False
     told: dict[str, str] = {}
@@ -282,7 +307,20 @@ def _read_columnar(path: Path, kind: str) -> pd.DataFrame:
 
     table = pd.read_parquet(path) if kind == "parquet" else pd.read_feather(path)
     table.attrs = {}
+    table.columns = pd.Index(_distinct(table.columns))
     return table
+
+
+def _distinct(names: Iterable[Any]) -> list[str]:
+    """Names without blanks around them; one that occurs again gets a number, as pandas does it: a, a.1."""
+    found: dict[str, None] = {}
+    for name in (str(given).strip() for given in names):
+        again, number = name, 0
+        while again in found:
+            number += 1
+            again = f"{name}.{number}"
+        found[again] = None
+    return list(found)
 
 
 def _selected(table: pd.DataFrame, columns: list[str] | None, index_col: str | None, path: Path) -> pd.DataFrame:

@@ -28,8 +28,13 @@ def _mass_schema(kind: Any) -> Schema:
             raise ValueError(f"masses of shape {masses.shape} do not go with {len(family)} sets")
         if masses.size and not (masses.min() >= 0 and np.abs(masses.sum(axis=1) - 1).max() <= _CLOSE):
             raise ValueError("masses must be nonnegative and sum to one")
+        index, frame = parts["index"], kind(masses[:0], family, frame=parts["frame"]).frame
+        if index is not None and (isinstance(index, str) or len(index) != len(masses)):
+            raise ValueError(f"index must hold one name for each of the {len(masses)} rows")
         more = {"metadata": parts["metadata"]} if "metadata" in parts else {}
-        return kind.unchecked(masses, family, parts["index"], parts["frame"], **more)
+        if not isinstance(more.get("metadata", {}), dict):
+            raise TypeError(f"metadata must be given by name, got {type(parts['metadata']).__name__}")
+        return kind.unchecked(masses, family, index, frame, **more)
 
     return Schema(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia._scale import as_reals
 from evidentia.partition import CredalPartition
 from evidentia.plot._drawing.arguments import finite_numbers
@@ -102,6 +103,8 @@ class PairProbabilityDisplay:
         if not isinstance(predicted, CredalPartition):
             raise TypeError("X must be in memory, but it comes in blocks: take the objects of the pairs")
         relations = predicted.relational(pairs).masses
+        if len(relations) == 0:
+            raise ValueError(f"pairs must hold at least one pair of objects, got {shown(pairs)}")
         first, second = np.asarray(pairs).T
         true = None if posterior is None else as_reals(posterior, "posterior")
         if true is not None and true.shape != (len(predicted), predicted.n_clusters):

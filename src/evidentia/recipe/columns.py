@@ -65,9 +65,10 @@ def choose_columns(
     asked += [name for name in categories if not every_text and asked and name not in asked]
     chosen = [name for name in (asked or table.columns) if name not in exclude]
     found = ChosenColumns([], [], [])
+    places = {name: place for place, name in enumerate(table.columns)}
     for name in chosen:
         column = table[name]
-        why = _why_useless(column, position=list(table.columns).index(name)) if not asked else _why_empty(column)
+        why = _why_useless(column, position=places[name]) if not asked else _why_empty(column)
         if why:
             found.left_out.append((name, why))
         elif name in categories or (every_text and _is_text(column)):
@@ -132,13 +133,16 @@ def _is_text(column: pd.Series) -> bool:
 
 
 def _why_empty(column: pd.Series) -> str:
+    if column.dtype.kind == "O" and not column.map(hashable.test).all():
+        return " (lists, not single values)"
     return "" if column.notna().any() else " (empty)"
 
 
 def _why_useless(column: pd.Series, position: int) -> str:
     """Why a column says nothing of what the rows are like."""
-    if not column.notna().any():
-        return " (empty)"
+    empty = _why_empty(column)
+    if empty:
+        return empty
     if column.dtype.kind in "iu" and column.is_unique:
         steps = np.diff(column.to_numpy().astype(float))
         if len(steps) > 2 and (steps == 1).all() and (position == 0 or _IDENTIFIER.fullmatch(str(column.name))):

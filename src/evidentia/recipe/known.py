@@ -12,6 +12,7 @@ from evidentia._reading import as_labels, reading_labels
 from evidentia._types import ArrayLike, Seed
 from evidentia.io import read_table
 from evidentia.io.atomic import as_path
+from evidentia.io.tables import cells_as_names
 from evidentia.recipe.columns import check_table
 from evidentia.recipe.words import counted, quoted
 
@@ -72,11 +73,14 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
                 "two columns, names of rows and labels"
             )
         return pd.Series(found.iloc[:, 0].to_numpy(), index=table.index)
+    names = list(map(str, found.index))
     if found.shape[1] == 2:
-        found = found.set_index(found.columns[0])
+        names = cells_as_names(path, found, [0])[0]
     elif found.shape[1] != 1:
         raise ValueError(f"{path.name} must have one column, labels, or two, names and labels; got {found.shape[1]}")
-    by_name = {str(name): label for name, label in zip(found.index, found.iloc[:, 0], strict=True)}
+    by_name = dict(zip(names, found.iloc[:, -1], strict=True))
+    if len(by_name) < len(names):
+        raise ValueError(f"{path.name} must name each row once, got {max(names, key=names.count)!r} several times")
     strange = set(by_name) - set(map(str, table.index))
     if strange:
         raise ValueError(f"{path.name}: there is no row {min(strange)!r} in the table")

@@ -11,7 +11,7 @@ import numpy as np
 
 from evidentia._parameters import listed
 from evidentia.io import read_table
-from evidentia.io.atomic import as_path
+from evidentia.io.atomic import as_file, as_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,10 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
     for path, table in zip(paths, tables, strict=True):
         if len(table) != len(first) or set(table.index) != set(first.index):
             raise ValueError(f"{path.name} must have the same rows as {paths[0].name}")
-    joined = pd.concat([table.reindex(first.index) for table in tables], axis=1)
+        if list(table.index) != list(first.index) and not table.index.is_unique:
+            raise ValueError(f"{path.name} has rows of the same name, which cannot be found in {paths[0].name}")
+    ordered = [table.reindex(first.index) if table.index.is_unique else table for table in tables]
+    joined = pd.concat(ordered, axis=1)
     joined.attrs = {"views": views}
     return joined
 
@@ -91,9 +94,7 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     ...     read_image(Path(folder) / "gray.npy").shape
     (4, 5, 1)
     """
-    path = as_path(path)
-    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
-        pass
+    path = as_file(path)
     if path.suffix.lower() not in IMAGE_KINDS:
         raise ValueError(f"{path.name}: an image must be one of {', '.join(IMAGE_KINDS)}, got {path.suffix or 'none'}")
     try:

@@ -25,6 +25,8 @@ def read(text: str) -> dict[str, Any]:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"this is not TOML: {error}") from error
+    except RecursionError as error:
+        raise ValueError("this is not TOML of ours: its values are nested too deeply") from error
     parameters = found.get("parameters")
     if isinstance(parameters, dict):
         found["parameters"] = {name: None if value == "none" else value for name, value in parameters.items()}

@@ -166,6 +166,8 @@ def parquet_dataset(path: Path) -> Any:
         raise ImportError("X is a path: Parquet files need pyarrow (pip install 'evidentia[parquet]')") from error
     if not path.exists():
         raise FileNotFoundError(f"X is the path {path}, but there is no such file or folder")
+    if not path.is_dir() and not path.is_file():  # pipes and devices can be read once, or never end
+        raise ValueError(f"X is the path {path}, which must be a Parquet file or a folder of some")
     try:
         found = ds.dataset(path, format="parquet")
         empty = not found.files

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from evidentia.studio.folders import without_folders
 
-__all__ = ["GoneError", "TooLargeError", "in_words"]
+__all__ = ["GoneError", "TooLargeError", "in_words", "words_for"]
 
 _INSIDE = "Something went wrong inside. The terminal in which the studio was started shows where."
 
@@ -24,7 +24,13 @@ class TooLargeError(Exception):
 
 
 def in_words(request: Request, error: Exception) -> Response:
-    """One line for the page; what is no fault of the person goes to the terminal, with its place."""
+    """One line for the page."""
+    status, words = words_for(error)
+    return JSONResponse({"error": words}, status)
+
+
+def words_for(error: Exception) -> tuple[int, str]:
+    """Status and words; what is no fault of the person goes to the terminal, with its place."""
     if isinstance(error, GoneError):
         status, words = 404, str(error)
     elif isinstance(error, TooLargeError):
@@ -36,4 +42,4 @@ def in_words(request: Request, error: Exception) -> Response:
     else:
         traceback.print_exception(error, file=sys.stderr)
         status, words = 500, _INSIDE
-    return JSONResponse({"error": words}, status)
+    return status, words.encode("utf-8", "replace").decode()

@@ -16,6 +16,8 @@ from itertools import count
 from threading import Lock, Thread
 from typing import Any
 
+from evidentia.studio.errors import words_for
+
 __all__ = ["Job", "Workers", "TooBusyError"]
 
 _MOST = 6  # processes that work at a time
@@ -95,8 +97,8 @@ class Job:
             try:
                 self.words = "showing"
                 answer = self._finish(content["result"], content["warnings"])
-            except ValueError as problem:
-                state, error = "failed", str(problem)
+            except Exception as problem:  # whatever it is, the work is over
+                state, error = "failed", words_for(problem)[1]
         else:
             error = content
         with self._lock:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import webbrowser
-from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING
+
+from evidentia.io.atomic import as_file
 
 if TYPE_CHECKING:
     from evidentia.studio.guard import Guard
@@ -58,7 +59,7 @@ def serve(
         raise ImportError("the studio needs starlette and uvicorn (pip install 'evidentia[studio]')") from error
     from evidentia.studio.guard import Guard, is_loopback
 
-    path = None if file is None else _checked_file(file)
+    path = None if file is None else as_file(file, "file")
     if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536):
         raise ValueError(f"port must be a whole number from 0 (any) to 65535, got {port!r}")
     listener = _listener(host, port)
@@ -83,13 +84,6 @@ def serve(
         pass  # the way to end it
     finally:
         listener.close()
-
-
-def _checked_file(file: str | os.PathLike[str]) -> Path:
-    path = Path(file)
-    with open(path, "rb"):  # the operating system's own words for a missing file, a folder, no permission
-        pass
-    return path
 
 
 def _listener(host: str, port: int | None) -> socket.socket:

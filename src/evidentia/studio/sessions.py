@@ -93,7 +93,16 @@ class Session:
     # ---- work -------------------------------------------------------------------------------------------------------
 
     def start(self, kind: str, task: str, arguments: dict[str, Any], finish: Callable[[Any, list[str]], Any]) -> Job:
-        """Start long work; what was being done of the same kind is stopped."""
+        """Start long work; what was being done of the same kind is stopped. What is found of a table that was replaced
+        meanwhile is not taken for one of the new table."""
+        source = self.source
+
+        def finish_here(found: Any, warnings: list[str]) -> Any:
+            with self.lock:
+                if self.source is not source and kind != "load":
+                    raise GoneError("another table was loaded while this was done")
+                return finish(found, warnings)
+
         with self.lock:
             before = next((job for job in self._jobs.values() if job.kind == kind and job.state == "running"), None)
             if before is not None:
@@ -101,7 +110,7 @@ class Session:
             ended = [key for key, job in self._jobs.items() if job.state != "running"]
             for key in ended[:-20]:
                 del self._jobs[key]
-            job = self._workers.start(kind, task, arguments, finish)
+            job = self._workers.start(kind, task, arguments, finish_here)
             self._jobs[job.id] = job
             return job
 

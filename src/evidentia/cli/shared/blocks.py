@@ -135,6 +135,9 @@ def _write_folder(partition: Any, output: Path) -> None:
         if output.exists():
             output.rmdir()
         waiting.rename(output)
+    except OSError as error:
+        shutil.rmtree(waiting, ignore_errors=True)
+        raise UserError(f"cannot write {output}: {error.strerror or error}; no file was changed") from error
     except BaseException:
         shutil.rmtree(waiting, ignore_errors=True)
         raise

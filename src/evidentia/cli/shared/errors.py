@@ -6,6 +6,7 @@ interrupted. The traceback is shown only when the environment variable EVIDENTIA
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -13,7 +14,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -91,16 +92,27 @@ class Program(click.Group):
         extra["standalone_mode"] = False  # click would show errors in its own way
         try:
             code = super().main(args, prog_name, **extra)
+            sys.stdout.flush()
         except BrokenPipeError:
             # whoever read the output has seen enough, as in `evidentia ... | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = DATA
         except (Exception, KeyboardInterrupt) as error:
             code, line = in_one_line(error)
-            if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
-                traceback.print_exc()
-            click.echo(f"evidentia: {printable(line)}", err=True)
+            with suppress(OSError):  # nobody can be told on a terminal that is gone or a disk that is full
+                if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
+                    traceback.print_exc()
+                click.echo(f"evidentia: {printable(line)}", err=True)
+        _leave_output()
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave_output() -> None:
+    """What could not be written to an output that is closed or full is not tried again when Python ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def in_one_line(error: BaseException) -> tuple[int, str]:
@@ -127,7 +139,9 @@ def in_one_line(error: BaseException) -> tuple[int, str]:
 
 def _words_of_system_error(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
-    return f"{os.fspath(error.filename)}: {reason}" if isinstance(error.filename, str | os.PathLike) else reason
+    if isinstance(error.filename, str | os.PathLike):
+        return f"{os.fspath(error.filename)}: {reason}"
+    return f"the output cannot be written: {reason}" if error.errno in (errno.ENOSPC, errno.EFBIG) else reason
 
 
 # ---- the words of the library as those of the shell -----------------------------------------------------------------

@@ -293,13 +293,25 @@ def _first_words(summary: str) -> str:
 
 
 def _method_of_config(path: str) -> str | None:
-    from evidentia.recipe import toml
-
     try:
-        found = toml.read(Path(path).read_text(encoding="utf-8")).get("method")
-    except (OSError, ValueError):
+        found = _config(Path(path)).get("method")
+    except (OSError, ValueError, UserError):
         return None  # told when the file is read in earnest
     return found if isinstance(found, str) else None
+
+
+def _config(path: Path) -> dict[str, Any]:
+    """The values of a file of settings."""
+    from evidentia.io.atomic import as_file
+    from evidentia.recipe import toml
+
+    file = as_file(path)
+    try:
+        return toml.read(file.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UserError(f"--config {path}: this is not UTF-8 text") from error
+    except ValueError as error:
+        raise UserError(f"--config {path}: {error}") from error
 
 
 # ---- from options to a recipe ---------------------------------------------------------------------------------------
@@ -349,10 +361,10 @@ def recipe_from(ctx: click.Context, options: dict[str, Any]) -> Any:
     values: dict[str, Any] = {}
     if options["config"] is not None:
         with user_errors():
-            text = options["config"].read_text(encoding="utf-8-sig")
+            found = _config(options["config"])
         try:
-            values = Recipe.from_toml(text).to_dict()
-        except ValueError as error:
+            values = Recipe.from_dict(found).to_dict()
+        except (ValueError, TypeError) as error:
             raise UserError(f"--config {options['config']}: {error}") from error
 
     def is_given(name: str) -> bool:

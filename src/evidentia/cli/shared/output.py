@@ -18,6 +18,8 @@ from evidentia.cli.shared.errors import UserError, WrongUse
 from evidentia.recipe.words import counted
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from evidentia.partition import CredalPartition
 
 __all__ = [
@@ -25,10 +27,12 @@ __all__ = [
     "all_or_none",
     "check_extensions",
     "check_outputs",
+    "check_partition_kind",
     "further_outputs",
     "headline",
     "partition_document",
     "plain",
+    "write_table",
 ]
 
 _PATIENCE = 1.0  # seconds after which people want to see that something happens
@@ -111,8 +115,9 @@ class Screen:
             return
         from rich.console import Console
         from rich.status import Status
+        from rich.text import Text  # in which no bracket of a name means anything
 
-        status = Status(printable(text), console=Console(stderr=True, highlight=False))
+        status = Status(Text(printable(text)), console=Console(stderr=True, highlight=False))
 
         def show() -> None:
             self._status = status
@@ -120,7 +125,7 @@ class Screen:
 
         def told(name: str, done: int, total: int | None, unit: str, state: str) -> None:
             of = "" if total is None else f" of {total:,}"
-            status.update(f"{printable(name)}: {done:,}{of} {unit}{', ' + state if state else ''}")
+            status.update(Text(f"{printable(name)}: {done:,}{of} {unit}{', ' + state if state else ''}"))
 
         timer = threading.Timer(_PATIENCE, show)
         timer.daemon = True
@@ -207,10 +212,38 @@ def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path] = ()) -> None:
             raise UserError(f"cannot write {path}: it is a folder")
 
 
+def check_partition_kind(path: Path, option: str = "--output") -> None:
+    """Refuse names of partitions that say they are something else, and kinds that cannot be written here."""
+    from evidentia.io.partitions import PARTITION_KINDS
+
+    if path.suffix.lower() not in PARTITION_KINDS:
+        kinds = ", ".join(PARTITION_KINDS)
+        raise WrongUse(f"{option}: the extension must be one of {kinds}, got {path.suffix or 'none'}")
+    if path.suffix.lower() == ".parquet":
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise UserError(f"{option}: .parquet files need pyarrow (pip install 'evidentia[parquet]')") from error
+
+
+def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None:
+    """A table as CSV or TSV, in which no name is taken for a formula by a spreadsheet."""
+    from evidentia.io.set_names import encode_cell
+
+    def written(cell: Any) -> Any:
+        return encode_cell(cell) if isinstance(cell, str) else cell
+
+    shown = table.rename(columns=written, index=written)
+    for place, kind in enumerate(shown.dtypes):
+        if kind.kind not in "biuf":
+            shown.isetitem(place, shown.iloc[:, place].map(written))
+    shown.to_csv(path, index=index, sep="\t" if path.suffix.lower() == ".tsv" else ",")
+
+
 def further_outputs(options: Mapping[str, Any]) -> dict[str, Path]:
     """The files to write beside a partition, by what they hold."""
     names = ("plot", "report", "save_model", "save_config")
-    return {name.removeprefix("save_"): options[name] for name in names if options[name] is not None}
+    return {name.removeprefix("save_"): options[name] for name in names if options.get(name) is not None}
 
 
 def check_extensions(outputs: Mapping[str, Path]) -> None:
@@ -229,9 +262,17 @@ def all_or_none(outputs: Sequence[Path]) -> Iterator[list[Path]]:
     """Temporary files that become the outputs together; a failing disk is told in the names the user knows."""
     from evidentia.io import atomic_writes
 
+    temporaries: list[Path] = []
     try:
         with atomic_writes(outputs) as temporaries:
             yield temporaries
+    except ValueError as error:
+        words = str(error)
+        for temporary, path in zip(temporaries, outputs, strict=False):
+            words = words.replace(temporary.name, path.name)
+        if words == str(error):
+            raise
+        raise ValueError(words) from error
     except OSError as error:
         names = ", ".join(map(str, outputs))
         raise UserError(f"cannot write {names}: {error.strerror or error}; no file was changed") from error

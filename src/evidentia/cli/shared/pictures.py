@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,4 +115,6 @@ def _save(ax: Any, path: Path) -> None:
 
     for text in ax.figure.findobj(Text):  # names of files and columns, in which a $ is a $
         text.set_parse_math(False)
-    ax.figure.savefig(path, dpi=150)
+    drawn = BytesIO()  # a writer of pictures that fails half-way says what it failed of in words of its own
+    ax.figure.savefig(drawn, dpi=150, format=path.suffix.lower().removeprefix("."))
+    path.write_bytes(drawn.getvalue())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evidentia._tables import object_index
 from evidentia.cli.shared.errors import UserError, user_errors
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from evidentia.partition import CredalPartition
     from evidentia.recipe import TableModel
 
-__all__ = ["Subject", "read_partition_file", "read_rows", "read_subject", "row_named", "rows_of"]
+__all__ = ["Subject", "files_read", "read_partition_file", "read_rows", "read_subject", "row_named", "rows_of"]
 
 
 @dataclass(frozen=True)
@@ -81,23 +82,39 @@ def rows_of(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.D
         if len(table) != len(partition):
             raise UserError(f"{path} has {len(table):,} rows, but the partition {len(partition):,} objects")
         return table
-    lacking = [name for name in partition.index if name not in table.index]
+    wanted = list(partition.index)
+    if list(table.index) == wanted:
+        return table
+    lacking = [name for name in wanted if name not in table.index]
     if lacking:
-        if len(table) == len(partition):
-            return table.set_axis(list(partition.index))
+        if len(table) == len(partition) and object_index(table) is None:
+            return table.set_axis(wanted)
         raise UserError(
             f"{path} has no row '{lacking[0]}', which the partition names; say by --index which column names the rows"
         )
-    return table.loc[list(partition.index)]
+    if not table.index.is_unique or len(set(wanted)) < len(wanted):
+        raise UserError(f"{path}: some rows have the same name, so that names do not tell which object is which")
+    return table.loc[wanted]
 
 
 def row_named(partition: CredalPartition, name: str) -> int:
     """Position of an object that is told by its name or, where objects have none, its number."""
     if partition.index is not None:
-        places = {str(one): place for place, one in enumerate(partition.index)}
-        if name in places:
-            return places[name]
-        raise UserError(f"there is no object '{name}'; the first are {', '.join(list(places)[:5])}")
-    if name.isdigit() and int(name) < len(partition):
+        names = list(map(str, partition.index))
+        if names.count(name) == 1:
+            return names.index(name)
+        if name in names:
+            raise UserError(f"there are {names.count(name)} objects called '{name}': give them different names")
+        raise UserError(f"there is no object '{name}'; the first are {', '.join(names[:5])}")
+    if name.isdecimal() and len(name) <= len(str(len(partition))) and int(name) < len(partition):
         return int(name)
     raise UserError(f"there is no object '{name}'; they are numbered from 0 to {len(partition) - 1:,}")
+
+
+def files_read(recipe: Any) -> list[Path]:
+    """All files of data that a run reads, none of which it may overwrite."""
+    from evidentia.recipe.known import is_file_name
+
+    told = [name for name in (recipe.labels, recipe.truth) if name is not None and is_file_name(name)]
+    pairs = [] if recipe.constraints is None else [recipe.constraints]
+    return [Path(name) for name in (*recipe.files, *told, *pairs)]

@@ -166,7 +166,7 @@ class DoubtModel:
         Single clusters, pairs of neighbors and the empty set.
     fit : EvclusModel
         What EVCLUS found, with masses on single clusters: its references serve here.
-    labels : (r,) array
+    labels : (r,) int64 array
         Clusters of the references.
     surroundings : Surroundings
     reference_masses : (r, f) array

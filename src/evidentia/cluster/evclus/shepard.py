@@ -20,7 +20,12 @@ _SHOWN_PAIRS = 20_000
 
 
 class ShepardData(NamedTuple):
-    """Pairs of objects: their dissimilarity, the conflict wanted (delta) and the conflict found."""
+    """Pairs of objects: their dissimilarity, the conflict wanted (delta) and the conflict found.
+
+    Attributes
+    ----------
+    dissimilarity, delta, conflict : (k,) arrays
+    """
 
     dissimilarity: np.ndarray
     delta: np.ndarray

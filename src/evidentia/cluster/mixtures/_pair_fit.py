@@ -103,7 +103,13 @@ class PairFamily:
 
 @dataclass(frozen=True, eq=False)
 class PairMasses:
-    """(r, f) masses of some objects, on the nonempty sets of a family."""
+    """Masses of some objects, on the nonempty sets of a family.
+
+    Attributes
+    ----------
+    family : PairFamily
+    masses : (r, f) array
+    """
 
     family: PairFamily
     masses: np.ndarray

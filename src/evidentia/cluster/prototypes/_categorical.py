@@ -36,7 +36,7 @@ class CategoricalModel:
     step : MassStep
         The penalties, and the family of focal sets.
     modes : (c, p) numbers of categories
-    offsets : (p + 1,) where the categories of each attribute begin
+    offsets : (p + 1,) numbers of the first categories of the attributes, and of all
     """
 
     step: MassStep

@@ -43,7 +43,12 @@ class ConstrainedSettings(PrototypeSettings):
 
 @dataclass(frozen=True)
 class LinkedPrototypes(PrototypeModel):
-    """Prototypes, and the masses that linked objects had in the iteration before (None: those of ECM)."""
+    """Prototypes, and the masses that linked objects had in the iteration before (None: those of ECM).
+
+    Attributes
+    ----------
+    linked_masses : (q, f) array or None
+    """
 
     linked_masses: np.ndarray | None = None
 

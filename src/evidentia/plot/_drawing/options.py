@@ -29,7 +29,7 @@ def _is_axes(value: Any) -> bool:
     """Axes that lie in a figure (those that were removed do not) and have two straight axes."""
     from matplotlib.axes import Axes
 
-    return isinstance(value, Axes) and value.figure is not None and value.name not in ("3d", "polar")
+    return isinstance(value, Axes) and value.figure is not None and value.name == "rectilinear"
 
 
 def _are_axes(value: Any) -> bool:
@@ -64,8 +64,25 @@ def _is_colormap(value: Any) -> bool:
     return isinstance(value, Colormap) or (isinstance(value, str) and value in colormaps)
 
 
+def _is_drawable(value: Any) -> bool:
+    """Text that fonts have letters for, and whose formulas between dollars, if it has some, can be read."""
+    from matplotlib.cbook import is_math_text
+    from matplotlib.mathtext import MathTextParser
+
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+        return False
+    try:
+        value.encode()
+        if is_math_text(value):
+            MathTextParser("path").parse(value)
+    except ValueError:
+        return False
+    return True
+
+
 _TEXT = rule.Rule(
-    f"text of at most {_LONGEST_TEXT:,} characters", lambda v: isinstance(v, str) and len(v) <= _LONGEST_TEXT
+    f"text of at most {_LONGEST_TEXT:,} characters that can be drawn (with \\$ where a dollar begins no formula)",
+    _is_drawable,
 )
 _RULES = {
     "ax": rule.Rule("Matplotlib axes of a figure, with two straight axes", _is_axes),

@@ -176,12 +176,13 @@ def scatter(
 def _cluster_names(
     px: np.ndarray, py: np.ndarray, sets: Sequence[Sequence[int]], which: np.ndarray, names: Sequence[str]
 ) -> Html:
-    """The name of each cluster in the middle of its certain objects."""
+    """The name of each cluster in the middle of its certain objects that are drawn."""
     out = []
+    drawn = np.isfinite(px) & np.isfinite(py)
     for k, name in enumerate(names):
-        members = np.array([tuple(sets[int(s)]) == (k,) for s in which])
+        members = drawn & np.array([tuple(sets[int(s)]) == (k,) for s in which])
         if members.any():
-            x, y = np.nanmedian(px[members]), np.nanmedian(py[members])
+            x, y = np.median(px[members]), np.median(py[members])
             out.append(tag("text", name, x=_n(x), y=_n(y), text_anchor="middle", class_="name"))
     return joined(out)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from evidentia._parameters import Rule, check, is_integer, kind
 from evidentia.studio.errors import TooLargeError, in_words
 from evidentia.studio.packing import MEDIA_TYPE
 from evidentia.studio.runs import Run
@@ -21,6 +23,18 @@ __all__ = ["Given", "answer", "as_file", "route", "read_body", "run_of", "whole"
 
 Given = dict[str, Any]
 _MOST_BYTES = 32 << 20  # of a question; files have a limit of their own
+_MOST_DIGITS = 18
+
+_TEXTS = Rule("a list of texts", lambda v: isinstance(v, list) and all(isinstance(one, str) for one in v))
+_POSITIONS = Rule("a list of whole numbers", lambda v: isinstance(v, list) and all(map(is_integer, v)))
+# what the parts of a question must be that are more than a word or a number
+_KINDS = {
+    "columns": _TEXTS,
+    "categories": _TEXTS,
+    "positions": _POSITIONS,
+    "start": _POSITIONS,
+    "parameters": kind(dict, words="values by the names of parameters"),
+}
 
 
 def route(path: str, function: Callable[[Session, Given], Any], method: str = "GET") -> Route:
@@ -63,12 +77,32 @@ def _parsed(request: Request, body: bytes) -> Given:
     if request.headers.get("content-type", "").startswith(MEDIA_TYPE):
         return {"bytes": body}
     try:
-        found = json.loads(body or b"{}")
-    except ValueError as error:
-        raise ValueError("the request is no JSON") from error
+        found = json.loads(body or b"{}", parse_constant=_no_number, parse_int=_small, parse_float=_finite)
+        json.dumps(found, ensure_ascii=False).encode()  # halves of characters, which no answer could be written with
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the request is no JSON of numbers and text that can be written again") from error
     if not isinstance(found, dict):
         raise ValueError("the request must be a JSON object")
-    return {name: value for name, value in found.items() if name not in request.path_params}
+    given = {name: value for name, value in found.items() if name not in (*request.path_params, "bytes")}
+    for name, value in given.items():
+        if name in _KINDS and value is not None:
+            check(value, name, _KINDS[name])
+    return given
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _small(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits)
 
 
 def as_file(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> Response:

@@ -63,11 +63,11 @@ async def _upload(request: Request) -> Response:
 
 
 def _example(session: Session, given: Given) -> dict[str, Any]:
-    name = given.get("name")
+    name = str(given.get("name"))
     if name not in EXAMPLES:
         raise ValueError(f"there is no example {name!r}; there are {', '.join(EXAMPLES)}")
     path = session.new_file(f"{name}.csv")
-    _example_table(str(name)).to_csv(path, index=False)
+    _example_table(name).to_csv(path, index=False)
     return load_file(session, path, path.name, {})
 
 

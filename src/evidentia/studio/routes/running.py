@@ -12,7 +12,7 @@ from evidentia.recipe.methods import REQUIRED, load_method, method_takes
 from evidentia.recipe.words import counted
 from evidentia.studio.asked import recipe_of, selected_source
 from evidentia.studio.packing import packed, plain
-from evidentia.studio.routes.asking import Given, route, run_of
+from evidentia.studio.routes.asking import Given, route, run_of, whole
 from evidentia.studio.runs import Run
 from evidentia.studio.sessions import Session
 from evidentia.studio.tables import Source
@@ -133,7 +133,7 @@ def _from_peaks(session: Session, given: Given) -> tuple[Given, str]:
     if session.peaks is None:
         raise ValueError("find the belief peaks first")
     values = session.peaks["values"]
-    chosen = [int(i) for i in given["start"]]
+    chosen = list(given["start"])
     if not chosen or not all(0 <= i < len(values) for i in chosen):
         raise ValueError("select the centers in the graph first")
     if len(chosen) > 100:
@@ -143,7 +143,7 @@ def _from_peaks(session: Session, given: Given) -> tuple[Given, str]:
     parameters = {**(given.get("parameters") or {}), "init": values[chosen].tolist()}
     settings = {
         **session.peaks["settings"],
-        "method": given["method"],
+        "method": given.get("method"),
         "clusters": len(chosen),
         "parameters": parameters,
     }
@@ -178,8 +178,8 @@ def _find_peaks(session: Session, given: Given) -> dict[str, Any]:
         session.peaks = {**found, "settings": settings, "notes": warnings}
         return {"chosen": found["chosen"], "n_neighbors": found["n_neighbors"]}
 
-    neighbors = given.get("n_neighbors") or "auto"
-    arguments = {"recipe": recipe.to_dict(), "n_neighbors": neighbors if neighbors == "auto" else int(neighbors)}
+    neighbors = "auto" if given.get("n_neighbors") in (None, "", "auto") else whole(given, "n_neighbors")
+    arguments = {"recipe": recipe.to_dict(), "n_neighbors": neighbors}
     return {"job": session.start("peaks", "peaks", arguments, finish).describe()}
 
 

@@ -83,7 +83,7 @@ def _contours(session: Session, given: Given) -> bytes:
 def _rows(session: Session, given: Given) -> dict[str, Any]:
     """Cells of some objects, by their positions."""
     run = run_of(session, given)
-    positions = [int(i) for i in given.get("positions", [])][:_MOST_ROWS]
+    positions = (given.get("positions") or [])[:_MOST_ROWS]
     if not all(0 <= i < len(run) for i in positions):
         raise ValueError(f"positions must lie between 0 and {len(run) - 1}")
     rows = run.table.iloc[positions]
@@ -107,7 +107,7 @@ def _order(session: Session, given: Given) -> bytes:
     elif by == "name":
         keys = run.table.index.to_numpy()
     elif by.startswith("column:"):
-        k = int(by.removeprefix("column:"))
+        k = whole({"column": by.removeprefix("column:")}, "column")
         if not 0 <= k < run.table.shape[1]:
             raise ValueError(f"there is no column {k}")
         keys = run.table.iloc[:, k].to_numpy()
