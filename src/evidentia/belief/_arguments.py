@@ -84,12 +84,13 @@ def membership_rows(
     return rows, single
 
 
-def in_order_of_sets(masses: Any, names: list[str]) -> Any:
+def in_order_of_sets(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]) -> Any:
     """A table whose columns are called as the sets, with the columns in their order; anything else as it is."""
     columns = column_names(masses)
-    if columns is None or columns == names or len(columns) != len(names) or set(columns) != set(names):
+    if columns is None or len(columns) != len(focal_sets):
         return masses
-    return masses[names]
+    names = focal_sets.names(frame)
+    return masses if columns == names or set(columns) != set(names) else masses[names]
 
 
 def checked_masses(masses: Any, f: int) -> Array:

@@ -44,7 +44,7 @@ class MassTable:
             raise TypeError(f"focal_sets must be a FocalSets, got {type(focal_sets).__name__}")
         names = checked_frame(frame, focal_sets.n_clusters)
         index = names_of_table(masses)["index"] if index is None else index
-        masses = in_order_of_sets(masses, focal_sets.names(names))
+        masses = in_order_of_sets(masses, focal_sets, names)
         self._set(checked_masses(masses, len(focal_sets)), focal_sets, index, names)
 
     def _set(self, masses, focal_sets, index, frame) -> None:
