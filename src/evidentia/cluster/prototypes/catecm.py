@@ -179,9 +179,10 @@ class CatECM(EvidentialClusterer):
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
         """Numbers of categories."""
-        table = self._checked_table(X, reset=reset)
-        if not reset:
-            return self._encoder.encode(table, unknown=self.handle_unknown)
+        with reading_table(X, "X"):
+            table = self._checked_table(X, reset=reset)
+            if not reset:
+                return self._encoder.encode(table, unknown=self.handle_unknown)
         names = list(X.columns) if hasattr(X, "columns") else list(range(self.n_features_in_))
         self._encoder = CategoryEncoder(names, missing=self.missing)
         return self._encoder.fit_encode(table)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia import _parameters as rule
+from evidentia._arrays import to_host
 from evidentia._random import as_random_state
 from evidentia._scale import as_reals, check_scale
 from evidentia._types import ArrayLike, Seed
@@ -240,6 +241,7 @@ class SECM(EvidentialClusterer):
         return values
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
+        sample_weight = to_host(sample_weight)
         shape = np.shape(sample_weight)
         if len(shape) > 1:
             if shape != self.image_shape_:
