@@ -482,7 +482,7 @@ def test_an_unwritable_folder(data, monkeypatch):
 
 def test_no_permission_to_read(data, monkeypatch):
     if os.geteuid() == 0:  # root may read everything
-        monkeypatch.setattr("evidentia.io.tables.open", _refuse, raising=False)
+        monkeypatch.setattr("evidentia.io.atomic.open", _refuse, raising=False)
     else:
         data.chmod(0)
     assert_one_line(cluster(data, "-c", 3), 1, "data.csv: Permission denied")

@@ -58,10 +58,9 @@ def _test_of(word: str, module: str) -> Callable[[Any], bool] | None:
     if word in _TYPES:
         return _TYPES[word]
     found = vars(sys.modules[module]).get(word) if module in sys.modules else None
-    ours = isinstance(found, type) and found.__module__.startswith("evidentia.")
-    if not ours or getattr(found, "_is_protocol", False):
+    if not isinstance(found, type) or not found.__module__.startswith("evidentia."):
         return None
-    return lambda value: isinstance(value, found)
+    return None if getattr(found, "_is_protocol", False) else lambda value: isinstance(value, found)
 
 
 def check_shapes(kind: type, parts: Mapping[str, Any], lengths: Mapping[str, int]) -> None:

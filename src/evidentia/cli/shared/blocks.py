@@ -177,7 +177,7 @@ class _Table:
         chosen = [name for name in (dict.fromkeys(columns) or numeric) if name not in exclude]
         if not chosen:
             raise UserError(f"the table has no numeric column; its columns are {quoted(dataset.schema.names)}")
-        left = [name for name in dataset.schema.names if name not in numeric]
+        left = [name for name in dataset.schema.names if name not in numeric and not name.startswith("__index_level_")]
         if left and not columns:
             note(f"left out what is not numeric: {', '.join(left)}")
         return cls(dataset, chosen, np.zeros(len(chosen)), np.ones(len(chosen)))
@@ -214,10 +214,13 @@ class _Table:
             columns=self.columns, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
         )
         for batch in batches:
-            yield (batch.to_pandas() - self.center) / self.scale
+            yield (batch.to_pandas(ignore_metadata=True) - self.center) / self.scale
 
 
 def _numeric_columns(schema: Any) -> list[str]:
     import pyarrow as pa
 
-    return [field.name for field in schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)]
+    about = schema.pandas_metadata or {}
+    names_of_rows = [name for name in about.get("index_columns", ()) if isinstance(name, str)]
+    numeric = [field.name for field in schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)]
+    return [name for name in numeric if name not in names_of_rows]

@@ -236,7 +236,7 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None
     shown = table.rename(columns=written, index=written)
     for place, kind in enumerate(shown.dtypes):
         if kind.kind not in "biuf":
-            shown.isetitem(place, shown.iloc[:, place].map(written))
+            shown.isetitem(place, list(map(written, shown.iloc[:, place])))
     shown.to_csv(path, index=index, sep="\t" if path.suffix.lower() == ".tsv" else ",")
 
 
