@@ -51,6 +51,6 @@ new. What that did to the figures:
 - **wECMdd** on S2, 0.40 to 0.25, and **sECMdd** on Mice, 0.28 to 0.22: other starts.
 - **All methods with their defaults** ([extended](#figures-23-to-26-extended-all-methods-of-the-library)) are other
   partitions now: doubt is read off after single clusters are found, and there is much less of it (ECM on Wine:
-  nonspecificity 0.47 to 0.01, ARI 0.85 to 0.90; CCM 0.37 to 0.90). EVCLUS and NN-EVCLUS are there as they come, too, and
-  no longer with the settings of Table 3: none dominates them on 11 of 18 data.
+  nonspecificity 0.47 to 0.01, ARI 0.85 to 0.90; CCM 0.37 to 0.90). EVCLUS and NN-EVCLUS are there as they come, too,
+  and no longer with the settings of Table 3: none dominates them on 11 of 18 data.
 """

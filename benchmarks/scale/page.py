@@ -31,7 +31,16 @@ _OVERHEAD = 2.0  # seconds of a pass for the graph of tasks and the tree of sums
 def write_page(known: dict[str, Any], page: Path) -> None:
     """Write the page from the records."""
     rows = sorted(known["rows"], key=lambda row: (list(_KINDS).index(row["kind"]), row["method"], row["n"]))
-    parts = [_head(rows), _table(rows), _lacking(rows), _gpu(rows), _growth(rows), _memory(rows), _outside(rows), _many(rows)]
+    parts = [
+        _head(rows),
+        _table(rows),
+        _lacking(rows),
+        _gpu(rows),
+        _growth(rows),
+        _memory(rows),
+        _outside(rows),
+        _many(rows),
+    ]
     page.write_text("\n\n".join(part for part in parts if part) + "\n")
 
 

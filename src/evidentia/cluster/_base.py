@@ -36,6 +36,7 @@ from evidentia.dissimilarity.sources import AttributeSource, DissimilaritySource
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.optimize.descent import Run
 from evidentia.partition import CredalPartition
+from evidentia.partition.credal_partition import find_labels
 
 __all__ = ["EvidentialClusterer", "COMMON_RULES", "MISSING_RULE", "Task", "check_enough_objects"]
 
@@ -306,7 +307,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         self.credal_partition_ = CredalPartition.unchecked(
             masses, self.focal_sets_, sample.index, metadata=self._metadata(choices)
         )
-        self.credal_partition_._find_labels(apply)
+        find_labels(self.credal_partition_, apply)
         self.labels_ = copied(self.credal_partition_.labels)
 
     def _metadata(self, choices: dict[str, str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evidentia.optimize.blocks import Apply
     from evidentia.partition.summary import PartitionSummary
 
-__all__ = ["CredalPartition", "as_credal_partition"]
+__all__ = ["CredalPartition", "as_credal_partition", "find_labels"]
 
 
 class CredalPartition(MassFunctions):
@@ -170,15 +170,6 @@ class CredalPartition(MassFunctions):
         """Cluster of largest plausibility, 0..c-1; ties go to the lowest number."""
         return frozen(self.hard())
 
-    def _find_labels(self, apply: Apply) -> None:
-        """Find `labels` now, in threads: NumPy takes a while for millions of short rows."""
-        if isinstance(self.masses, np.ndarray):
-            from evidentia.optimize.blocks import row_blocks
-
-            contour = self.contour
-            parts = apply(lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour)))
-            self.__dict__["labels"] = frozen(np.concatenate(parts))
-
     def hard(self, rule: str = "plausibility") -> Array:
         """Cluster of largest ``"plausibility"``, ``"belief"`` or ``"pignistic"`` probability."""
         check_choice(rule, "rule", ("plausibility", "belief", "pignistic"))
@@ -308,3 +299,13 @@ def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartit
         return CredalPartition.from_hard(to_host(partition))
     except (ValueError, TypeError) as error:
         raise type(error)(f"{name} must be a CredalPartition or one label for each object: {error}") from error
+
+
+def find_labels(partition: CredalPartition, apply: Apply) -> None:
+    """Find `labels` now, in threads: NumPy takes a while for millions of short rows."""
+    if isinstance(partition.masses, np.ndarray):
+        from evidentia.optimize.blocks import row_blocks
+
+        contour = partition.contour
+        parts = apply(lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour)))
+        partition.__dict__["labels"] = frozen(np.concatenate(parts))
