@@ -46,9 +46,9 @@ new. What that did to the figures:
   0.53, Segment 0.44 to 0.38, Glass with ten attributes 0.26 to 0.19, and with 200 constraints 0.60 to 0.44. Weights
   start at random there and other ones are drawn now: in
   [Figure 14](#figure-14-fourclass-loss-against-hidden-units-and-penalty) the losses are those of before, but the start
-  that ends in a worse minimum is another one.
-- **BootClus** on S2 and S4, one fit each with 15 clusters: 0.85 to 0.94 and 0.39 to 0.12. EM ends elsewhere.
-- **wECMdd** on S2, 0.40 to 0.25, and **sECMdd** on Mice, 0.28 to 0.22: other starts.
+  that ends in a worse minimum is another one. Whether that is all, nobody has looked into.
+- **BootClus** on S2 and S4, one fit each with 15 clusters: 0.85 to 0.94 and 0.39 to 0.12. EM probably ends elsewhere.
+- **wECMdd** on S2, 0.40 to 0.25, and **sECMdd** on Mice, 0.28 to 0.22: probably other starts.
 - **All methods with their defaults** ([extended](#figures-23-to-26-extended-all-methods-of-the-library)) are other
   partitions now: doubt is read off after single clusters are found, and there is much less of it (ECM on Wine:
   nonspecificity 0.47 to 0.01, ARI 0.85 to 0.90; CCM 0.37 to 0.90). EVCLUS and NN-EVCLUS are there as they come, too,

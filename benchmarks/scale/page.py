@@ -106,8 +106,8 @@ def _gpu(rows: list[dict[str, Any]]) -> str:
         return ""
     machine = next(row["machine"] for row in rows if row["kind"] == "beside")
     words = (
-        f"{machine}. Masses of all objects are found and checked; where X is in memory, they come back there, and that "
-        "is most of what is left. A process needs some seconds for its first work on a GPU, which are not counted."
+        f"{machine}. Masses of all objects are found and checked; where X is in memory, they come back there. "
+        "A process needs some seconds for its first work on a GPU, which are not counted."
     )
     return "\n".join(["## What a GPU gains", "", words, "", *lines])
 

@@ -113,3 +113,15 @@ def test_what_is_no_square_matrix_is_refused(tmp_path):
     (tmp_path / "d.mtx").write_text("nonsense")
     with pytest.raises(ValueError, match="cannot read d.mtx"):
         read_dissimilarities(tmp_path / "d.mtx")
+
+
+@pytest.mark.parametrize("delimiter", [",", " "])
+def test_columns_that_may_be_thousands_are_columns_under_names(tmp_path, delimiter):
+    """34,120 is one number or two; under two names it is two."""
+    path = tmp_path / "table.csv"
+    lines = ["34 120", "45 180", "23 155"]
+    path.write_text("\n".join(["age weight", *lines]).replace(" ", delimiter))
+    assert read_table(path).to_numpy().tolist() == [[34, 120], [45, 180], [23, 155]]
+    path.write_text("\n".join(lines).replace(" ", delimiter))
+    with pytest.raises(ValueError, match="may be one number each, as 23.155, or several columns: set delimiter="):
+        read_table(path)

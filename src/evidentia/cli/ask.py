@@ -12,14 +12,7 @@ import numpy as np
 from evidentia.cli.cluster import headline_of, run_recipe
 from evidentia.cli.compare import moved_objects
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import (
-    PATH,
-    RecipeCommand,
-    WholeNumber,
-    common,
-    recipe_from,
-    recipe_options,
-)
+from evidentia.cli.shared.options import PATH, RecipeCommand, WholeNumber, common, recipe_from, recipe_options
 from evidentia.cli.shared.output import (
     Screen,
     all_or_none,

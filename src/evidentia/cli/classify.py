@@ -84,12 +84,7 @@ def classify(ctx: click.Context, file: Path, **options: Any) -> None:
     method = options["method"]
     parameters = parameters_from(options, "classify", method)
     outputs = _outputs(file, options)
-    from evidentia.recipe.known import is_file_name
-
-    target = Path(options["target"])
-    inputs = [file, *([options["new"]] if options["new"] is not None else [])]
-    inputs += [target] if is_file_name(options["target"]) else []
-    check_outputs(list(outputs.values()), inputs)
+    check_outputs(list(outputs.values()), _inputs(file, options))
     with readable_warnings(), screen.working(f"reading {file.name}"), user_errors(parameters=tuple(parameters)):
         attributes, y = _read(file, options, screen)
         estimator = _estimator(method, parameters, options["seed"])
@@ -128,6 +123,14 @@ def classify(ctx: click.Context, file: Path, **options: Any) -> None:
         decisions=found,
         files={key: str(path) for key, path in outputs.items()},
     )
+
+
+def _inputs(file: Path, options: dict[str, Any]) -> list[Path]:
+    """The files that are read, none of which may be overwritten."""
+    from evidentia.recipe.known import is_file_name
+
+    new, target = options["new"], options["target"]
+    return [file, *([] if new is None else [new]), *([Path(target)] if is_file_name(target) else [])]
 
 
 def _outputs(file: Path, options: dict[str, Any]) -> dict[str, Path]:

@@ -167,7 +167,7 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     blanks = _blank_cells(lines)
     share = 0.0 if best is None else _numbers(readings[best], best, decimal)
     if _is_regular(blanks) and (best is None or _numbers(blanks, _BLANKS, decimal) > share):
-        _refuse_one_column(lines, "' '")
+        _refuse_one_column(lines, blanks, "' '")
         return _BLANKS, blanks
     if best is None:
         # One column, or a ragged file: the commonest delimiter of the first line, so that the reader can name the line.
@@ -178,13 +178,14 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
             "set delimiter=',' or decimal=','"
         )
     elif best == ",":
-        _refuse_one_column(lines, "','")
+        _refuse_one_column(lines, readings[best], "','")
     return best, readings[best]
 
 
-def _refuse_one_column(lines: Sequence[str], delimiter: str) -> None:
-    """Lines that are one number each, in which stands what would separate columns."""
-    if all(map(is_one_number, lines[1:] or lines)):
+def _refuse_one_column(lines: Sequence[str], cells: Sequence[Sequence[str]], delimiter: str) -> None:
+    """Refuse lines that are one number each or several columns, if there are no names that show which."""
+    named = len(cells[0]) == len(cells[-1]) and not is_one_number(lines[0])
+    if not named and all(map(is_one_number, lines[1:] or lines)):
         raise ValueError(
             f"its lines may be one number each, as {lines[-1].strip()}, or several columns: set delimiter={delimiter} "
             "for columns, delimiter=';' for one"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,8 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
         raise ValueError(f"{path.name} must have one column, labels, or two, names and labels; got {found.shape[1]}")
     by_name = dict(zip(names, found.iloc[:, -1], strict=True))
     if len(by_name) < len(names):
-        raise ValueError(f"{path.name} must name each row once, got {max(names, key=names.count)!r} several times")
+        often = Counter(names).most_common(1)[0][0]
+        raise ValueError(f"{path.name} must name each row once, got {often!r} several times")
     strange = set(by_name) - set(map(str, table.index))
     if strange:
         raise ValueError(f"{path.name}: there is no row {min(strange)!r} in the table")

@@ -1,0 +1,30 @@
+"""Where descents begin: nearest centres and the first steps of k-means, against all distances."""
+
+import numpy as np
+
+from evidentia.cluster._starts import k_means, nearest_centers
+
+rng = np.random.default_rng(0)
+X, CENTERS = rng.normal(size=(500, 4)), rng.normal(size=(7, 4))
+
+
+def by_all_distances(X, centers):
+    return np.linalg.norm(X[:, None] - centers, axis=2).argmin(axis=1)
+
+
+def test_nearest_centers_are_those_at_the_smallest_distance():
+    np.testing.assert_array_equal(nearest_centers(X, CENTERS), by_all_distances(X, CENTERS))
+
+
+def test_steps_of_k_means_are_weighted_means_of_the_nearest_objects():
+    weights, far = rng.integers(1, 4, len(X)).astype(float), np.full((1, 4), 50.0)  # a centre that nobody is near
+    found = expected = np.concatenate([CENTERS, far])
+    for _ in range(3):
+        nearest = by_all_distances(X, expected)
+        expected = np.array(
+            [
+                np.average(X[nearest == k], axis=0, weights=weights[nearest == k]) if (nearest == k).any() else center
+                for k, center in enumerate(expected)
+            ]
+        )
+    np.testing.assert_allclose(k_means(X, weights, found, 3), expected, atol=1e-12)
