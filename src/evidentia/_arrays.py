@@ -26,10 +26,13 @@ __all__ = [
     "positions_where",
     "precision_of",
     "product",
+    "rows_times",
     "same_place",
     "to_host",
     "zeros",
 ]
+
+_AT_ONCE = 512  # rows
 
 Array: TypeAlias = Any
 """An array of NumPy or a tensor of torch."""
@@ -128,6 +131,18 @@ def product(values: Array, table: np.ndarray) -> Array:
     there = same_place(table, values)
     wider = library_of(values).promote_types(values.dtype, there.dtype)
     return values.to(wider) @ there.to(wider)
+
+
+def rows_times(rows: Array, table: np.ndarray) -> Array:
+    """The matrix product with a table, in the precision of the rows. Many short ones are taken a few at a time, which
+    is some times faster: small products stay in the cache and are not shared among threads."""
+    there = like(table, rows)
+    if is_tensor(rows):
+        return rows @ there
+    out = np.empty((len(rows), there.shape[1]), dtype=rows.dtype)
+    for start in range(0, len(rows), _AT_ONCE):
+        np.matmul(rows[start : start + _AT_ONCE], there, out=out[start : start + _AT_ONCE])
+    return out
 
 
 def looked_up(table: np.ndarray, where: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._arrays import Array, divided, frozen, library_of, like, same_place, zeros
+from evidentia._arrays import Array, divided, frozen, library_of, like, rows_times, same_place, zeros
 from evidentia._parameters import check_choice, check_flags, shown
 from evidentia._tables import order_of_names, ordered_like
 from evidentia.belief import decisions, discounting, measures, rendering
@@ -90,7 +90,7 @@ class MassFunctions(MadeMasses):
     @cached_property
     def contour(self) -> Array:
         """(n, c) plausibilities of the single answers."""
-        return frozen(self._masses @ like(self.focal_sets.membership, self._masses))
+        return frozen(rows_times(self._masses, self.focal_sets.membership))
 
     @cached_property
     def singleton_belief(self) -> Array:
@@ -104,7 +104,7 @@ class MassFunctions(MadeMasses):
         Divided by 1 - m(empty set) unless ``normalized=False``; uniform where nothing is left to share.
         """
         share = self.focal_sets.membership / np.maximum(self.focal_sets.cardinality, 1)[:, None]
-        return self._per_answer(self._masses @ like(share, self._masses), normalized)
+        return self._per_answer(rows_times(self._masses, share), normalized)
 
     def plausibility_transform(self) -> Array:
         """(n, c) plausibilities of the answers rescaled to sum to one; uniform where all are zero."""
@@ -331,7 +331,7 @@ class MassFunctions(MadeMasses):
     def _measure(self, relation, sets: Any, normalized: bool) -> Array:
         check_flags(normalized=normalized)
         rows, single = self.membership_rows(sets)
-        values = self._masses @ like(relation(self.focal_sets.membership, rows), self._masses)
+        values = rows_times(self._masses, relation(self.focal_sets.membership, rows))
         if normalized:
             rest = 1 - self.empty[:, None]
             values = divided(values, rest, 0)

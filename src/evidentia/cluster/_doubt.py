@@ -6,12 +6,17 @@ from functools import lru_cache
 
 import numpy as np
 
+from evidentia._native import kernel
 from evidentia.belief import FocalSets
 
 __all__ = ["doubtful_masses", "pair_columns", "plausible_on_the_way"]
 
 _DECAY = 2.5  # of the plausibility of a neighbor, on the way from halfway to a cluster, times alpha
 _NO_WAY = 1e9  # between clusters that coincide
+
+_doubtful_masses = kernel("""doubtful_masses(
+    contour: real[n, c], single_of: int64[c] below f, pair_of: int64[c, c] below f or -1, empty: int,
+    outlying: real[n] or None, masses: real[n, f] out)""")
 
 
 def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray | None = None) -> np.ndarray:
@@ -31,25 +36,15 @@ def doubtful_masses(contour: np.ndarray, family: FocalSets, outlying: np.ndarray
     outlying : (n,) array, optional
         Mass that goes to the empty set first.
     """
-    c = family.n_clusters
-    rows = np.arange(len(contour))
-    best = contour.argmax(axis=1)
-    top = contour[rows, best]
-    pair_of = pair_columns(family)
-    others = np.where(pair_of[best] >= 0, contour, 0)
-    second = others.argmax(axis=1) if c > 1 else best
-    column = pair_of[best, second]
-    ratio = np.where(column >= 0, others[rows, second] / np.where(top > 0, top, 1), 0)
-    one = 1 - ratio
-    masses = np.zeros((len(contour), len(family)), dtype=contour.dtype)
-    if family.empty_index is not None:
-        nowhere = np.where(top > 0, 0 if outlying is None else outlying, 1).astype(contour.dtype)
-        one *= 1 - nowhere
-        ratio *= 1 - nowhere
-        masses[:, family.empty_index] = nowhere
-    masses[rows, family.singleton_index[best]] = one
-    between = np.flatnonzero(ratio > 0)
-    masses[between, column[between]] = ratio[between]
+    masses = np.empty((len(contour), len(family)), dtype=contour.dtype)
+    _doubtful_masses(
+        np.ascontiguousarray(contour),
+        family.singleton_index,
+        pair_columns(family),
+        -1 if family.empty_index is None else family.empty_index,
+        None if outlying is None else outlying.astype(contour.dtype),
+        masses,
+    )
     return masses
 
 

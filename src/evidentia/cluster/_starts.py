@@ -69,20 +69,19 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
 
     Different objects at the same place are ordered by their attributes; equal ones stay in the order of the rows.
     """
-    at = np.zeros(len(X))
+    at, direction = np.zeros(len(X)), direction_of_line(X)
     for start in range(0, len(X), 4096):
-        for column, factor in zip(X[start : start + 4096].T, direction_of_line(X), strict=True):
+        for column, factor in zip(X[start : start + 4096].T, direction, strict=True):
             at[start : start + 4096] += factor * column  # a matrix product may round equal rows differently
     if np.isnan(at).any():
         return order_along_line(_beyond(X))
-    order = np.argsort(at, kind="stable")
-    place = np.cumsum(np.diff(at[order], prepend=at[order[:1]]) != 0)
-    tied = np.flatnonzero(np.diff(place) == 0)  # with the next one
-    shared = place[tied[(X[order[tied]] != X[order[tied + 1]]).any(axis=1)]]
-    if len(shared):
-        there = np.isin(place, shared)
-        objects = order[there]
-        order[there] = objects[np.lexsort((*X[objects].T[::-1], place[there]))]
+    order = np.argsort(at)
+    with_next = np.diff(at[order]) == 0
+    if with_next.any():
+        place = np.cumsum(~np.concatenate(([False], with_next)))
+        tied = np.concatenate((with_next, [False])) | np.concatenate(([False], with_next))
+        objects = order[tied]
+        order[tied] = objects[np.lexsort((objects, *X[objects].T[::-1], place[tied]))]
     return order
 
 

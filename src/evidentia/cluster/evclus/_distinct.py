@@ -101,7 +101,7 @@ def _order(
     if isinstance(objects, AttributeSource):
         order = order_along_line(objects.objects)
         for start, stop in row_blocks(n, 65536, most=None):
-            rows = objects.objects[order[max(start - 1, 0) : stop]]
+            rows = np.take(objects.objects, order[max(start - 1, 0) : stop], axis=0)
             same = same_rows(rows[1:], rows[:-1]) if objects.lacks_cells else (rows[1:] == rows[:-1]).all(axis=1)
             repeated[max(start, 1) : stop] = same
         return order, repeated

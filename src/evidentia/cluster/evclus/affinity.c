@@ -2,7 +2,11 @@
 #include "_native/native.h"
 #include "_native/vectors.h"
 
-#define NEGLIGIBLE 40 /* powers of e from which on nothing is added */
+static const double BINARY = 1.4426950408889634; /* powers of two in one of e */
+#define NEGLIGIBLE 58 /* powers of two from which on nothing is added */
+
+/* Vectors that are summed up side by side: the order of the sums is the same on all processors. */
+enum { PARTS = 32 / VECTOR, GROUP_MOST = 32 / sizeof(float), AT_ONCE = 4 /* vectors in registers */ };
 
 #define real float
 #define whole uint32_t

@@ -2,7 +2,13 @@
 #include "_native/exponential.h"
 #define Lanes TYPED(Lanes)
 #define Bits TYPED(Bits)
+#define Signed TYPED(Signed)
+typedef bits_t Signed __attribute__((vector_size(VECTOR), may_alias, aligned(sizeof(real))));
 #define LANES ((index_t)(VECTOR / sizeof(real)))
+#define GROUP (PARTS * LANES) /* references that are handled at once */
+
+/* n numbers fill that many places in whole groups. */
+static index_t TYPED(whole_groups)(index_t n) { return (n + GROUP - 1) / GROUP * GROUP; }
 
 /* The smallest of some values up to which the weights add up to `amount`, the largest if they do not. Quickselect: the
  * values change places, their weights with them. */
@@ -39,11 +45,13 @@ static real TYPED(reached)(real *value, real *weight, index_t n, double amount) 
     return value[low];
 }
 
-/* How many of n numbers are at most a limit. They are given by their bits: numbers that are not negative are ordered
- * like these. */
+/* How many of n numbers, which fill whole vectors, are at most a limit. They are given by their bits: numbers that are
+ * not negative are ordered like these. */
 static index_t TYPED(count_up_to)(const bits_t *bits, index_t n, bits_t limit) {
+    Signed counts = {0};
+    for (index_t j = 0; j < n; j += LANES) counts -= (Signed)(*(const Signed *)(bits + j) <= limit);
     bits_t count = 0;
-    for (index_t j = 0; j < n; j++) count += bits[j] <= limit;
+    for (index_t lane = 0; lane < LANES; lane++) count += counts[lane];
     return (index_t)count;
 }
 
@@ -59,7 +67,7 @@ static real TYPED(value_of)(bits_t bits) {
     return value;
 }
 
-/* The k-th smallest of n numbers (as bits); one of at least that is known, which `above` of them do not exceed. A guess
+/* The k-th smallest of n numbers (as bits, in whole vectors); one of at least that is known, which `above` of them do not exceed. A guess
  * is tried by a count, a pass that the compiler turns into vector instructions: the first one is given, the next lie
  * where the k-th would be if the numbers were spread evenly, or in the middle of the bits where that gets on slowly. */
 static bits_t TYPED(kth_smallest)(const bits_t *bits, index_t n, index_t k, bits_t high, index_t above, bits_t guess) {
@@ -94,18 +102,6 @@ static bits_t TYPED(kth_smallest)(const bits_t *bits, index_t n, index_t k, bits
     return high;
 }
 
-/* Both distances of an object where all references weigh the same: those to the k-th nearest ones. `guess` is a good one
- * for the far distance. */
-static void TYPED(reach_of_equals)(const bits_t *bits, index_t r, index_t near_k, index_t far_k, real guess, real *near,
-                                   real *far) {
-    const bits_t infinite = TYPED(bits_of)((real)INFINITY);
-    const bits_t distant = TYPED(kth_smallest)(bits, r, far_k, infinite, r, TYPED(bits_of)(guess));
-    *far = TYPED(value_of)(distant);
-    const bits_t inner = TYPED(bits_of)(*far * (real)sqrt((double)near_k / (double)far_k));
-    *near = TYPED(value_of)(near_k == far_k ? distant
-                                            : TYPED(kth_smallest)(bits, r, near_k, distant, far_k, inner));
-}
-
 /* What is needed to find the distances within which references of given weights lie. */
 typedef struct TYPED(Reach) {
     index_t r;
@@ -113,16 +109,17 @@ typedef struct TYPED(Reach) {
     double unit, near_amount, far_amount;
     index_t near_k, far_k; /* as many references, where all weigh the same; else 0 */
     real *value, *weight;  /* places to work in */
-    bits_t *bits;
+    bits_t *bits;          /* whole groups of them */
     real last; /* the far distance of the object before, a guess for the next */
 } TYPED(Reach);
 
-static TYPED(Reach) TYPED(prepared_reach)(Scratch *scratch, index_t r, const real *weights, double unit,
+/* `places` is how many values there are at most: the r references may stand with gaps between them. */
+static TYPED(Reach) TYPED(prepared_reach)(Scratch *scratch, index_t r, index_t places, const real *weights, double unit,
                                           double near_amount, double far_amount) {
     TYPED(Reach) reach = {r, weights, unit, near_amount, far_amount, 0, 0, NULL, NULL, NULL, 1};
-    reach.value = take(scratch, r, sizeof *reach.value);
-    reach.weight = take(scratch, r, sizeof *reach.weight);
-    reach.bits = take(scratch, r, sizeof *reach.bits);
+    reach.value = take(scratch, places, sizeof *reach.value);
+    reach.weight = take(scratch, places, sizeof *reach.weight);
+    reach.bits = take(scratch, TYPED(whole_groups)(places), sizeof *reach.bits);
     bool equal = r > 0 && weights[0] > 0;
     for (index_t j = 0; j < r; j++) equal = equal && weights[j] == weights[0] && weights[j] <= (real)unit;
     if (equal) {
@@ -135,21 +132,17 @@ static TYPED(Reach) TYPED(prepared_reach)(Scratch *scratch, index_t r, const rea
     return reach;
 }
 
-/* The same for references that stand in other places, with gaps between them, whose weight is zero. */
-static void TYPED(widen)(Scratch *scratch, TYPED(Reach) *reach, index_t wide, const real *weight_in_place) {
-    reach->r = wide;
-    reach->weights = weight_in_place;
-    reach->value = take(scratch, wide, sizeof *reach->value);
-    reach->weight = take(scratch, wide, sizeof *reach->weight);
-    reach->bits = take(scratch, wide, sizeof *reach->bits);
-}
-
-/* The smallest of n distances; by their bits, whose order a compiler may change. */
-static real TYPED(smallest)(const real *distances, index_t n, bits_t *bits) {
-    memcpy(bits, distances, sizeof(real) * (size_t)n);
-    bits_t least = n > 0 ? bits[0] : 0;
-    for (index_t j = 0; j < n; j++) least = bits[j] < least ? bits[j] : least;
-    return TYPED(value_of)(least);
+/* The k-th nearest of n references that all weigh the same, for both k, whose bits are given. Guesses of the far one and
+ * of what the near one is of it help. The rest of the last group is filled up. */
+static void TYPED(reach_of_equals)(const TYPED(Reach) *reach, index_t n, real guess, real share, real *near, real *far) {
+    const bits_t infinite = TYPED(bits_of)((real)INFINITY);
+    const index_t places = TYPED(whole_groups)(n), near_k = reach->near_k, far_k = reach->far_k;
+    for (index_t j = n; j < places; j++) reach->bits[j] = infinite;
+    const bits_t distant = TYPED(kth_smallest)(reach->bits, places, far_k, infinite, n, TYPED(bits_of)(guess));
+    *far = TYPED(value_of)(distant);
+    const bits_t inner = TYPED(bits_of)(*far * share);
+    *near = TYPED(value_of)(near_k == far_k ? distant
+                                            : TYPED(kth_smallest)(reach->bits, places, near_k, distant, far_k, inner));
 }
 
 /* Within which distances of an object references of two given weights lie. An object that is itself the reference `own`
@@ -161,7 +154,8 @@ static void TYPED(reach_of)(TYPED(Reach) *reach, const real *distances, index_t 
     if (reach->far_k > 0) {
         if (own >= 0) value[own] = (real)INFINITY;
         memcpy(reach->bits, value, sizeof(real) * (size_t)r);
-        TYPED(reach_of_equals)(reach->bits, r, reach->near_k, reach->far_k, reach->last, near, far);
+        const real share = (real)sqrt((double)reach->near_k / (double)reach->far_k);
+        TYPED(reach_of_equals)(reach, r, reach->last, share, near, far);
         reach->last = *far;
         return;
     }
@@ -179,83 +173,101 @@ static void TYPED(reach_of)(TYPED(Reach) *reach, const real *distances, index_t 
 KERNEL TYPED(reach)(index_t n, index_t r, const real *D, const real *weights, const index_t *itself, double unit,
                     double near_amount, double far_amount, real *near, real *far) {
     Scratch scratch = {0};
-    TYPED(Reach) reach = TYPED(prepared_reach)(&scratch, r, weights, unit, near_amount, far_amount);
+    TYPED(Reach) reach = TYPED(prepared_reach)(&scratch, r, r, weights, unit, near_amount, far_amount);
     for (index_t i = 0; i < n && !scratch.failed; i++)
         TYPED(reach_of)(&reach, D + i * r, itself ? itself[i] : -1, near + i, far + i);
     return release(&scratch);
 }
 
 /* What is needed to sum up how near the references of each cluster are. They stand cluster by cluster, and each cluster
- * fills whole vectors: there are gaps, whose weight is zero. */
+ * fills whole groups: there are gaps, whose weight is zero. */
 typedef struct TYPED(Clusters) {
-    index_t padded, c;
+    index_t places, c;
     const real *weights;
     const index_t *labels;
     double unit;
-    double *total;  /* weight of each cluster */
-    index_t *begins; /* of the clusters */
+    double *total;   /* weight of each cluster */
+    double *root;    /* one over the root of it, zero where there is none */
     index_t *place;  /* of the references */
-    real *rate_in_place, *weight_in_place;
+    index_t *owner;  /* clusters of the groups */
+    real *rate_in_place, *scale_in_place, *weight_in_place;
+    Lanes *sums;   /* of the clusters, a place to work in */
+    index_t *near; /* where vectors begin, a place to work in */
 } TYPED(Clusters);
 
 static TYPED(Clusters) TYPED(prepared_clusters)(Scratch *scratch, index_t r, index_t c, const real *scales,
                                                 const real *weights, const index_t *labels, double unit, double rate) {
-    TYPED(Clusters) all = {0, c, weights, labels, unit, NULL, NULL, NULL, NULL, NULL};
+    TYPED(Clusters) all = {.c = c, .weights = weights, .labels = labels, .unit = unit};
     all.total = take_zeros(scratch, c, sizeof *all.total);
-    all.begins = take_zeros(scratch, c + 1, sizeof *all.begins);
+    all.root = take_zeros(scratch, c, sizeof *all.root);
     all.place = take(scratch, r, sizeof *all.place);
-    index_t *next = take(scratch, c, sizeof *next);
+    all.sums = take(scratch, c * PARTS, sizeof *all.sums);
+    index_t *next = take_zeros(scratch, c, sizeof *next);
     if (scratch->failed) return all;
-    for (index_t j = 0; j < r; j++) all.begins[labels[j] + 1]++;
+    for (index_t j = 0; j < r; j++) next[labels[j]]++;
     for (index_t k = 0; k < c; k++) {
-        next[k] = all.begins[k];
-        all.begins[k + 1] = all.begins[k] + (all.begins[k + 1] + LANES - 1) / LANES * LANES;
+        const index_t begin = all.places;
+        all.places += TYPED(whole_groups)(next[k]);
+        next[k] = begin;
     }
-    all.padded = all.begins[c];
-    all.rate_in_place = take_zeros(scratch, all.padded, sizeof *all.rate_in_place);
-    all.weight_in_place = take_zeros(scratch, all.padded, sizeof *all.weight_in_place);
+    all.rate_in_place = take_zeros(scratch, all.places, sizeof *all.rate_in_place);
+    all.scale_in_place = take_zeros(scratch, all.places, sizeof *all.scale_in_place);
+    all.weight_in_place = take_zeros(scratch, all.places, sizeof *all.weight_in_place);
+    all.owner = take(scratch, all.places / GROUP, sizeof *all.owner);
+    all.near = take(scratch, all.places / LANES, sizeof *all.near);
     if (scratch->failed) return all;
     for (index_t j = 0; j < r; j++) {
         const index_t place = all.place[j] = next[labels[j]]++;
-        all.rate_in_place[place] = (real)(rate / scales[j]);
+        all.rate_in_place[place] = (real)(rate * BINARY / scales[j]);
+        all.scale_in_place[place] = scales[j];
         all.weight_in_place[place] = weights[j];
         all.total[labels[j]] += weights[j];
+        all.owner[place / GROUP] = labels[j];
     }
+    for (index_t k = 0; k < c; k++) all.root[k] = all.total[k] > 0 ? 1 / sqrt(all.total[k]) : 0;
     return all;
 }
 
-/* Whether any bit of a vector is set. */
-ALWAYS_INLINE bool TYPED(any)(Bits bits) {
-    uint64_t part[VECTOR / sizeof(uint64_t)], all = 0;
-    memcpy(part, &bits, sizeof part);
-    for (size_t i = 0; i < VECTOR / sizeof(uint64_t); i++) all |= part[i];
-    return all != 0;
-}
-
 /* Sum over the n_k references of each cluster of exp(-rate d^2 / (s_i s_j)), where s are the scales of the two objects,
- * divided by the root of n_k. The distances are in place; those at gaps are infinite. */
-static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *in_place, real scale, index_t own, real *out) {
-    const real mine = 1 / scale;
-    for (index_t k = 0; k < all->c; k++) {
-        Lanes sums = {0};
-        for (index_t j = all->begins[k]; j < all->begins[k + 1]; j += LANES) {
-            const Lanes gap = *(const Lanes *)(in_place + j);
-            const Lanes power = gap * *(const Lanes *)(all->rate_in_place + j) * (gap * mine);
+ * divided by the root of n_k. The squares of the distances are in place, those at gaps are infinite; `factor` is one
+ * over the scale of the object, unless the squares have been divided by it. Groups of references that are all too far
+ * away to count are left out first, so that no jump of the second loop depends on the numbers. */
+static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *squares, real factor, index_t own, real *out) {
+    index_t count = 0;
+    for (index_t j = 0; j < all->places; j += GROUP) {
+        bool near = false;
+        for (index_t i = j; i < j + GROUP; i += LANES) {
+            const Lanes power = *(const Lanes *)(squares + i) * factor * *(const Lanes *)(all->rate_in_place + i);
             const Bits counts = (Bits)(power < NEGLIGIBLE);
-            if (!TYPED(any)(counts)) continue;
-            const Lanes alike = (Lanes)((Bits)TYPED(exponential)(-power) & counts);
-            sums += alike * *(const Lanes *)(all->weight_in_place + j);
+            near |= any_bit(&counts);
         }
-        double sum = 0, total = all->total[k];
-        for (index_t lane = 0; lane < LANES; lane++) sum += sums[lane];
-        if (own >= 0 && all->labels[own] == k) {
+        all->near[count] = j;
+        count += near;
+    }
+    memset(all->sums, 0, sizeof(Lanes) * (size_t)(all->c * PARTS));
+    for (index_t g = 0; g < count; g++) {
+        const index_t j = all->near[g];
+        Lanes *sums = all->sums + all->owner[(size_t)j / GROUP] * PARTS;
+        for (index_t i = j; i < j + GROUP; i += LANES) {
+            const Lanes power = *(const Lanes *)(squares + i) * factor * *(const Lanes *)(all->rate_in_place + i);
+            const Bits counts = (Bits)(power < NEGLIGIBLE);
+            const Lanes alike = (Lanes)((Bits)TYPED(power_of_half)(power) & counts);
+            *sums++ += alike * *(const Lanes *)(all->weight_in_place + i);
+        }
+    }
+    for (index_t k = 0; k < all->c; k++) {
+        const real *lanes = (const real *)(all->sums + k * PARTS);
+        real pairs[GROUP_MOST / 2];
+        for (index_t lane = 0; lane < GROUP / 2; lane++) pairs[lane] = lanes[lane] + lanes[lane + GROUP / 2];
+        double sum = 0;
+        for (index_t lane = 0; lane < GROUP / 2; lane++) sum += pairs[lane];
+        if (own < 0 || all->labels[own] != k) out[k] = (real)(sum * all->root[k]);
+        else {
             /* it counts as what it weighs beyond itself, unless nobody else is in its cluster */
             const real weight = all->weights[own], left = weight > all->unit ? (real)(weight - all->unit) : 0;
-            const double less = total > weight - left ? weight - left : 0;
-            sum -= less;
-            total -= less;
+            const double less = all->total[k] > weight - left ? weight - left : 0, total = all->total[k] - less;
+            out[k] = total > 0 ? (real)(larger(sum - less, 0.0) / sqrt(total)) : 0;
         }
-        out[k] = total > 0 ? (real)(larger(sum, 0.0) / sqrt(total)) : 0;
     }
 }
 
@@ -265,20 +277,88 @@ KERNEL TYPED(affinity)(index_t n, index_t r, index_t c, const real *D, const rea
                        const index_t *labels, const index_t *itself, double unit, double rate, double near_amount,
                        double far_amount, double least, real *near, real *out) {
     Scratch scratch = {0};
-    TYPED(Reach) reach = TYPED(prepared_reach)(&scratch, r, weights, unit, near_amount, far_amount);
+    TYPED(Reach) reach = TYPED(prepared_reach)(&scratch, r, r, weights, unit, near_amount, far_amount);
     TYPED(Clusters) all = TYPED(prepared_clusters)(&scratch, r, c, scales, weights, labels, unit, rate);
-    real *in_place = take(&scratch, all.padded, sizeof *in_place);
+    real *squares = take(&scratch, all.places, sizeof *squares);
     if (scratch.failed) return release(&scratch);
-    for (index_t j = 0; j < all.padded; j++) in_place[j] = (real)INFINITY;
+    for (index_t j = 0; j < all.places; j++) squares[j] = (real)INFINITY;
     for (index_t i = 0; i < n; i++) {
         const index_t own = itself ? itself[i] : -1;
         real far;
         TYPED(reach_of)(&reach, D + i * r, own, near + i, &far);
-        for (index_t j = 0; j < r; j++) in_place[all.place[j]] = D[i * r + j];
-        if (own >= 0) in_place[all.place[own]] = 0;
-        TYPED(affinity_of)(&all, in_place, far > (real)least ? far : (real)least, own, out + i * c);
+        const real factor = 1 / (far > (real)least ? far : (real)least);
+        for (index_t j = 0; j < r; j++) squares[all.place[j]] = D[i * r + j] * factor * D[i * r + j];
+        if (own >= 0) squares[all.place[own]] = 0;
+        TYPED(affinity_of)(&all, squares, 1, own, out + i * c);
     }
     return release(&scratch);
+}
+
+/* Squares of the distances of a point x (d) to some vectors of references (d, places), from `first` on. The nearest ones
+ * so far are kept up to date, lane by lane, and where they stand. */
+ALWAYS_INLINE void TYPED(some_squares)(index_t d, index_t places, const real *x, const real *references, index_t first,
+                                       const int vectors, real *squares, Lanes *least, Signed *where) {
+    Lanes sums[AT_ONCE] = {{0}};
+    for (index_t k = 0; k < d; k++)
+        for (int v = 0; v < vectors; v++) {
+            const Lanes gap = x[k] - *(const Lanes *)(references + k * places + first + v * LANES);
+            sums[v] += gap * gap;
+        }
+    for (int v = 0; v < vectors; v++) {
+        const index_t j = first + v * LANES;
+        *(Lanes *)(squares + j) = sums[v];
+        const Signed nearer = (Signed)(sums[v] < *least);
+        *least = (Lanes)(((Signed)sums[v] & nearer) | ((Signed)*least & ~nearer));
+        *where = ((bits_t)j & nearer) | (*where & ~nearer);
+    }
+}
+
+/* The same for all references. Returns the place of the nearest. */
+static index_t TYPED(all_squares)(index_t d, index_t places, const real *x, const real *references, real *squares) {
+    Lanes least = (real)INFINITY - (Lanes){0};
+    Signed where = {0};
+    index_t j = 0;
+    for (; j + AT_ONCE * LANES <= places; j += AT_ONCE * LANES)
+        TYPED(some_squares)(d, places, x, references, j, AT_ONCE, squares, &least, &where);
+    for (; j < places; j += LANES) TYPED(some_squares)(d, places, x, references, j, 1, squares, &least, &where);
+    index_t best = 0;
+    for (index_t lane = 1; lane < LANES; lane++) best = least[lane] < least[best] ? lane : best;
+    return (index_t)where[best] + best;
+}
+
+/* The distances of an object within which references lie, and that to the nearest one, from the squares of all. Around
+ * the nearest reference, whose scale is known, enough of them lie, and with its distance added around the object: only
+ * those within need to be looked at, and if there are not enough of them, all. */
+static void TYPED(reach_by_squares)(TYPED(Reach) *reach, const TYPED(Clusters) *all, const real *squares, index_t nearest,
+                                    real *near, real *far) {
+    if (reach->far_k == 0) {
+        memcpy(reach->value, squares, sizeof(real) * (size_t)all->places);
+        memcpy(reach->weight, all->weight_in_place, sizeof(real) * (size_t)all->places);
+        *far = TYPED(reached)(reach->value, reach->weight, all->places, reach->far_amount);
+        *near = TYPED(reached)(reach->value, reach->weight, all->places, reach->near_amount);
+    } else {
+        const real within = ROOT(squares[nearest]) + all->scale_in_place[nearest];
+        const real limit = within * within * (real)1.00001;
+        index_t groups = 0, count = 0;
+        for (index_t j = 0; j < all->places; j += LANES) {
+            const Bits counts = (Bits)(*(const Lanes *)(squares + j) <= limit);
+            all->near[groups] = j;
+            groups += any_bit(&counts);
+        }
+        for (index_t g = 0; g < groups; g++)
+            for (index_t j = all->near[g]; j < all->near[g] + LANES; j++) {
+                reach->bits[count] = TYPED(bits_of)(squares[j]);
+                count += squares[j] <= limit;
+            }
+        if (count < reach->far_k) {
+            count = all->places;
+            memcpy(reach->bits, squares, sizeof(real) * (size_t)count);
+        }
+        const real share = (real)reach->near_k / (real)reach->far_k;
+        TYPED(reach_of_equals)(reach, count, limit * (real)reach->far_k / (real)count, share, near, far);
+    }
+    *far = ROOT(*far);
+    *near = ROOT(*near);
 }
 
 /* The same for Euclidean distances between points A (n, d) and references B (r, d), which are found row by row, by
@@ -289,32 +369,19 @@ KERNEL TYPED(affinity_of_points)(index_t n, index_t d, index_t r, index_t c, con
                                  real *nearest, real *out) {
     Scratch scratch = {0};
     TYPED(Clusters) all = TYPED(prepared_clusters)(&scratch, r, c, scales, weights, labels, unit, rate);
-    TYPED(Reach) reach = TYPED(prepared_reach)(&scratch, r, weights, unit, near_amount, far_amount);
-    TYPED(widen)(&scratch, &reach, all.padded, all.weight_in_place);
-    const index_t wide = all.padded;
-    real *turned = take_zeros(&scratch, d * wide, sizeof *turned), *distance = take(&scratch, wide, sizeof *distance);
+    const index_t places = all.places;
+    TYPED(Reach) reach = TYPED(prepared_reach)(&scratch, r, places, weights, unit, near_amount, far_amount);
+    real *turned = take_zeros(&scratch, d * places, sizeof *turned), *squares = take(&scratch, places, sizeof *squares);
     if (scratch.failed) return release(&scratch);
-    for (index_t j = 0; j < wide; j++) turned[j] = (real)INFINITY;
+    for (index_t j = 0; j < places; j++) turned[j] = (real)INFINITY;
     for (index_t j = 0; j < r; j++)
-        for (index_t k = 0; k < d; k++) turned[k * wide + all.place[j]] = B[j * d + k];
+        for (index_t k = 0; k < d; k++) turned[k * places + all.place[j]] = B[j * d + k];
     for (index_t i = 0; i < n; i++) {
-        for (index_t j = 0; j < wide; j += LANES) {
-            Lanes sum = {0};
-            for (index_t k = 0; k < d; k++) {
-                const Lanes gap = A[i * d + k] - *(const Lanes *)(turned + k * wide + j);
-                sum += gap * gap;
-            }
-            *(Lanes *)(distance + j) = sum;
-        }
-        for (index_t j = 0; j < wide; j++) distance[j] = ROOT(distance[j]);
-        nearest[i] = TYPED(smallest)(distance, wide, reach.bits);
+        const index_t closest = TYPED(all_squares)(d, places, A + i * d, turned, squares);
+        nearest[i] = ROOT(squares[closest]);
         real far;
-        if (reach.far_k > 0) { /* the bits are there already */
-            TYPED(reach_of_equals)(reach.bits, wide, reach.near_k, reach.far_k, reach.last, near + i, &far);
-            reach.last = far;
-        } else
-            TYPED(reach_of)(&reach, distance, -1, near + i, &far);
-        TYPED(affinity_of)(&all, distance, far > (real)least ? far : (real)least, -1, out + i * c);
+        TYPED(reach_by_squares)(&reach, &all, squares, closest, near + i, &far);
+        TYPED(affinity_of)(&all, squares, 1 / (far > (real)least ? far : (real)least), -1, out + i * c);
     }
     return release(&scratch);
 }
@@ -322,7 +389,9 @@ KERNEL TYPED(affinity_of_points)(index_t n, index_t d, index_t r, index_t c, con
 #undef ROOT
 #undef Lanes
 #undef Bits
+#undef Signed
 #undef LANES
+#undef GROUP
 #undef real
 #undef whole
 #undef bits_t

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from evidentia.io.onnx.graph import Value, maximum, minimum, take, where
 
 __all__ = ["contour"]
 
-_NEGLIGIBLE = 40.0  # powers of e from which on nothing is added, as in affinity.h
+_NEGLIGIBLE = 58 * math.log(2)  # powers of e from which on nothing is added, as in affinity.c
 
 
 def contour(squares: Value, around: Any, affinity: Any) -> tuple[Value, Value]:
