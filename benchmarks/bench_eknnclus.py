@@ -92,10 +92,12 @@ def _search(n: int, kind: str) -> Task:
     from evidentia.cluster.neighbors._graph import Evidence, Graph, neighbors_of_all
     from evidentia.dissimilarity.neighbors import finder
     from evidentia.dissimilarity.sources import AttributeSource
+    from evidentia.optimize.blocks import block_map
 
     X = _blobs(n)[0]
     neighbors = neighbors_of_all(finder(AttributeSource(X), "exact", 0, -1), n, 100)
-    graph = Graph.of(Evidence.learnt(neighbors, 0.9, 2).of(neighbors), "union")
+    with block_map(-1) as apply:
+        graph = Graph.of(Evidence.learnt(neighbors, 0.9, 2).of(neighbors, apply), "union", apply)
     if kind == "watchful":  # every object is visited in every sweep
         graph = Graph(graph.indptr, graph.indices, graph.weights, symmetric=False)
 

@@ -135,6 +135,11 @@ class ExactFinder:
         distance, index = self._index.kneighbors(self._table[rows], n_neighbors=k)
         return index, distance
 
+    def others(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Neighbours of objects by our own tree, each object left out of its own."""
+        distance, index = self._index.neighbors_of(rows, k)
+        return index, distance
+
 
 class ApproximateFinder:
     """Finds neighbours by nearest-neighbour descent; objects that it leaves short are looked up exactly."""
@@ -222,11 +227,14 @@ class Neighbors:
         order = find.order if isinstance(find, ExactFinder) else np.arange(n)
         for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
             rows = order[start:stop]
-            index, distance = find(rows, n_neighbors + 1)
-            check_neighbors(index, distance, n)
-            others = _others(rows, index)
-            kept.index[rows] = index[others].reshape(-1, n_neighbors)
-            kept.distance[rows] = distance[others].reshape(-1, n_neighbors)
+            if isinstance(find, ExactFinder) and find.has_tree:
+                index, distance = find.others(rows, n_neighbors)
+                check_neighbors(index, distance, n)
+            else:
+                index, distance = find(rows, n_neighbors + 1)
+                check_neighbors(index, distance, n)
+                index, distance = _without_themselves(rows, index, distance)
+            kept.index[rows], kept.distance[rows] = index, distance
         return kept
 
     def quantile(self, q: float) -> np.ndarray:
@@ -248,8 +256,9 @@ def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
         raise ValueError("metric gave dissimilarities between which no nearest neighbours could be found")
 
 
-def _others(objects: np.ndarray, index: np.ndarray) -> np.ndarray:
+def _without_themselves(objects: np.ndarray, index: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of K + 1 neighbours K are kept: all but the object itself or, where its twins hide it, all but the last."""
     kept = index != objects[:, None]
     kept[kept.all(axis=1), -1] = False
-    return kept
+    k = index.shape[1] - 1
+    return index[kept].reshape(-1, k), distance[kept].reshape(-1, k)

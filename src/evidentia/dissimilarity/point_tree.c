@@ -12,6 +12,7 @@
 #include "_native/native.h"
 
 enum { WIDTH = 16 };
+static const double ROUNDING = 1e-9; /* errors of a sum of two distances are smaller */
 
 /* ---- building ------------------------------------------------------------------------------------------------- */
 
@@ -176,6 +177,10 @@ static double rooted(index_t metric, double p, double distance) {
     return metric == EUCLIDEAN ? sqrt(distance) : metric == MINKOWSKI ? pow(distance, 1.0 / p) : distance;
 }
 
+static double unrooted(index_t metric, double p, double distance) {
+    return metric == EUCLIDEAN ? distance * distance : metric == MINKOWSKI ? pow(distance, p) : distance;
+}
+
 /* ---- asking --------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -278,18 +283,33 @@ static void search(const Tree *tree, const double *x, index_t own, const Nearest
     }
 }
 
+/* Find the k nearest points, all of which are within `limit`; false if there are not as many. */
+static bool found_within(const Tree *tree, const double *x, index_t own, double limit, const Nearest *nearest) {
+    for (index_t r = 0; r < nearest->k; r++) nearest->distance[r] = limit, nearest->position[r] = INT64_MAX;
+    search(tree, x, own, nearest);
+    return nearest->position[0] != INT64_MAX; /* a place that is not taken would be the worst */
+}
+
 /* Positions of the k points nearest to queries `start` to `stop` - 1, nearest first, and their distances. With `own`, the
  * point of that position is left out of the answer to each query. k must be at most the number of points that are left.
- */
+ *
+ * Around a query the k nearest points are not farther away than those of the query before, plus the way between the two.
+ * That saves comparisons where queries near each other follow each other. */
 KERNEL point_tree_query(index_t leaves, index_t d, index_t m, index_t k, const double *points, const index_t *positions,
                         const double *boxes, const index_t *lowest, index_t metric, double p, const double *queries,
                         const index_t *own, index_t start, index_t stop, index_t *index, double *distance) {
     (void)m;
     Tree tree = {leaves, d, points, positions, boxes, lowest, ADD[metric], TO_BOX[metric], p};
     for (index_t i = start; i < stop && k > 0; i++) {
-        Nearest nearest = {k, distance + i * k, index + i * k};
-        for (index_t r = 0; r < k; r++) nearest.distance[r] = INFINITY, nearest.position[r] = INT64_MAX;
-        search(&tree, queries + i * d, own ? own[i] : -1, &nearest);
+        const Nearest nearest = {k, distance + i * k, index + i * k};
+        const double *x = queries + i * d;
+        double limit = INFINITY;
+        if (i > start) {
+            const double way = rooted(metric, p, tree.to_box(d, x, x - d, x - d, p));
+            limit = unrooted(metric, p, (distance[i * k - 1] + way) * (1 + ROUNDING));
+        }
+        if (!found_within(&tree, x, own ? own[i] : -1, limit, &nearest))
+            found_within(&tree, x, own ? own[i] : -1, INFINITY, &nearest); /* numbers too small to be exact */
         nearest_first(&nearest);
         for (index_t r = 0; r < k; r++) nearest.distance[r] = rooted(metric, p, nearest.distance[r]);
     }

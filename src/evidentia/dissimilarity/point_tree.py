@@ -101,11 +101,22 @@ class PointTree:
         return_distance : bool, default=True
             Whether distances come with the positions.
         """
-        most = len(self) if X is not None else len(self) - 1
+        if X is None:
+            distance, index = self.neighbors_of(np.arange(len(self)), n_neighbors)
+        else:
+            distance, index = self._nearest(X, None, n_neighbors, len(self))
+        return (distance, index) if return_distance else index
+
+    def neighbors_of(self, positions: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same for some of the points themselves, each of which is left out of its own neighbours."""
+        return self._nearest(self.points[positions], positions, n_neighbors, len(self) - 1)
+
+    def _nearest(
+        self, X: np.ndarray, own: np.ndarray | None, n_neighbors: int, most: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         if n_neighbors > most:
             raise ValueError(f"n_neighbors must be at most the number of other objects, {most}, got {n_neighbors}")
-        queries = self.points if X is None else np.ascontiguousarray(X, dtype=np.float64)
-        own = np.arange(len(self)) if X is None else None
+        queries = np.ascontiguousarray(X, dtype=np.float64)
         index = np.empty((len(queries), n_neighbors), np.int64)
         distance = np.empty((len(queries), n_neighbors))
         starts = range(0, len(queries), _QUERIES)
@@ -114,4 +125,4 @@ class PointTree:
         ]
         with block_map(self.n_jobs) as apply:
             apply(_query, arguments)
-        return (distance, index) if return_distance else index
+        return distance, index

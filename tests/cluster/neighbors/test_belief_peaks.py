@@ -105,18 +105,23 @@ def test_search_in_growing_neighborhoods_and_in_blocks(monkeypatch, blobs):
     n_isolated = len({*range(len(X))} - {*np.flatnonzero(expected.delta_ <= _kth_distance(X, 2))})
     assert n_isolated > 20
     asked = []
-    find = neighbors.ExactFinder.__call__
 
-    def spy(finder, rows, k):
-        asked.append((len(rows), k))
-        return find(finder, rows, k)
+    def watched(name):
+        find = getattr(neighbors.ExactFinder, name)
 
-    monkeypatch.setattr(neighbors.ExactFinder, "__call__", spy)
+        def spy(finder, rows, k):
+            asked.append((len(rows), k))
+            return find(finder, rows, k)
+
+        monkeypatch.setattr(neighbors.ExactFinder, name, spy)
+
+    watched("__call__")
+    watched("others")
     monkeypatch.setattr(neighbors, "_QUERY_ROWS", 64)
     monkeypatch.setattr(_peaks, "_CELLS", 300)
     model = BeliefPeaks(n_neighbors=2, n_clusters=5).fit(X)
-    assert {k for _, k in asked} >= {3, 8, 32}
-    assert max(rows for rows, k in asked if k == 3) == 64
+    assert {k for _, k in asked} >= {2, 8, 32}
+    assert max(rows for rows, k in asked if k == 2) == 64
     np.testing.assert_allclose(model.delta_, expected.delta_, rtol=1e-13)
     for name in ("belief_", "nearest_higher_", "labels_", "peak_indices_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))

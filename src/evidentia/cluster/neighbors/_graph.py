@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from evidentia.cluster.neighbors._kernels import agreement, both_sides, relabel, write_masses
+from evidentia.cluster.neighbors._kernels import agreement, both_sides, relabel, reordered, write_masses
 from evidentia.dissimilarity.neighbors import Finder, Neighbors
 from evidentia.optimize.blocks import Apply, row_blocks
 
@@ -92,10 +92,9 @@ class Graph:
     def of(cls, weights: sparse.csr_matrix, whose: str, apply: Apply, order: np.ndarray | None = None) -> Graph:
         """Whose evidence counts for object i: "directed", that of its neighbours; "union", also that of the objects it
         is a neighbour of; "mean", likewise, with half the weight if only one of the two is near the other."""
-        if order is not None:
-            weights = weights[order]
-            weights.indices = _ranks(order).astype(weights.indices.dtype)[weights.indices]
         parts = weights.indptr, weights.indices, weights.data
+        if order is not None:
+            parts = reordered(*parts, order, _ranks(order), apply)
         if whose != "directed":
             parts = both_sides(*parts, whose == "mean", apply)
         return cls(*parts, whose != "directed", order)

@@ -11,7 +11,7 @@ import numpy as np
 from evidentia._native import kernel
 from evidentia.optimize.blocks import Apply, row_blocks
 
-__all__ = ["relabel", "agreement", "write_masses", "both_sides"]
+__all__ = ["relabel", "agreement", "write_masses", "reordered", "both_sides"]
 
 _relabel = kernel("""relabel(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], symmetric: bool,
@@ -23,6 +23,10 @@ _agreement = kernel("""agreement(
 _neighbor_masses = kernel("""neighbor_masses(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below m, weights: float64[e],
     labels: int32[m] below n_clusters, n_clusters: int, out: float64[n, n_clusters + 2] out)""")
+_reordered_rows = kernel("""reordered_rows(
+    indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e], order: int64[n] below n,
+    rank: integer[n], start: int up to stop, stop: int up to n, new_indptr: integer[n + 1] offsets in e,
+    new_indices: integer[e] out, new_weights: float64[e] out)""")
 _transposed_rows = kernel("""transposed_rows(
     indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
     turned_indptr: integer[n + 1] out, turned_indices: integer[e] out, turned_weights: float64[e] out)""")
@@ -82,6 +86,18 @@ def write_masses(
     first, last = indptr[start], indptr[stop]  # the door looks at all indices that it is given: only at these
     rows = indptr[start : stop + 1] - first
     _neighbor_masses(rows, indices[first:last], weights[first:last], labels, n_clusters, out[start:stop])
+
+
+def reordered(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, order: np.ndarray, rank: np.ndarray, apply: Apply
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The graph whose row r is that of the object ``order[r]``; ``rank`` says in which row each object is."""
+    dtype = indices.dtype
+    old = np.ascontiguousarray(indptr, dtype), indices, weights, order.astype(np.int64, copy=False), rank.astype(dtype)
+    new = np.concatenate([[0], np.cumsum(np.diff(indptr)[order])]).astype(dtype)
+    found = np.empty_like(indices), np.empty_like(weights)
+    apply(_reordered_rows, [(*old, start, stop, new, *found) for start, stop in row_blocks(len(order))])
+    return new, *found
 
 
 def both_sides(

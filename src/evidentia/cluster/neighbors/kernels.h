@@ -16,6 +16,11 @@ KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, co
     double total = 0.0;
     for (index_t v = 0; v < visits; v++) {
         const index_t i = order[v], begin = indptr[i], end = indptr[i + 1];
+        if (v + SOON < visits) { /* rows lie anywhere in memory: ask for those that come soon */
+            const index_t later = indptr[order[v + SOON]];
+            __builtin_prefetch(indices + later);
+            __builtin_prefetch(weights + later);
+        }
         if (!awake[i]) continue;
         awake[i] = !symmetric;
         const int32_t own = labels[i];
@@ -78,6 +83,24 @@ KERNEL TYPED(neighbor_masses)(index_t n, index_t e, index_t m, const integer *in
         for (index_t k = 1; k < n_clusters + 2; k++) row[k] /= total;
     }
     return release(&scratch);
+}
+
+/* ---- graphs in another order ------------------------------------------------------------------------------------- */
+
+/* Write the rows of the objects order[start], ..., order[stop - 1] one after the other, where `new_indptr` says, with new
+ * numbers for their neighbours. */
+KERNEL TYPED(reordered_rows)(index_t n, index_t e, const integer *indptr, const integer *indices, const double *weights,
+                             const index_t *order, const integer *rank, index_t start, index_t stop,
+                             const integer *new_indptr, integer *new_indices, double *new_weights) {
+    (void)n, (void)e;
+    for (index_t row = start; row < stop; row++) {
+        index_t place = new_indptr[row];
+        for (index_t a = indptr[order[row]]; a < indptr[order[row] + 1]; a++, place++) {
+            new_indices[place] = rank[indices[a]];
+            new_weights[place] = weights[a];
+        }
+    }
+    return DONE;
 }
 
 /* ---- graphs of which each object sees both sides ---------------------------------------------------------------- */
