@@ -12,6 +12,8 @@
 #include "_native/native.h"
 
 enum { WIDTH = 16 };
+enum { FEW = 96 }; /* entries that are sorted by counting */
+static const index_t NOBODY = INT64_MAX; /* the position of a place that is empty */
 static const double ROUNDING = 1e-9; /* errors of a sum of two distances are smaller */
 
 /* ---- building ------------------------------------------------------------------------------------------------- */
@@ -62,7 +64,7 @@ static void select_rank(Entry *entries, index_t n, index_t rank) {
 /* The box and the lowest position of a node; returns the coordinate along which the box is widest. */
 static index_t enclose(const Building *b, index_t node, const Entry *entries, index_t n) {
     double *low = b->boxes + node * 2 * b->d, *high = low + b->d;
-    index_t lowest = INT64_MAX, widest = 0;
+    index_t lowest = NOBODY, widest = 0;
     for (index_t j = 0; j < b->d; j++) low[j] = INFINITY, high[j] = -INFINITY;
     for (index_t i = 0; i < n; i++) {
         const double *x = b->X + entries[i].position * b->d;
@@ -81,7 +83,7 @@ static index_t enclose(const Building *b, index_t node, const Entry *entries, in
 static void fill_leaf(const Building *b, index_t leaf, const Entry *entries, index_t n) {
     double *points = b->points + leaf * b->d * WIDTH;
     for (index_t i = 0; i < WIDTH; i++) {
-        b->positions[leaf * WIDTH + i] = i < n ? entries[i].position : INT64_MAX;
+        b->positions[leaf * WIDTH + i] = i < n ? entries[i].position : NOBODY;
         for (index_t j = 0; j < b->d; j++)
             points[j * WIDTH + i] = i < n ? b->X[entries[i].position * b->d + j] : INFINITY;
     }
@@ -194,56 +196,61 @@ typedef struct {
     double p;
 } Tree;
 
-/* The k nearest points so far, the worst on top (a heap). */
+/* Points that may be among the k nearest: all that were seen and are not worse than `worst`. */
 typedef struct {
-    index_t k;
-    double *distance;
-    index_t *position;
+    index_t k, count;
+    Entry *entries; /* room for places_for(k) of them; the coordinate is the distance */
+    Entry worst;
 } Nearest;
 
-static inline bool nearer(double distance, index_t position, double than, index_t than_position) {
-    return distance < than || (distance == than && position < than_position);
+/* So many more than k are kept before the worst are sorted out. */
+static index_t spare(index_t k) { return k / 2; }
+
+static index_t places_for(index_t k) { return k + spare(k) + WIDTH; }
+
+/* Keep the k nearest of more. */
+static void sort_out(Nearest *nearest) {
+    select_rank(nearest->entries, nearest->count, nearest->k - 1);
+    nearest->count = nearest->k;
+    nearest->worst = nearest->entries[nearest->k - 1];
 }
 
-/* Let a point sink from the top to its place among the first n. */
-static void sink(const Nearest *nearest, index_t n, double new_distance, index_t new_position) {
-    double *distance = nearest->distance;
-    index_t *position = nearest->position, at = 0;
-    for (;;) {
-        index_t child = 2 * at + 1;
-        if (child >= n) break;
-        if (child + 1 < n && nearer(distance[child], position[child], distance[child + 1], position[child + 1])) child++;
-        if (!nearer(new_distance, new_position, distance[child], position[child])) break;
-        distance[at] = distance[child];
-        position[at] = position[child];
-        at = child;
+/* Sort entries. A few of them by counting who comes before whom, in loops without a jump. */
+static void sort(Entry *entries, index_t n) {
+    if (n > FEW) {
+        select_rank(entries, n, n / 2);
+        sort(entries, n / 2);
+        sort(entries + n / 2, n - n / 2);
+        return;
     }
-    distance[at] = new_distance;
-    position[at] = new_position;
-}
-
-static void nearest_first(const Nearest *nearest) {
-    for (index_t last = nearest->k - 1; last > 0; last--) {
-        double distance = nearest->distance[last];
-        index_t position = nearest->position[last];
-        nearest->distance[last] = nearest->distance[0];
-        nearest->position[last] = nearest->position[0];
-        sink(nearest, last, distance, position);
+    double coordinate[FEW];
+    index_t position[FEW];
+    for (index_t i = 0; i < n; i++) coordinate[i] = entries[i].coordinate, position[i] = entries[i].position;
+    for (index_t i = 0; i < n; i++) {
+        const double x = coordinate[i];
+        const index_t own = position[i];
+        index_t rank = 0;
+        for (index_t j = 0; j < n; j++)
+            rank += (coordinate[j] < x) | ((coordinate[j] == x) & (position[j] < own));
+        entries[rank] = (Entry){x, own};
     }
 }
 
 /* Take in the points of a leaf, but for the one at position `own`. */
-static void compare_leaf(const Tree *tree, const double *x, index_t own, index_t leaf, const Nearest *nearest) {
+static void compare_leaf(const Tree *tree, const double *x, index_t own, index_t leaf, Nearest *nearest) {
     const double *points = tree->points + leaf * tree->d * WIDTH;
     const index_t *positions = tree->positions + leaf * WIDTH;
     double distance[WIDTH] = {0.0};
     for (index_t j = 0; j < tree->d; j++) tree->add(x[j], points + j * WIDTH, tree->p, distance);
     int candidates = 0;
-    for (int i = 0; i < WIDTH; i++) candidates += distance[i] <= nearest->distance[0];
+    for (int i = 0; i < WIDTH; i++) candidates += !(distance[i] > nearest->worst.coordinate);
     if (candidates == 0) return;
-    for (int i = 0; i < WIDTH; i++)
-        if (nearer(distance[i], positions[i], nearest->distance[0], nearest->position[0]) && positions[i] != own)
-            sink(nearest, nearest->k, distance[i], positions[i]);
+    for (int i = 0; i < WIDTH; i++) {
+        const Entry entry = {distance[i], positions[i]};
+        if (!before(nearest->worst, entry) && entry.position != own && entry.position != NOBODY)
+            nearest->entries[nearest->count++] = entry;
+    }
+    if (nearest->count > nearest->k + spare(nearest->k)) sort_out(nearest);
 }
 
 static double distance_to(const Tree *tree, const double *x, index_t node) {
@@ -252,7 +259,7 @@ static double distance_to(const Tree *tree, const double *x, index_t node) {
 }
 
 /* Depth first, the nearer child first; what is put off waits on a stack, at most one node of each level. */
-static void search(const Tree *tree, const double *x, index_t own, const Nearest *nearest) {
+static void search(const Tree *tree, const double *x, index_t own, Nearest *nearest) {
     struct {
         index_t node;
         double distance;
@@ -261,14 +268,14 @@ static void search(const Tree *tree, const double *x, index_t own, const Nearest
     index_t node = 1;
     double distance = distance_to(tree, x, node);
     for (;;) {
-        while (nearer(distance, tree->lowest[node], nearest->distance[0], nearest->position[0])) {
+        while (before((Entry){distance, tree->lowest[node]}, nearest->worst)) {
             if (node >= tree->leaves) {
                 compare_leaf(tree, x, own, node - tree->leaves, nearest);
                 break;
             }
             index_t near = 2 * node, far = near + 1;
             double to_near = distance_to(tree, x, near), to_far = distance_to(tree, x, far);
-            if (nearer(to_far, tree->lowest[far], to_near, tree->lowest[near])) {
+            if (before((Entry){to_far, tree->lowest[far]}, (Entry){to_near, tree->lowest[near]})) {
                 double kept = to_near;
                 to_near = to_far, to_far = kept;
                 near = far, far = 2 * node;
@@ -283,11 +290,13 @@ static void search(const Tree *tree, const double *x, index_t own, const Nearest
     }
 }
 
-/* Find the k nearest points, all of which are within `limit`; false if there are not as many. */
-static bool found_within(const Tree *tree, const double *x, index_t own, double limit, const Nearest *nearest) {
-    for (index_t r = 0; r < nearest->k; r++) nearest->distance[r] = limit, nearest->position[r] = INT64_MAX;
+/* Find the k nearest points, all of which are within `limit`, nearest first; false if there are not as many. */
+static bool found_within(const Tree *tree, const double *x, index_t own, double limit, Nearest *nearest) {
+    nearest->count = 0;
+    nearest->worst = (Entry){limit, NOBODY};
     search(tree, x, own, nearest);
-    return nearest->position[0] != INT64_MAX; /* a place that is not taken would be the worst */
+    sort(nearest->entries, nearest->count);
+    return nearest->count >= nearest->k;
 }
 
 /* Positions of the k points nearest to queries `start` to `stop` - 1, nearest first, and their distances. With `own`, the
@@ -299,9 +308,10 @@ KERNEL point_tree_query(index_t leaves, index_t d, index_t m, index_t k, const d
                         const double *boxes, const index_t *lowest, index_t metric, double p, const double *queries,
                         const index_t *own, index_t start, index_t stop, index_t *index, double *distance) {
     (void)m;
+    Scratch scratch = {0};
     Tree tree = {leaves, d, points, positions, boxes, lowest, ADD[metric], TO_BOX[metric], p};
-    for (index_t i = start; i < stop && k > 0; i++) {
-        const Nearest nearest = {k, distance + i * k, index + i * k};
+    Nearest nearest = {.k = k, .entries = take(&scratch, places_for(k), sizeof(Entry))};
+    for (index_t i = start; i < stop && k > 0 && !scratch.failed; i++) {
         const double *x = queries + i * d;
         double limit = INFINITY;
         if (i > start) {
@@ -310,8 +320,11 @@ KERNEL point_tree_query(index_t leaves, index_t d, index_t m, index_t k, const d
         }
         if (!found_within(&tree, x, own ? own[i] : -1, limit, &nearest))
             found_within(&tree, x, own ? own[i] : -1, INFINITY, &nearest); /* numbers too small to be exact */
-        nearest_first(&nearest);
-        for (index_t r = 0; r < k; r++) nearest.distance[r] = rooted(metric, p, nearest.distance[r]);
+        for (index_t r = 0; r < k; r++) { /* numbers that are none have no neighbors */
+            const Entry entry = r < nearest.count ? nearest.entries[r] : (Entry){INFINITY, NOBODY};
+            distance[i * k + r] = rooted(metric, p, entry.coordinate);
+            index[i * k + r] = entry.position;
+        }
     }
-    return DONE;
+    return release(&scratch);
 }
