@@ -13,15 +13,25 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO
 
-from evidentia.io.numbers import is_one_number, is_written_number
+from evidentia.io.numbers import MISSING_WORDS, is_one_number, is_written_number, joined_thousands
 
-__all__ = ["Dialect", "check_lengths", "sniff", "open_text", "split_cells", "text_encoding"]
+__all__ = [
+    "Dialect",
+    "check_lengths",
+    "decimal_mark",
+    "is_header",
+    "later_decimal",
+    "open_text",
+    "sniff",
+    "split_cells",
+    "text_encoding",
+]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = r"\s+"
@@ -32,9 +42,16 @@ _DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
 _POINTS_APART = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*")
 _COMMA_AFTER_POINTS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
+_POINTS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3}){2,}\s*")
+_COMMAS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3}){2,}\s*")
 _NO_UNITS = str.maketrans("", "", "€$£¥%")
-_BETWEEN_BLANKS = re.compile(r'"(?:[^"]|"")*"(?=[ \t]|$)|[^ \t]+')
-_MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "<na>", "?", "-", "."}
+_BETWEEN_BLANKS = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_OPENED = re.compile(r'(?:^|[,;\t| \r\n])"')
+_BEYOND_ASCII = re.compile(r"[^\W\d_\x00-\x7f]+")
+_UTF_8 = re.compile(
+    rb"^\xef\xbb\xbf|[\xc2\xc3][\x80-\xbf]|[\xe2-\xe9][\x80-\xbf]{2}"
+)  # of letters in the west, and a mark
 _LOOKED_AT = 1 << 22  # bytes that tell the encoding
 _LARGE_TEXT, _LARGEST_RATIO = 100 << 20, 200  # a table never shrinks as much as this when it is compressed
 
@@ -94,13 +111,15 @@ def text_encoding(path: str | os.PathLike[str]) -> str:
 
 
 def _is_western(head: bytes) -> bool:
-    """Whether bytes are text of Windows-1252: only few of them beyond ASCII, and none that no text has."""
+    """Whether bytes are text of Windows-1252: none that no text has, and letters beyond ASCII mostly among others, as
+    those of other alphabets are not."""
     try:
         text = head.decode("cp1252")
     except UnicodeDecodeError:
         return False
     strange = sum(not (c.isprintable() or c in "\t\r\n\xa0") for c in text)
-    return strange == 0 and sum(c > "\x7f" for c in text) <= len(text) / 10
+    runs = [len(run) for run in _BEYOND_ASCII.findall(text)]
+    return strange == 0 and _UTF_8.search(head) is None and 2 * sum(n for n in runs if n > 2) <= sum(runs)
 
 
 def _check_ratio(path: Path) -> None:
@@ -121,18 +140,25 @@ def sniff(
 ) -> Dialect:
     """Look at the first lines of a text file; what is None is found out, or refused where two readings are left."""
     with open_text(path) as file:
-        lines = [line for line in islice(iter(lambda: file.readline(_LONGEST_LINE), ""), _SAMPLE_LINES) if line.strip()]
+        following = iter(lambda: file.readline(_LONGEST_LINE), "")
+        lines = [line for line in islice(following, _SAMPLE_LINES) if line.strip()]
+        while _is_open("".join(lines)) and (line := next(following, "")) and len(lines) < 2 * _SAMPLE_LINES:
+            lines.append(line)
     if not lines:
         raise ValueError("the file is empty")
     _refuse_zero_bytes(path)
     _refuse_remarks(lines)
     delimiter, cells = _best_delimiter(lines, delimiter, decimal)
-    if lines[0].startswith("#") and _begins_with_names(cells[1:]):
-        raise ValueError("its first line begins with # and its second names the columns: remove lines of remarks")
-    decimal = decimal or _decimal_mark(delimiter, [cell for row in cells[1:] or cells for cell in row])
+    remark = lines[0].startswith("#") or len(cells[0]) < max(map(len, cells))
+    if header is None and remark and _begins_with_names(cells[1:]):
+        raise ValueError(
+            "its first line may be a remark and its second name the columns: remove the first, or set header=True if "
+            "it names the columns"
+        )
+    decimal = decimal or decimal_mark(delimiter, [cell for row in cells[1:] or cells for cell in row])
     first = [cell.strip() for cell in cells[0]]
     if header is None:
-        header = _is_header(first)
+        header = is_header(first)
     longer = header and len(cells) > 1 and all(len(row) == len(first) + 1 for row in cells[1:])
     trailing = longer and all(row[-1].strip() == "" for row in cells[1:])
     return Dialect(delimiter, decimal, header, first, row_names=longer and not trailing, trailing=trailing)
@@ -165,13 +191,20 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     exact = [delimiter for delimiter in regular if len(readings[delimiter][0]) == len(readings[delimiter][-1])]
     best = _most_numbers(exact or regular, readings, decimal)
     blanks = _blank_cells(lines)
-    share = 0.0 if best is None else _numbers(readings[best], best, decimal)
-    if _is_regular(blanks) and (best is None or _numbers(blanks, _BLANKS, decimal) > share):
+    may_be_blanks = _is_regular(blanks) and not _has_other_delimiter(blanks[0], len(blanks[-1]))
+    if may_be_blanks and (best is None or _blanks_fit_better(blanks, readings[best], best, decimal, best in exact)):
         _refuse_one_column(lines, blanks, "' '")
         return _BLANKS, blanks
+    if best is None and _is_column_of_numbers(lines, decimal):
+        free = next(delimiter for delimiter in ("\t", ";", "|") if not any(delimiter in line for line in lines))
+        return free, split_cells(lines, free)
     if best is None:
         # One column, or a ragged file: the commonest delimiter of the first line, so that the reader can name the line.
         best = max(possible, key=lines[0].count)
+        if best not in lines[0] and sum(_is_regular([blanks[0], row]) for row in blanks[1:]) > len(blanks) / 2:
+            return _BLANKS, blanks
+        _refuse_single_cells(readings[best], best)
+        _refuse_title(readings)
     elif best == "," and decimal is None and _may_be_one_column(readings[best]):
         raise ValueError(
             "its commas may separate the names of rows from values, or mark decimals of a single column: "
@@ -186,16 +219,73 @@ def _refuse_one_column(lines: Sequence[str], cells: Sequence[Sequence[str]], del
     """Refuse lines that are one number each or several columns, if there are no names that show which."""
     named = len(cells[0]) == len(cells[-1]) and not is_one_number(lines[0])
     if not named and all(map(is_one_number, lines[1:] or lines)):
+        raise ValueError(_one_or_several(lines[-1].strip(), delimiter))
+
+
+def _one_or_several(number: str, delimiter: str) -> str:
+    return (
+        f"its lines may be one number each, as {number}, or several columns: set delimiter={delimiter} for columns, "
+        "delimiter=';' for one"
+    )
+
+
+def _is_column_of_numbers(lines: Sequence[str], decimal: str | None) -> bool:
+    """Whether the lines are single numbers, some with a decimal comma, under one name.
+
+    Without a name short lines of several columns would look the same, and are refused.
+    """
+    name, body = lines[0].strip(), [line.strip() for line in lines[1:]]
+    nameless = name.lower() in MISSING_WORDS or _looks_like_number(name)
+    values = [text for text in [name, *body] if text.lower() not in MISSING_WORDS]
+    values = values if nameless else values[1:]
+    if decimal == "." or not any("," in text for text in values) or not all(_is_number(text, ",") for text in values):
+        return False
+    if nameless:
+        raise ValueError(_one_or_several(next(text for text in values if "," in text), "','"))
+    return not any(delimiter in name for delimiter in _DELIMITERS)
+
+
+def _refuse_single_cells(cells: Sequence[Sequence[str]], delimiter: str) -> None:
+    """A name that holds a delimiter, or lines that lack all cells but one."""
+    if len(cells[0]) > 1 and len(cells) > 1 and all(len(row) == 1 for row in cells[1:]):
         raise ValueError(
-            f"its lines may be one number each, as {lines[-1].strip()}, or several columns: set delimiter={delimiter} "
-            "for columns, delimiter=';' for one"
+            f"its first line has {len(cells[0])} cells between {delimiter!r}, all others have one: put the first line "
+            "in quotation marks if it is one name"
         )
 
 
-def _blank_cells(lines: Sequence[str]) -> list[list[str]]:
+def _refuse_title(readings: dict[str, list[list[str]]]) -> None:
+    """A line of one cell above a table of several columns."""
+    for delimiter, cells in readings.items():
+        if len(cells[0]) == 1 and len(cells) > 2 and _is_regular(cells[1:]):
+            raise ValueError(
+                f"its first line, {cells[0][0].strip()}, has one cell, all others have {len(cells[-1])} between "
+                f"{delimiter!r}: remove lines of remarks"
+            )
+
+
+def _has_other_delimiter(names: Sequence[str], width: int) -> bool:
+    """Whether another delimiter shows in what would be names between blanks."""
+    others = tuple(_DELIMITERS)
+    return any(name.endswith(others) for name in names[:-1]) or (
+        len(names) < width and len(names) == 1 and any(delimiter in names[0] for delimiter in others)
+    )
+
+
+def _is_open(text: str) -> bool:
+    """Whether the text ends inside a cell in quotation marks."""
+    return _OPENED.search(_QUOTED.sub("", text)) is not None
+
+
+def _blank_cells(lines: Iterable[str]) -> list[list[str]]:
     """Cells between blanks and tabs; the blanks of typographers, which stand inside numbers, separate nothing."""
-    found = [_BETWEEN_BLANKS.findall(line.strip(" \t\r\n")) for line in lines]
-    return [[cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in row] for row in found]
+    rows: list[list[str]] = [[]]
+    for cell in _BETWEEN_BLANKS.findall("".join(lines)):
+        if cell in ("\n", "\r", "\r\n"):
+            rows.append([])
+        else:
+            rows[-1].append(cell[1:-1].replace('""', '"') if cell.startswith('"') and len(cell) > 1 else cell)
+    return [row for row in rows if row]
 
 
 def check_lengths(path: str | os.PathLike[str], dialect: Dialect) -> None:
@@ -203,10 +293,15 @@ def check_lengths(path: str | os.PathLike[str], dialect: Dialect) -> None:
     if dialect.delimiter != _BLANKS:
         return
     with open_text(path) as file:
-        for number, line in enumerate(file):
-            found = len(_blank_cells([line])[0])
-            if found and found != len(dialect.first_line) + (dialect.row_names and number > 0):
-                raise ValueError(f"line {number + 1} has {found} cells, the first {len(dialect.first_line)}")
+        record, first = "", True
+        for number, line in enumerate(file, 1):
+            record += line
+            if not record.strip() or _is_open(record):
+                continue
+            found = sum(map(len, _blank_cells([record])))
+            if found != len(dialect.first_line) + (dialect.row_names and not first):
+                raise ValueError(f"line {number} has {found} cells, the first {len(dialect.first_line)}")
+            record, first = "", False
 
 
 def _check_given(first: str, given: str) -> None:
@@ -217,9 +312,11 @@ def _check_given(first: str, given: str) -> None:
 
 
 def _begins_with_names(cells: Sequence[Sequence[str]]) -> bool:
-    """A line without numbers above lines with some."""
+    """A line of names, which are neither numbers nor missing, above lines with numbers."""
     numbers = [any(map(_looks_like_number, row)) for row in cells]
-    return len(numbers) > 1 and not numbers[0] and any(numbers)
+    if len(numbers) < 2 or numbers[0] or not any(numbers):
+        return False
+    return not any(cell.strip().lower() in MISSING_WORDS | {"true", "false"} for cell in cells[0])
 
 
 def _looks_like_number(cell: str) -> bool:
@@ -227,15 +324,43 @@ def _looks_like_number(cell: str) -> bool:
 
 
 def _most_numbers(delimiters: Sequence[str], readings: dict[str, list[list[str]]], decimal: str | None) -> str | None:
-    """Of several delimiters that fit the one with the largest share of numbers, None if none fits."""
+    """Of several delimiters that fit the one with the largest share of numbers, None if none fits; but one with more
+    columns and as many numbers before it, as glueing cells together makes shares larger."""
     if not delimiters:
         return None
-    shares = [_numbers(readings[delimiter], delimiter, decimal) for delimiter in delimiters]
-    best = [delimiter for delimiter, share in zip(delimiters, shares, strict=True) if share == max(shares)]
+    shares = {delimiter: _numbers(readings[delimiter], delimiter, decimal) for delimiter in delimiters}
+    best = [delimiter for delimiter in delimiters if shares[delimiter] == max(shares.values())]
+    found = {
+        delimiter: (len(readings[delimiter][-1]), _count(readings[delimiter], shares[delimiter]))
+        for delimiter in delimiters
+    }
+    width, numbers = found[best[0]]
+    wider = [delimiter for delimiter, (columns, n) in found.items() if columns > width and n >= numbers > 0]
+    best = wider if wider and max(shares.values()) < 1 else best
     if len(best) > 1:
         options = " or ".join(f"delimiter={delimiter!r}" for delimiter in best)
         raise ValueError(f"its lines can be split in more than one way: set {options}")
     return best[0]
+
+
+def _blanks_fit_better(
+    blanks: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], delimiter: str, decimal: str | None, exact: bool
+) -> bool:
+    """Whether blanks give more numbers than the best delimiter; or as many, where they alone give each column a name.
+
+    Where that alone does (``exact``), it stands.
+    """
+    ours, theirs = _numbers(blanks, _BLANKS, decimal), _numbers(cells, delimiter, decimal)
+    named = len(blanks[0]) == len(blanks[-1])
+    if exact and delimiter == "\t":
+        return False  # blanks stand inside its cells
+    if named == exact or delimiter == "\t":
+        return ours > theirs and named >= exact
+    return named and (ours > theirs or _count(blanks, ours) >= _count(cells, theirs) > 0)
+
+
+def _count(cells: Sequence[Sequence[str]], share: float) -> int:
+    return round(share * sum(map(len, cells[1:] or cells)))
 
 
 def _numbers(cells: Sequence[Sequence[str]], delimiter: str, decimal: str | None) -> float:
@@ -246,13 +371,14 @@ def _numbers(cells: Sequence[Sequence[str]], delimiter: str, decimal: str | None
 
 
 def _may_be_one_column(cells: Sequence[Sequence[str]]) -> bool:
-    """One name in the header, and two runs of digits in every line below."""
-    digits = re.compile(r"\s*[-+]?\d+\s*")
-    return (
-        len(cells) > 1
-        and len(cells[0]) == 1
-        and all(len(row) == 2 and digits.fullmatch(row[0]) and row[1].strip().isdigit() for row in cells[1:])
-    )
+    """One name in the header, and two runs of digits in every line below, the second perhaps with an exponent; or no
+    header, and zeros before other digits, as in 1,05."""
+    whole, rest = re.compile(r"\s*[-+]?\d*\s*"), re.compile(r"\s*\d+([eE][-+]?\d+)?\s*")
+    named = len(cells[0]) == 1
+    body = cells[1:] if named else cells
+    if not body or not all(len(row) == 2 and whole.fullmatch(row[0]) and rest.fullmatch(row[1]) for row in body):
+        return False
+    return named or any(re.match(r"\s*0\d", row[1]) for row in body)
 
 
 def split_cells(lines: Sequence[str], delimiter: str) -> list[list[str]]:
@@ -294,29 +420,40 @@ def _is_regular(cells: Sequence[Sequence[str]]) -> bool:
 # ---- numbers and names ----------------------------------------------------------------------------------------------
 
 
-def _decimal_mark(delimiter: str, body: Sequence[str]) -> str:
+def decimal_mark(delimiter: str, body: Sequence[str]) -> str:
     """A comma if some numbers need it and none has a point but between thousands; units beside them do not count."""
-    body = [cell.translate(_NO_UNITS) for cell in body]
+    body = [joined_thousands(cell.translate(_NO_UNITS)) for cell in body]
     commas = [cell for cell in body if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS.fullmatch(cell)]
     points = [cell for cell in body if _DECIMAL_POINT.fullmatch(cell)]
     if delimiter == "," or not all(map(_POINTS_APART.fullmatch, points)):
         return "."
     if any(map(_COMMA_AFTER_POINTS.fullmatch, body)):
         return ","
-    if not commas:
+    if any(map(_COMMAS_TWICE.fullmatch, body)) and all(map(_THOUSANDS.fullmatch, commas)):
         return "."
+    twice = [cell for cell in body if _POINTS_TWICE.fullmatch(cell)]
+    if not commas and not (points and twice):
+        return "," if twice else "."
     settled = "set decimal=',' or decimal='.'"
     if points:
-        raise ValueError(f"{points[0].strip()} or {commas[0].strip()} may have its thousands set apart: {settled}")
+        other = (commas or twice)[0].strip()
+        raise ValueError(f"{points[0].strip()} or {other} may have its thousands set apart: {settled}")
     if delimiter != ";" and all(map(_THOUSANDS.fullmatch, commas)):
         raise ValueError(f"the comma of {commas[0].strip()} may mark decimals or thousands: {settled}")
     return ","
 
 
-def _is_header(first: Sequence[str]) -> bool:
+def later_decimal(dialect: Dialect, cells: Sequence[str]) -> str:
+    """The decimal mark of a file whose first lines have none, by the cells that were not read as numbers."""
+    if dialect.decimal == "," or dialect.delimiter == "," or not any("," in cell for cell in cells):
+        return dialect.decimal
+    return decimal_mark(dialect.delimiter, cells)
+
+
+def is_header(first: Sequence[str]) -> bool:
     """Names make a header; numbers, however they are written, and words for missing values do not."""
     numbers = [_looks_like_number(cell) for cell in first]
-    if all(number or cell.strip().lower() in _MISSING for number, cell in zip(numbers, first, strict=True)):
+    if all(number or cell.strip().lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)):
         return False
     if any(numbers):
         raise ValueError(
