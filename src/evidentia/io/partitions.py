@@ -183,7 +183,9 @@ def _written(value: Any) -> str:
 def _write_text(partition: CredalPartition, path: Path) -> None:
     table = _to_table(partition)
     names = table.iloc[:, 0]
-    quoting: Any = csv.QUOTE_MINIMAL
+    # the end of a line for some readers, wherever it stands
+    returns = any("\r" in str(name) for name in partition.frame)
+    quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     if names.dtype.kind in "Mm":
         table.isetitem(0, names.astype(str).tolist())
     elif names.dtype.kind not in "iuf":
