@@ -97,7 +97,7 @@ def checked_masses(masses: Any, f: int) -> Array:
     """(n, f) masses without rounding errors, as a new array; a tensor stays one."""
     values: Array = real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
     if values.ndim == 1:
-        values = values[None, :]
+        values = values.reshape(len(values) // f, f) if len(values) in (0, f) else values[None, :]
     if values.ndim != 2 or values.shape[1] != f:
         raise ValueError(f"masses must have shape (n, {f}), one column per focal set, got {values.shape}")
     total = values.sum(axis=1)

@@ -37,9 +37,9 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
     check_choice(rule, "rule", RULES)
     if len({family.n_clusters for _, family in sources}) != 1:
         raise ValueError("the mass functions to combine must have the same frame")
-    n = max(len(masses) for masses, _ in sources)
-    if any(len(masses) not in (1, n) for masses, _ in sources):
-        lengths = [len(masses) for masses, _ in sources]
+    lengths = [len(masses) for masses, _ in sources]
+    n = next((length for length in lengths if length != 1), 1)
+    if any(length not in (1, n) for length in lengths):
         raise ValueError(f"the sources must hold as many mass functions each (or one), got {lengths}")
     library = library_of(sources[0][0])
     sources = in_one_place(sources)
@@ -201,6 +201,8 @@ def _dempster(sources: Sequence[Source]) -> Source:
 def _without_empty(masses: Array, family: FocalSets) -> Source:
     if family.empty_index is None:
         return masses, family
+    if len(family) == 1:  # no rows, or no agreement
+        masses, family = _with_omega(masses, family)
     kept = np.arange(len(family)) != family.empty_index
     rest = masses[:, kept]
     agreement = rest.sum(axis=1)
@@ -228,7 +230,7 @@ def remove_empty(masses: Array, family: FocalSets) -> Source:
     if empty is None:
         return masses, family
     lost = masses[:, empty] >= 1
-    if lost.any():
+    if lost.any() or len(family) == 1:
         masses, family = _with_omega(masses, family)
     kept = np.arange(len(family)) != family.empty_index
     rest, family = masses[:, kept], FocalSets(family.membership[kept])
