@@ -131,7 +131,9 @@ def checked_possibilities(possibilities: Any) -> np.ndarray:
     """(n, c) degrees of possibility."""
     values = as_reals(possibilities, "possibilities")
     if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
-        raise ValueError(f"possibilities must be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}")
+        raise ValueError(
+            f"possibilities must be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}"
+        )
     return values
 
 
