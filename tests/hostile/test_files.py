@@ -68,6 +68,7 @@ TABLES = {
     "one column without a name": ("1,5\nNA\n2,25", "delimiter=';'"),
     "zeros behind commas without a name": ("1,05\n2,5", "decimal"),
     "whole numbers without names": ("1,5\n2,5", {"x1": [1, 2], "x2": [5, 5]}),
+    "one column of two words": ("town\nNew York\nSan Jose", {"town": ["New York", "San Jose"]}),
     "a delimiter in the name alone": ("rate|x\n1\n2", "quotation marks"),
     "line ends between blanks": ('"a" "b"\n"x\ny" 2\n"z" 3', {"b": [2, 3]}),
     "words of programs for missing": ("a;b\n#NULL!;1,5\n3;#NV\n4;#DIV/0!", {"a": [None, 3, 4], "b": [1.5, None, None]}),
@@ -298,6 +299,21 @@ def test_objects_are_known_by_their_names_as_they_are_written(tmp_path):
     found = read_labels(tmp_path / "labels.csv", table)
     assert found[["007", "NA", "1e5", "True"]].tolist() == ["u", "v", "w", "w"]
     assert found.isna().sum() == 2
+
+
+@pytest.mark.parametrize("header", ["", "object,other,answer\n"])
+def test_pairs_and_labels_without_names_of_columns(header, tmp_path):
+    for objects, pairs in ((OBJECTS, "007,NA,same\nTrue,x y,different\n"), (None, "0,1,1\n4,5,0\n")):
+        (tmp_path / "pairs.csv").write_text(header + pairs)
+        found = read_constraints(tmp_path / "pairs.csv", objects, n_objects=6)
+        assert (found.must_link.tolist(), found.cannot_link.tolist()) == ([[0, 1]], [[4, 5]])
+    table = pd.DataFrame({"a": range(3)}, index=["r", "s", "t"])
+    for text in ("r,u\ns,v\nt,u\n", "u\nv\nu\n"):
+        (tmp_path / "labels.csv").write_text(text)
+        assert read_labels(tmp_path / "labels.csv", table).tolist() == ["u", "v", "u"]
+    (tmp_path / "labels.csv").write_text("kind\nu\nv\n")
+    with pytest.raises(ValueError, match="a label for each of the 3 rows, got 2"):
+        read_labels(tmp_path / "labels.csv", table)
 
 
 def test_names_that_do_not_tell_objects_apart(tmp_path):

@@ -191,7 +191,8 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     exact = [delimiter for delimiter in regular if len(readings[delimiter][0]) == len(readings[delimiter][-1])]
     best = _most_numbers(exact or regular, readings, decimal)
     blanks = _blank_cells(lines)
-    may_be_blanks = _is_regular(blanks) and not _has_other_delimiter(blanks[0], len(blanks[-1]))
+    words = len(blanks[0]) == 1 and not any('"' in line for line in lines) and not _numbers(blanks, _BLANKS, decimal)
+    may_be_blanks = _is_regular(blanks) and not words and not _has_other_delimiter(blanks[0], len(blanks[-1]))
     if may_be_blanks and (best is None or _blanks_fit_better(blanks, readings[best], best, decimal, best in exact)):
         _refuse_one_column(lines, blanks, "' '")
         return _BLANKS, blanks
@@ -201,7 +202,8 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     if best is None:
         # One column, or a ragged file: the commonest delimiter of the first line, so that the reader can name the line.
         best = max(possible, key=lines[0].count)
-        if best not in lines[0] and sum(_is_regular([blanks[0], row]) for row in blanks[1:]) > len(blanks) / 2:
+        fitting = sum(_is_regular([blanks[0], row]) for row in blanks[1:])
+        if best not in lines[0] and not words and fitting > len(blanks) / 2:
             return _BLANKS, blanks
         _refuse_single_cells(readings[best], best)
         _refuse_title(readings)

@@ -159,7 +159,8 @@ def read_table(
 def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
     """Columns of a table that was read, by their positions: their cells as names of rows, as they are written, so that
     007 is not 7 and NA is not missing."""
-    return [[str(name) for name in read_table(path, index_col=table.columns[j]).index] for j in columns]
+    header = table.attrs.get("header")
+    return [[str(name) for name in read_table(path, index_col=table.columns[j], header=header).index] for j in columns]
 
 
 def _listed_columns(columns: Any) -> list[str]:
