@@ -449,7 +449,7 @@ def later_decimal(dialect: Dialect, cells: Sequence[str]) -> str:
     """The decimal mark of a file whose first lines have none, by the cells that were not read as numbers."""
     if dialect.decimal == "," or dialect.delimiter == "," or not any("," in cell for cell in cells):
         return dialect.decimal
-    return decimal_mark(dialect.delimiter, cells)
+    return decimal_mark(dialect.delimiter, [cell for cell in cells if "," in cell or "." in cell])
 
 
 def is_header(first: Sequence[str]) -> bool:
