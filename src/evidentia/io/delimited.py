@@ -149,7 +149,7 @@ def sniff(
     _refuse_zero_bytes(path)
     _refuse_remarks(lines)
     delimiter, cells = _best_delimiter(lines, delimiter, decimal)
-    remark = lines[0].startswith("#") or len(cells[0]) < max(map(len, cells))
+    remark = lines[0].startswith("#") or len(cells[0]) < len(cells[min(1, len(cells) - 1)])
     if header is None and remark and _begins_with_names(cells[1:]):
         raise ValueError(
             "its first line may be a remark and its second name the columns: remove the first, or set header=True if "
