@@ -6,6 +6,7 @@ import threading
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evidentia import CredalPartition, FocalSets, MassFunctions
@@ -275,6 +276,14 @@ OF_NOTHING = {
 def test_no_mass_functions_give_none(which):
     found = OF_NOTHING[which]()
     assert found.masses.shape == (0, len(found.focal_sets))
+
+
+def test_columns_that_are_called_as_other_sets():
+    masses, family = [[0.7, 0.3]], FocalSets.from_sets(1, [(), (0,)])
+    with pytest.raises(ValueError, match="masses has a column called '∅' where the set {b} must be"):
+        MassFunctions(pd.DataFrame(masses, columns=["{a}", "∅"]), family, frame=["b"])
+    for columns in (["∅", "{a}"], ["u", "v"], [0, 1]):
+        assert MassFunctions(pd.DataFrame(masses, columns=columns), family, frame=["b"]).empty[0] == 0.7
 
 
 def test_possibilities_are_called_so():

@@ -85,12 +85,23 @@ def membership_rows(
 
 
 def in_order_of_sets(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]) -> Any:
-    """A table whose columns are called as the sets, with the columns in their order; anything else as it is."""
+    """A table whose columns are called as the sets, with the columns in their order; anything else as it is.
+
+    Columns of which only some are called as sets go by their places, which these must then have.
+    """
     columns = column_names(masses)
     if columns is None or len(columns) != len(focal_sets):
         return masses
     names = focal_sets.names(frame)
-    return masses if columns == names or set(columns) != set(names) else masses[names]
+    if columns == names or set(columns) == set(names):
+        return masses if columns == names else masses[names]
+    for column, name in zip(columns, names, strict=True):
+        if column != name and column in names:
+            raise ValueError(
+                f"masses has a column called {shown(column)} where the set {name} must be: call all columns as the "
+                "sets, or give an array"
+            )
+    return masses
 
 
 def checked_masses(masses: Any, f: int) -> Array:
