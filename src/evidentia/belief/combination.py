@@ -39,7 +39,7 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
         raise ValueError("the mass functions to combine must have the same frame")
     lengths = [len(masses) for masses, _ in sources]
     n = next((length for length in lengths if length != 1), 1)
-    if any(length not in (1, n) for length in lengths):
+    if not {1, n}.issuperset(lengths):
         raise ValueError(f"the sources must hold as many mass functions each (or one), got {lengths}")
     library = library_of(sources[0][0])
     sources = in_one_place(sources)
@@ -201,11 +201,9 @@ def _dempster(sources: Sequence[Source]) -> Source:
 def _without_empty(masses: Array, family: FocalSets) -> Source:
     if family.empty_index is None:
         return masses, family
-    if len(family) == 1:  # no rows, or no agreement
-        masses, family = _with_omega(masses, family)
+    masses, family = _with_omega(masses, family) if len(family) == 1 else (masses, family)
     kept = np.arange(len(family)) != family.empty_index
-    rest = masses[:, kept]
-    agreement = rest.sum(axis=1)
+    rest, agreement = masses[:, kept], masses[:, kept].sum(axis=1)
     lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
     if lost.any():
         row = int(lost.argmax())

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia.io.atomic import as_file
-from evidentia.io.delimited import open_text, sniff
-from evidentia.io.tables import failure_in_words, file_kind, read_table
+from evidentia.io.failures import failure_in_words
+from evidentia.io.tables import file_kind, read_table
+from evidentia.io.written.delimited import sniff
+from evidentia.io.written.text import open_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,8 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.io.atomic import as_file, as_path, atomic_write
+from evidentia.io.failures import failure_in_words, unwritable
 from evidentia.io.rds import RValue, read_rds, write_rds
-from evidentia.io.tables import failure_in_words, unwritable
 from evidentia.partition import CredalPartition
 
 __all__ = ["read_r", "write_r"]

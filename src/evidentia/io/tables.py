@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +13,12 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia.io.atomic import as_file
-from evidentia.io.delimited import (
-    Dialect,
-    check_lengths,
-    decimal_mark,
-    is_header,
-    later_decimal,
-    open_text,
-    sniff,
-    text_encoding,
-)
-from evidentia.io.numbers import written_numbers
+from evidentia.io.failures import OTHERWISE, failure_in_words
 from evidentia.io.set_names import plain_value
+from evidentia.io.written.delimited import Dialect, check_lengths, later_decimal, sniff
+from evidentia.io.written.marks import decimal_mark, is_header
+from evidentia.io.written.numbers import written_numbers
+from evidentia.io.written.text import open_text, text_encoding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,9 +29,6 @@ __all__ = [
     "file_kind",
     "natural_index",
     "exact_floats",
-    "failure_in_words",
-    "missing_pyarrow",
-    "unwritable",
 ]
 
 _KINDS = {
@@ -50,16 +40,6 @@ _KINDS = {
     ".feather": "feather",
     ".npy": "npy",
     ".xlsx": "excel",
-}
-_OTHERWISE = "set delimiter if something else separates the columns (delimiter=';' for a single one)"
-_IN_WORDS = {  # what pandas says, and what it means
-    "^could not convert string to float: (.*)": r"\1 stands where a number must be",
-    r"^Error tokenizing data. C error: Expected (\d+) fields in line (\d+), saw (\d+)": (
-        rf"line \2 has \3 cells, those before have \1: {_OTHERWISE}"
-    ),
-    r"^Error tokenizing data. C error: EOF inside string starting at row (\d+)": (
-        r"a quotation mark that is opened in the object after the first \1 is never closed"
-    ),
 }
 _REMARK = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
 _MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # in sheets; in text pandas knows
@@ -182,37 +162,6 @@ def file_kind(path: Path, kinds: dict[str, str]) -> str:
     return kind
 
 
-@contextmanager
-def failure_in_words(path: Path) -> Iterator[None]:
-    """Turn what readers raise on damaged files into a ValueError of one line that names the file."""
-    try:
-        yield
-    except ImportError as error:
-        raise (missing_openpyxl(path) if path.suffix.lower() == ".xlsx" else missing_pyarrow(path)) from error
-    except UnicodeError as error:
-        raise ValueError(f"cannot read {path.name}: this is not UTF-8 text; save it as UTF-8") from error
-    except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise  # the file system failed, not the content
-        words = " ".join(str(error).split()) or type(error).__name__
-        for pattern, told in _IN_WORDS.items():
-            words = re.sub(pattern, told, words)
-        raise ValueError(f"cannot read {path.name}: {words}") from error
-
-
-def unwritable(path: Path, error: UnicodeEncodeError) -> ValueError:
-    lacking = error.object[error.start : error.end].encode("unicode_escape").decode()
-    return ValueError(f"cannot write {path.name}: a name holds a character that UTF-8 lacks, {lacking}")
-
-
-def missing_pyarrow(path: Path) -> ImportError:
-    return ImportError(f"{path.name}: files of this kind need pyarrow (pip install 'evidentia[parquet]')")
-
-
-def missing_openpyxl(path: Path) -> ImportError:
-    return ImportError(f"{path.name}: spreadsheets need openpyxl (pip install 'evidentia[excel]'), or save it as CSV")
-
-
 def natural_index(values: Sequence[str]) -> Any:
     """Names of rows as integers or floats if all are written exactly as Python writes those, else as text."""
     found = [plain_value(value) for value in values]
@@ -322,7 +271,7 @@ def _check_width(table: pd.DataFrame, dialect: Dialect) -> None:
     """pandas takes further cells as levels of an index; only one, the name of the row, is meant."""
     if table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names and len(table)):
         raise ValueError(
-            f"some lines have more than the {len(dialect.first_line)} cells of the first line: {_OTHERWISE}"
+            f"some lines have more than the {len(dialect.first_line)} cells of the first line: {OTHERWISE}"
         )
 
 

@@ -8,52 +8,31 @@ settles it.
 
 from __future__ import annotations
 
-import codecs
-import gzip
 import os
 import re
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import IO
 
-from evidentia.io.numbers import MISSING_WORDS, is_one_number, is_written_number, joined_thousands
+from evidentia.io.written.marks import decimal_mark, is_header, is_number, looks_like_number
+from evidentia.io.written.numbers import MISSING_WORDS, is_one_number
+from evidentia.io.written.text import open_text
 
 __all__ = [
     "Dialect",
     "check_lengths",
-    "decimal_mark",
-    "is_header",
     "later_decimal",
-    "open_text",
     "sniff",
     "split_cells",
-    "text_encoding",
 ]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = r"\s+"
 _SAMPLE_LINES = 100
 _LONGEST_LINE = 1 << 24
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
-_DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
-_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
-_POINTS_APART = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*")
-_COMMA_AFTER_POINTS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
-_POINTS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3}){2,}\s*")
-_COMMAS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3}){2,}\s*")
-_NO_UNITS = str.maketrans("", "", "€$£¥%")
 _BETWEEN_BLANKS = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _OPENED = re.compile(r'(?:^|[,;\t| \r\n])"')
-_BEYOND_ASCII = re.compile(r"[^\W\d_\x00-\x7f]+")
-_UTF_8 = re.compile(
-    rb"^\xef\xbb\xbf|[\xc2\xc3][\x80-\xbf]|[\xe2-\xe9][\x80-\xbf]{2}"
-)  # of letters in the west, and a mark
-_LOOKED_AT = 1 << 22  # bytes that tell the encoding
-_LARGE_TEXT, _LARGEST_RATIO = 100 << 20, 200  # a table never shrinks as much as this when it is compressed
 
 
 @dataclass(frozen=True)
@@ -81,55 +60,6 @@ class Dialect:
     first_line: list[str]
     row_names: bool = False
     trailing: bool = False
-
-
-def open_text(path: str | os.PathLike[str]) -> IO[str]:
-    """The file as text (see `text_encoding`), decompressed if its name ends in .gz."""
-    encoding = text_encoding(path)
-    if Path(path).suffix.lower() == ".gz":
-        _check_ratio(Path(path))
-        return gzip.open(path, "rt", encoding=encoding, newline="")
-    return open(path, encoding=encoding, newline="")
-
-
-def text_encoding(path: str | os.PathLike[str]) -> str:
-    """UTF-8, with or without byte order mark; UTF-16 with one; or Windows-1252, which spreadsheets write in the west,
-    where the beginning is not UTF-8 but would be plain text so."""
-    unpacked = gzip.open if Path(path).suffix.lower() == ".gz" else open
-    with unpacked(path, "rb") as file:
-        try:
-            head = file.read(_LOOKED_AT)
-        except (gzip.BadGzipFile, EOFError, zlib.error):
-            return "utf-8-sig"  # the reader will say what is wrong with the file
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return "cp1252" if _is_western(head) else "utf-8-sig"
-    return "utf-8-sig"
-
-
-def _is_western(head: bytes) -> bool:
-    """Whether bytes are text of Windows-1252: none that no text has, and letters beyond ASCII mostly among others, as
-    those of other alphabets are not."""
-    try:
-        text = head.decode("cp1252")
-    except UnicodeDecodeError:
-        return False
-    strange = sum(not (c.isprintable() or c in "\t\r\n\xa0") for c in text)
-    runs = [len(run) for run in _BEYOND_ASCII.findall(text)]
-    return strange == 0 and _UTF_8.search(head) is None and 2 * sum(n for n in runs if n > 2) <= sum(runs)
-
-
-def _check_ratio(path: Path) -> None:
-    """A file made to fill the memory of those who open it says so in its last four bytes."""
-    packed = path.stat().st_size
-    with open(path, "rb") as file:
-        file.seek(max(0, packed - 4))
-        size = int.from_bytes(file.read(4), "little")
-    if size > _LARGE_TEXT and size > _LARGEST_RATIO * packed:
-        raise ValueError(f"it would take {size / (1 << 30):.1f} GB of text from {packed:,} bytes: this is not a table")
 
 
 def sniff(
@@ -237,10 +167,10 @@ def _is_column_of_numbers(lines: Sequence[str], decimal: str | None) -> bool:
     Without a name short lines of several columns would look the same, and are refused.
     """
     name, body = lines[0].strip(), [line.strip() for line in lines[1:]]
-    nameless = name.lower() in MISSING_WORDS or _looks_like_number(name)
+    nameless = name.lower() in MISSING_WORDS or looks_like_number(name)
     values = [text for text in [name, *body] if text.lower() not in MISSING_WORDS]
     values = values if nameless else values[1:]
-    if decimal == "." or not any("," in text for text in values) or not all(_is_number(text, ",") for text in values):
+    if decimal == "." or not any("," in text for text in values) or not all(is_number(text, ",") for text in values):
         return False
     if nameless:
         raise ValueError(_one_or_several(next(text for text in values if "," in text), "','"))
@@ -309,20 +239,16 @@ def check_lengths(path: str | os.PathLike[str], dialect: Dialect) -> None:
 def _check_given(first: str, given: str) -> None:
     """A delimiter that the first line lacks, though it has another one, is a mistake and no single column."""
     others = [delimiter for delimiter in _DELIMITERS if delimiter in first]
-    if given not in first and others and not _looks_like_number(first):
+    if given not in first and others and not looks_like_number(first):
         raise ValueError(f"delimiter={given!r} is not in its first line, which has {others[0]!r}")
 
 
 def _begins_with_names(cells: Sequence[Sequence[str]]) -> bool:
     """A line of names, which are neither numbers nor missing, above lines with numbers."""
-    numbers = [any(map(_looks_like_number, row)) for row in cells]
+    numbers = [any(map(looks_like_number, row)) for row in cells]
     if len(numbers) < 2 or numbers[0] or not any(numbers):
         return False
     return not any(cell.strip().lower() in MISSING_WORDS | {"true", "false"} for cell in cells[0])
-
-
-def _looks_like_number(cell: str) -> bool:
-    return _is_number(cell, ".") or _is_number(cell, ",")
 
 
 def _most_numbers(delimiters: Sequence[str], readings: dict[str, list[list[str]]], decimal: str | None) -> str | None:
@@ -369,7 +295,7 @@ def _numbers(cells: Sequence[Sequence[str]], delimiter: str, decimal: str | None
     """Share of the cells below the first line that are numbers."""
     marks = [decimal] if decimal else ["."] if delimiter == "," else [".", ","]
     body = [cell for row in cells[1:] or cells for cell in row]
-    return max(sum(_is_number(cell, mark) for cell in body) for mark in marks) / max(len(body), 1)
+    return max(sum(is_number(cell, mark) for cell in body) for mark in marks) / max(len(body), 1)
 
 
 def _may_be_one_column(cells: Sequence[Sequence[str]]) -> bool:
@@ -422,54 +348,8 @@ def _is_regular(cells: Sequence[Sequence[str]]) -> bool:
 # ---- numbers and names ----------------------------------------------------------------------------------------------
 
 
-def decimal_mark(delimiter: str, body: Sequence[str]) -> str:
-    """A comma if some numbers need it and none has a point but between thousands; units beside them do not count."""
-    body = [joined_thousands(cell.translate(_NO_UNITS)) for cell in body]
-    commas = [cell for cell in body if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS.fullmatch(cell)]
-    points = [cell for cell in body if _DECIMAL_POINT.fullmatch(cell)]
-    if delimiter == "," or not all(map(_POINTS_APART.fullmatch, points)):
-        return "."
-    if any(map(_COMMA_AFTER_POINTS.fullmatch, body)):
-        return ","
-    if any(map(_COMMAS_TWICE.fullmatch, body)) and all(map(_THOUSANDS.fullmatch, commas)):
-        return "."
-    twice = [cell for cell in body if _POINTS_TWICE.fullmatch(cell)]
-    if not commas and not (points and twice):
-        return "," if twice else "."
-    settled = "set decimal=',' or decimal='.'"
-    if points:
-        other = (commas or twice)[0].strip()
-        raise ValueError(f"{points[0].strip()} or {other} may have its thousands set apart: {settled}")
-    if delimiter != ";" and all(map(_THOUSANDS.fullmatch, commas)):
-        raise ValueError(f"the comma of {commas[0].strip()} may mark decimals or thousands: {settled}")
-    return ","
-
-
 def later_decimal(dialect: Dialect, cells: Sequence[str]) -> str:
     """The decimal mark of a file whose first lines have none, by the cells that were not read as numbers."""
     if dialect.decimal == "," or dialect.delimiter == "," or not any("," in cell for cell in cells):
         return dialect.decimal
     return decimal_mark(dialect.delimiter, [cell for cell in cells if "," in cell or "." in cell])
-
-
-def is_header(first: Sequence[str]) -> bool:
-    """Names make a header; numbers, however they are written, and words for missing values do not."""
-    numbers = [_looks_like_number(cell) for cell in first]
-    if all(number or cell.strip().lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)):
-        return False
-    if any(numbers):
-        raise ValueError(
-            f"its first line may name the columns or be an object, as it holds {first[numbers.index(True)]}: set "
-            "header=True or header=False"
-        )
-    return True
-
-
-def _is_number(cell: str, decimal: str) -> bool:
-    if "_" in cell:
-        return False
-    try:
-        float(cell.replace(",", ".") if decimal == "," else cell)
-    except ValueError:
-        return is_written_number(cell, decimal)
-    return cell.strip().lower().lstrip("+-") not in ("nan",)
