@@ -6,6 +6,7 @@ import threading
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evidentia import CredalPartition, FocalSets, MassFunctions
@@ -250,3 +251,41 @@ def test_decisions_in_threads_leave_warnings_as_they_were():
     for thread in threads:
         thread.join()
     assert warnings.filters == before
+
+
+NOTHING = MassFunctions(np.zeros((0, 8)), FocalSets.full(3))
+# what is done with no mass functions at all gives none
+OF_NOTHING = {
+    "an empty list": lambda: MassFunctions([], FocalSets.full(3)),
+    "conditioning": lambda: NOTHING.condition((0, 1)),
+    "one with each": lambda: NOTHING.combine(MassFunctions([[0.5] + [0.5 / 7] * 7], FocalSets.full(3))),
+    "one with each, before": lambda: MassFunctions([[0.5] + [0.5 / 7] * 7], FocalSets.full(3)).combine(NOTHING),
+    **{
+        f"the {rule} rule": lambda rule=rule: NOTHING.combine(NOTHING, rule=rule)
+        for rule in ("conjunctive", "dempster", "disjunctive", "dubois_prade", "yager", "average", "pcr6", "cautious")
+    },
+    "only the empty set": lambda: MassFunctions(np.zeros((0, 1)), FocalSets.from_sets(2, [()])).normalize(),
+    "only the empty set, combined": lambda: MassFunctions(np.zeros((0, 1)), FocalSets.from_sets(2, [()])).combine(
+        MassFunctions(np.zeros((0, 1)), FocalSets.from_sets(2, [()]))
+    ),
+    "nested contexts": lambda: NOTHING.discount({(0,): 0.5, (0, 1): 0.2}),
+}
+
+
+@pytest.mark.parametrize("which", OF_NOTHING)
+def test_no_mass_functions_give_none(which):
+    found = OF_NOTHING[which]()
+    assert found.masses.shape == (0, len(found.focal_sets))
+
+
+def test_columns_that_are_called_as_other_sets():
+    masses, family = [[0.7, 0.3]], FocalSets.from_sets(1, [(), (0,)])
+    with pytest.raises(ValueError, match="masses has a column called '∅' where the set {b} must be"):
+        MassFunctions(pd.DataFrame(masses, columns=["{a}", "∅"]), family, frame=["b"])
+    for columns in (["∅", "{a}"], ["u", "v"], [0, 1]):
+        assert MassFunctions(pd.DataFrame(masses, columns=columns), family, frame=["b"]).empty[0] == 0.7
+
+
+def test_possibilities_are_called_so():
+    with pytest.raises(ValueError, match="possibilities must be a nonempty table"):
+        CredalPartition.from_possibilistic([])

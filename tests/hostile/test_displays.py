@@ -165,4 +165,38 @@ def test_names_that_no_font_can_draw():
     partition = CredalPartition(np.eye(3)[Y], family, frame=names)
     plot.CredalPartitionDisplay.from_partition(partition, X).figure_.canvas.draw()
     plot.SilhouetteDisplay.from_partition(partition, X).figure_.canvas.draw()
+    plot.ProfileDisplay(profile=profile(partition, X)).plot().figure_.canvas.draw()
+    plt.close("all")
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_names_of_clusters_are_no_formulas(labels):
+    partition = CredalPartition(PARTITION.masses, PARTITION.focal_sets, frame=["$$", "$\\bad{$", "_"])
+    display = plot.CredalPartitionDisplay.from_partition(partition, X).plot(labels=labels, legend=True)
+    display.figure_.canvas.draw()
+    assert {"$$", "$\\bad{$", "_"} <= {text.get_text() for text in display.legend_.get_texts()}
+    plt.close("all")
+
+
+@pytest.mark.parametrize("which", DISPLAYS)
+def test_axes_that_are_shared(which):
+    for make in (lambda: plt.subplots()[1].twinx(), lambda: plt.subplots(1, 2, sharex=True, sharey=True)[1][0]):
+        ax = make()
+        if "ax" in inspect.signature(DISPLAYS[which].plot).parameters:
+            DISPLAYS[which].plot(ax=ax)
+        ax.figure.canvas.draw()
+    plt.close("all")
+
+
+def test_names_of_curves_are_no_formulas():
+    names, rate = ["$$", "$\\bad{$", "_first", "\ud800"], plot.RejectionCurve.from_losses([0, 1], [0.1, 0.2])
+    for display in (
+        plot.ConvergenceDisplay(histories={name: [2.0, 1.0] for name in names}),
+        plot.KeptCurveDisplay(curves=dict.fromkeys(names, kept_curve(PARTITION, Y))),
+        plot.RejectionCurveDisplay(curves=dict.fromkeys(names, rate)),
+    ):
+        drawn = display.plot(legend=True)
+        drawn.figure_.canvas.draw()
+        texts = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+        assert texts == [*names[:3], "\\ud800"]
     plt.close("all")

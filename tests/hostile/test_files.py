@@ -62,6 +62,33 @@ TABLES = {
     "quoted delimiters": ('a,b\n"1,5",2\n"2,5",3', {"b": [2, 3]}),
     "quoted line ends": ('a,b\n"x\ny",2\n"z",3', {"b": [2, 3]}),
     "one column": ("a\n1\n2", {"a": [1, 2]}),
+    "one column of decimal commas": ("a\n1,5\nNA\n2,25", {"a": [1.5, None, 2.25]}),
+    "one column, a comma below": ("a\n1\n2\n-3,25", {"a": [1, 2, -3.25]}),
+    "one column of powers of ten": ("a\n1,5e-05\n,25\n3,0", "decimal"),
+    "one column without a name": ("1,5\nNA\n2,25", "delimiter=';'"),
+    "zeros behind commas without a name": ("1,05\n2,5", "decimal"),
+    "whole numbers without names": ("1,5\n2,5", {"x1": [1, 2], "x2": [5, 5]}),
+    "one column of two words": ("town\nNew York\nSan Jose", {"town": ["New York", "San Jose"]}),
+    "a delimiter in the name alone": ("rate|x\n1\n2", "quotation marks"),
+    "line ends between blanks": ('"a" "b"\n"x\ny" 2\n"z" 3', {"b": [2, 3]}),
+    "words of programs for missing": ("a;b\n#NULL!;1,5\n3;#NV\n4;#DIV/0!", {"a": [None, 3, 4], "b": [1.5, None, None]}),
+    "thousands between blanks of typographers": ("a;b\n1\u202f234,5 %;x\n12,5 %;y", {"a": [1234.5, 12.5]}),
+    "two commas": ("a\tb\n1,234,567\tx\n234,567\ty", {"a": [1234567, 234567]}),
+    "two points": ("a;b\n1.234.567;x\n2.345.678;y", {"a": [1234567, 2345678]}),
+    "two points or one": ("a;b\n1.234.567;x\n345.678;y", "decimal"),
+    "a comma in a name": (
+        "a;b;last, first\n0,5;x;u\n1,5;y;v",
+        {"a": [0.5, 1.5], "b": ["x", "y"], "last, first": ["u", "v"]},
+    ),
+    "one object between blanks": ('a "b c" d\n-1,5 1/2/20 2/2/20', {"a": [-1.5], "b c": ["1/2/20"]}),
+    "one object between tabs": ("a b\tc\n5\t3 kg", {"a b": [5], "c": ["3 kg"]}),
+    "a number sign in a name": ("#id|b\n|x\n2|y", {"#id": [None, 2], "b": ["x", "y"]}),
+    "a title": ("My data\n\na,b,c\n1,2,3\n4,5,6", "remarks"),
+    "a title over two columns": ("My data\na,b\n1,2\n4,5", "header=True"),
+    "a remark": ("a,b\n1,2\n# as told; later\n3,4", "remarks"),
+    "a rule": ("a,b\n1,2\n--------\n3,4", "remarks"),
+    "a cell more in one line": ("a b c\n1 2 3\n1 2 3 4\n5 6 7", "line 3 has 4 cells"),
+    "a quotation mark that opens": ('a,b\n1,2\n"3,4', "quotation mark"),
     "Windows line ends": ("a,b\r\n1,2\r\n3,4\r\n", {"a": [1, 3], "b": [2, 4]}),
     "byte order mark": ("\ufeffa,b\n1,2", {"a": [1], "b": [2]}),
     "a blank cell": ("a,b\n1,\n3,4", {"a": [1, 3], "b": [None, 4]}),
@@ -100,6 +127,73 @@ def test_options_settle_it(text, options, expected, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(text)
     assert read_table(path, **options).to_dict("list") == expected
+
+
+def test_the_decimal_mark_comes_late(tmp_path):
+    rows = "".join(f"{i};{i}\n" for i in range(150))
+    (tmp_path / "table.csv").write_text(f"a;b\n{rows}1,250;2\n")
+    assert read_table(tmp_path / "table.csv")["a"].iloc[-1] == 1.25
+    (tmp_path / "table.csv").write_text(f"a;b\n{rows}1,250;2.5\n")
+    assert read_table(tmp_path / "table.csv").iloc[-1].tolist() == [1250, 2.5]
+    (tmp_path / "table.tsv").write_text(f"a;b\n{rows}1,250;2\n".replace(";", "\t"))
+    with pytest.raises(ValueError, match="decimal"):
+        read_table(tmp_path / "table.tsv")
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ("Höhe\n1\n2".encode("cp1252"), "Höhe"),
+        ("a;b\n1\xa0234\xa0567;1\xa0234".encode("cp1252"), "a"),
+        ("Возраст;b\n1;2\n3;4".encode("cp1251"), None),
+        ("Höhe;b\n1;2\n3;".encode() + b"\xe4", None),
+    ],
+)
+def test_one_alphabet_is_not_taken_for_another(raw, name, tmp_path):
+    (tmp_path / "table.csv").write_bytes(raw)
+    if name is None:
+        with pytest.raises(ValueError, match="UTF-8"):
+            read_table(tmp_path / "table.csv")
+    else:
+        assert read_table(tmp_path / "table.csv").columns[0] == name
+
+
+# rows of a sheet, and the columns that are read or the option that settles it
+SHEETS = {
+    "no names": ([[1.5, 2], [3, 4]], {"x1": [1.5, 3], "x2": [2, 4]}),
+    "years as names": ([["a", 2019], [3, 4]], "header=True"),
+    "empty rows before the names": ([[None, None], ["a", "b"], [1, 2]], {"a": [1], "b": [2]}),
+    "a title": ([["My data", None], ["a", "b"], [1, 2]], "first row"),
+    "a column called NA": ([["NA", "b"], [1, 2]], {"NA": [1], "b": [2]}),
+    "a column of failures": ([["a", "b"], ["#DIV/0!", 1], ["#N/A", 2]], {"b": [1, 2]}),
+    "decimals or thousands": ([["a", "b"], ["1,234", 1], ["2,345", 2]], "decimal"),
+    "decimal commas": ([["a", "b"], ["1,5", 1], ["2,345", 2]], {"a": [1.5, 2.345]}),
+}
+
+
+@pytest.mark.parametrize("which", SHEETS)
+def test_sheets_are_read_in_one_way_or_refused(which, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    rows, expected = SHEETS[which]
+    book = openpyxl.Workbook()
+    for place, row in enumerate(rows, 1):
+        for column, cell in enumerate(row, 1):
+            book.active.cell(place, column, cell)
+    book.save(tmp_path / "table.xlsx")
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=expected):
+            read_table(tmp_path / "table.xlsx")
+        return
+    table = read_table(tmp_path / "table.xlsx")
+    assert {name: table[name].tolist() for name in expected} == expected
+
+
+def test_names_of_rows_in_other_files(tmp_path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"id": ["007", "010"], "x": [1, 2]}).to_excel(tmp_path / "table.xlsx", index=False)
+    assert list(read_table(tmp_path / "table.xlsx", index_col="id").index) == ["007", "010"]
+    pd.DataFrame({"x": [1, 2]}, index=pd.Index(["007", "010"], name="id")).to_parquet(tmp_path / "table.parquet")
+    assert list(read_table(tmp_path / "table.parquet", index_col="id").index) == ["007", "010"]
 
 
 @pytest.mark.parametrize(
@@ -143,6 +237,7 @@ def test_partitions_come_back_whatever_their_names(kind, tmp_path):
     path = tmp_path / f"partition.{kind}"
     for names in NAMES:
         frames = [(0, 1)] if not isinstance(names[0], str) or len(names[0]) > 100 else [(0, 1), tuple(names)]
+        frames += [("a\rb", "c")]
         for frame in frames:
             partition = CredalPartition([[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]], FocalSets.full(2), names, frame=frame)
             write_partition(partition, path)
@@ -158,6 +253,11 @@ def test_names_that_no_file_can_hold(kind, tmp_path):
     with pytest.raises(ValueError, match=rf"p.{kind}: a name holds a character that UTF-8 lacks, .ud800"):
         (write_r if kind == "rds" else write_partition)(partition, tmp_path / f"p.{kind}")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_clusters_that_r_could_not_tell_apart(tmp_path):
+    with pytest.raises(ValueError, match="written alike"):
+        write_r(CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("0", 0)), tmp_path / "p.rds")
 
 
 def test_no_cell_of_a_written_table_begins_like_a_formula(tmp_path):
@@ -201,6 +301,21 @@ def test_objects_are_known_by_their_names_as_they_are_written(tmp_path):
     assert found.isna().sum() == 2
 
 
+@pytest.mark.parametrize("header", ["", "object,other,answer\n"])
+def test_pairs_and_labels_without_names_of_columns(header, tmp_path):
+    for objects, pairs in ((OBJECTS, "007,NA,same\nTrue,x y,different\n"), (None, "0,1,1\n4,5,0\n")):
+        (tmp_path / "pairs.csv").write_text(header + pairs)
+        found = read_constraints(tmp_path / "pairs.csv", objects, n_objects=6)
+        assert (found.must_link.tolist(), found.cannot_link.tolist()) == ([[0, 1]], [[4, 5]])
+    table = pd.DataFrame({"a": range(3)}, index=["r", "s", "t"])
+    for text in ("r,u\ns,v\nt,u\n", "u\nv\nu\n"):
+        (tmp_path / "labels.csv").write_text(text)
+        assert read_labels(tmp_path / "labels.csv", table).tolist() == ["u", "v", "u"]
+    (tmp_path / "labels.csv").write_text("kind\nu\nv\n")
+    with pytest.raises(ValueError, match="a label for each of the 3 rows, got 2"):
+        read_labels(tmp_path / "labels.csv", table)
+
+
 def test_names_that_do_not_tell_objects_apart(tmp_path):
     (tmp_path / "pairs.csv").write_text("object,other,answer\na,b,same\n")
     with pytest.raises(ValueError, match=r"pairs.csv: there are several objects called 'a'"):
@@ -215,6 +330,7 @@ MATRICES = {
     "permuted columns": (",c,b,a\na,5,1,0\nb,4,0,1\nc,0,4,5", ["a", "b", "c"]),
     "other names of columns": (",V1,V2,V3\na,0,1,5\nb,1,0,4\nc,5,4,0", ["a", "b", "c"]),
     "names with zeros": ("name,01,02,03\n01,0,1,5\n02,1,0,4\n03,5,4,0", ["01", "02", "03"]),
+    "numbers as names of rows": ("7,0,1,5\n8,1,0,4\n9,5,4,0", [7, 8, 9]),
     "columns of other objects": (",a,b,d\na,0,1,5\nb,1,0,4\nc,5,4,0", "'c' is among one of the two only"),
     "a name twice": (",a,a,c\na,0,1,5\na,1,0,4\nc,5,4,0", "square matrix"),
 }
@@ -230,7 +346,8 @@ def test_rows_and_columns_of_dissimilarities_are_the_same_objects(which, tmp_pat
             read_dissimilarities(path)
         return
     found = read_dissimilarities(path)
-    assert list(found.index) == list(found.columns) == expected
+    assert list(found.index) == expected
+    assert list(found.columns) == [str(name) for name in expected]
     assert found.to_numpy().tolist() == [[0, 1, 5], [1, 0, 4], [5, 4, 0]]
 
 

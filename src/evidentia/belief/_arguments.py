@@ -85,19 +85,30 @@ def membership_rows(
 
 
 def in_order_of_sets(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]) -> Any:
-    """A table whose columns are called as the sets, with the columns in their order; anything else as it is."""
+    """A table whose columns are called as the sets, with the columns in their order; anything else as it is.
+
+    Columns of which only some are called as sets go by their places, which these must then have.
+    """
     columns = column_names(masses)
     if columns is None or len(columns) != len(focal_sets):
         return masses
     names = focal_sets.names(frame)
-    return masses if columns == names or set(columns) != set(names) else masses[names]
+    if columns == names or set(columns) == set(names):
+        return masses if columns == names else masses[names]
+    for column, name in zip(columns, names, strict=True):
+        if column != name and column in names:
+            raise ValueError(
+                f"masses has a column called {shown(column)} where the set {name} must be: call all columns as the "
+                "sets, or give an array"
+            )
+    return masses
 
 
 def checked_masses(masses: Any, f: int) -> Array:
     """(n, f) masses without rounding errors, as a new array; a tensor stays one."""
     values: Array = real_tensor(masses, "masses") if is_tensor(masses) else as_reals(masses, "masses")
     if values.ndim == 1:
-        values = values[None, :]
+        values = values.reshape(len(values) // f, f) if len(values) in (0, f) else values[None, :]
     if values.ndim != 2 or values.shape[1] != f:
         raise ValueError(f"masses must have shape (n, {f}), one column per focal set, got {values.shape}")
     total = values.sum(axis=1)

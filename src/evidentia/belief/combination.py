@@ -37,9 +37,9 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
     check_choice(rule, "rule", RULES)
     if len({family.n_clusters for _, family in sources}) != 1:
         raise ValueError("the mass functions to combine must have the same frame")
-    n = max(len(masses) for masses, _ in sources)
-    if any(len(masses) not in (1, n) for masses, _ in sources):
-        lengths = [len(masses) for masses, _ in sources]
+    lengths = [len(masses) for masses, _ in sources]
+    n = next((length for length in lengths if length != 1), 1)
+    if not {1, n}.issuperset(lengths):
         raise ValueError(f"the sources must hold as many mass functions each (or one), got {lengths}")
     library = library_of(sources[0][0])
     sources = in_one_place(sources)
@@ -201,9 +201,9 @@ def _dempster(sources: Sequence[Source]) -> Source:
 def _without_empty(masses: Array, family: FocalSets) -> Source:
     if family.empty_index is None:
         return masses, family
+    masses, family = _with_omega(masses, family) if len(family) == 1 else (masses, family)
     kept = np.arange(len(family)) != family.empty_index
-    rest = masses[:, kept]
-    agreement = rest.sum(axis=1)
+    rest, agreement = masses[:, kept], masses[:, kept].sum(axis=1)
     lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
     if lost.any():
         row = int(lost.argmax())
@@ -228,7 +228,7 @@ def remove_empty(masses: Array, family: FocalSets) -> Source:
     if empty is None:
         return masses, family
     lost = masses[:, empty] >= 1
-    if lost.any():
+    if lost.any() or len(family) == 1:
         masses, family = _with_omega(masses, family)
     kept = np.arange(len(family)) != family.empty_index
     rest, family = masses[:, kept], FocalSets(family.membership[kept])

@@ -152,7 +152,7 @@ class MassFunctions(MadeMasses):
         """
         for other in others:
             self._check_frame(other)
-        longest = max((self, *others), key=len)
+        longest = max((self, *others), key=lambda m: (len(m) != 1, len(m)))
         sources = [longest._matched(m) for m in (self, *others)]
         masses, family = combine_masses([(m._masses, m.focal_sets) for m in sources], rule)
         names = next((m.index for m in sources if m.index is not None and len(m) == len(longest)), None)

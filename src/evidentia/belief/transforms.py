@@ -44,7 +44,7 @@ def _sweep(values: Array, target: int, sign: int) -> Array:
     out = _copy(values)
     for k in range(_frame_size(out)):
         # middle axis: bit k absent / present
-        view = out.reshape(out.shape[:-1] + (-1, 2, 1 << k))
+        view = out.reshape(out.shape[:-1] + (out.shape[-1] >> (k + 1), 2, 1 << k))
         if sign > 0:
             view[..., target, :] += view[..., 1 - target, :]
         else:

@@ -28,9 +28,9 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     Parameters
     ----------
     path : path
-        A table of three columns (any kind that `evidentia.io.read_table` reads): two objects and a word, ``same`` or
-        ``different`` (also must-link and cannot-link, yes and no, 1 and 0); or a file of `evidentia.io.save` that
-        holds `Constraints`.
+        A table of three columns (any kind that `evidentia.io.read_table` reads), with or without names of columns: two
+        objects and a word, ``same`` or ``different`` (also must-link and cannot-link, yes and no, 1 and 0); or a file
+        of `evidentia.io.save` that holds `Constraints`.
     index : sequence, optional
         Names of the objects, in their order. Without it the table holds positions from 0.
     n_objects : int, optional
@@ -65,7 +65,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
         if n is not None:
             known.check(n)
         return known
-    table = read_table(file)
+    table = read_table(file, header=_has_header(file))
     if table.shape[1] != 3:
         raise ValueError(f"{file.name} must have three columns, two objects and a word, got {table.shape[1]}")
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
@@ -80,6 +80,17 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
         )
     same = words.isin(SAME).to_numpy()
     return Constraints(pairs[same], pairs[~same], n_objects=n)
+
+
+def _has_header(file: Path) -> bool | None:
+    """Whether the first of three cells are names of columns: no if the third says what is known of a pair."""
+    try:
+        table = read_table(file, header=False)
+    except ValueError:
+        return None  # the reader will say what is wrong with it
+    if table.shape[1] != 3 or not len(table):
+        return None
+    return str(table.iloc[0, 2]).strip().lower() not in SAME | DIFFERENT
 
 
 def write_constraints(constraints: Constraints, path: str | os.PathLike[str], index: Any = None) -> None:

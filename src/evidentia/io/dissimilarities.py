@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia.io.atomic import as_file
-from evidentia.io.delimited import open_text, sniff
-from evidentia.io.tables import failure_in_words, file_kind, read_table
+from evidentia.io.failures import failure_in_words
+from evidentia.io.tables import file_kind, read_table
+from evidentia.io.written.delimited import sniff
+from evidentia.io.written.text import open_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,10 +113,13 @@ def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
 
 
 def _begins_with_names(table: pd.DataFrame) -> bool:
-    """Whether the first column names the objects; not if it may as well hold dissimilarities."""
+    """Whether the first column names the objects; not if it may as well hold dissimilarities: numbers without a heading
+    are names if all others are a matrix with zeros on its diagonal."""
     if table.shape[1] != len(table) + 1 or not table.iloc[:, 0].is_unique:
         return False
-    return bool(table.attrs.get("header")) or table.dtypes.iloc[0].kind not in "iuf"
+    if table.attrs.get("header") or table.dtypes.iloc[0].kind not in "iuf":
+        return True
+    return all(kind.kind in "iuf" for kind in table.dtypes) and not np.diagonal(table.iloc[:, 1:]).any()
 
 
 def _in_order_of_rows(table: pd.DataFrame, path: Path) -> pd.DataFrame:

@@ -19,7 +19,7 @@ import numpy as np
 from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets
 from evidentia.io.atomic import as_file, as_path, atomic_write
-from evidentia.io.delimited import Dialect, open_text, sniff, split_cells
+from evidentia.io.failures import failure_in_words, missing_pyarrow, unwritable
 from evidentia.io.set_names import (
     FRAME,
     decode_cell,
@@ -31,14 +31,9 @@ from evidentia.io.set_names import (
     is_set_heading,
 )
 from evidentia.io.sparse_partitions import is_sparse_schema, read_sparse
-from evidentia.io.tables import (
-    exact_floats,
-    failure_in_words,
-    file_kind,
-    missing_pyarrow,
-    natural_index,
-    unwritable,
-)
+from evidentia.io.tables import exact_floats, file_kind, natural_index
+from evidentia.io.written.delimited import Dialect, sniff, split_cells
+from evidentia.io.written.text import open_text
 from evidentia.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -183,7 +178,9 @@ def _written(value: Any) -> str:
 def _write_text(partition: CredalPartition, path: Path) -> None:
     table = _to_table(partition)
     names = table.iloc[:, 0]
-    quoting: Any = csv.QUOTE_MINIMAL
+    # the end of a line for some readers, wherever it stands
+    returns = any("\r" in str(name) for name in partition.frame)
+    quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     if names.dtype.kind in "Mm":
         table.isetitem(0, names.astype(str).tolist())
     elif names.dtype.kind not in "iuf":

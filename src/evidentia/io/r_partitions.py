@@ -9,8 +9,8 @@ import numpy as np
 
 from evidentia.belief import FocalSets
 from evidentia.io.atomic import as_file, as_path, atomic_write
+from evidentia.io.failures import failure_in_words, unwritable
 from evidentia.io.rds import RValue, read_rds, write_rds
-from evidentia.io.tables import failure_in_words, unwritable
 from evidentia.partition import CredalPartition
 
 __all__ = ["read_r", "write_r"]
@@ -184,7 +184,12 @@ def _with_empty_set_first(partition: CredalPartition) -> CredalPartition:
 
 def _cluster_names(partition: CredalPartition) -> list[str] | None:
     names = list(partition.frame)
-    return None if names == list(range(partition.n_clusters)) else [str(name) for name in names]
+    if names == list(range(partition.n_clusters)):
+        return None
+    written = [str(name) for name in names]
+    if len(set(written)) < len(written):
+        raise ValueError(f"frame holds different names that are written alike, as 1 and '1': {names}; make all text")
+    return written
 
 
 def _matrix(values: np.ndarray, rows: list[str] | None = None, columns: list[str] | None = None) -> RValue:

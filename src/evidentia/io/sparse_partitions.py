@@ -12,7 +12,7 @@ import numpy as np
 from evidentia._parameters import check, integer, shown
 from evidentia.belief import FocalSets
 from evidentia.io.atomic import as_path, atomic_write
-from evidentia.io.tables import missing_pyarrow
+from evidentia.io.failures import missing_pyarrow
 from evidentia.partition import CredalPartition
 from evidentia.partition.top import family_with_frame, top_masses
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,12 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia.io.atomic import as_file
-from evidentia.io.delimited import Dialect, check_lengths, open_text, sniff, text_encoding
-from evidentia.io.numbers import written_numbers
+from evidentia.io.failures import OTHERWISE, failure_in_words
 from evidentia.io.set_names import plain_value
+from evidentia.io.written.delimited import Dialect, check_lengths, later_decimal, sniff
+from evidentia.io.written.marks import decimal_mark, is_header
+from evidentia.io.written.numbers import written_numbers
+from evidentia.io.written.text import open_text, text_encoding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +29,6 @@ __all__ = [
     "file_kind",
     "natural_index",
     "exact_floats",
-    "failure_in_words",
-    "missing_pyarrow",
-    "unwritable",
 ]
 
 _KINDS = {
@@ -41,6 +41,8 @@ _KINDS = {
     ".npy": "npy",
     ".xlsx": "excel",
 }
+_REMARK = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
+_MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # in sheets; in text pandas knows
 _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 
 
@@ -71,11 +73,12 @@ def read_table(
         The column that names the rows. Text stays as it is written (``007`` does not become 7). By default a first
         column without a heading, if its cells differ.
     header : bool, optional
-        Whether the first line of a text file names the columns. By default it does unless it is all numbers and words
-        for missing values (``NA``); if only some are numbers, this must be said.
+        Whether the first line of a text file or sheet names the columns. By default it does unless it is all numbers
+        and words for missing values (``NA``); if only some are numbers, this must be said.
     delimiter, decimal : str, optional
-        Of a text file: what separates the columns (``" "`` for any blanks), and the decimal mark, ``"."`` or ``","``.
-        Where the file can be read in two ways, an error asks for one of these.
+        Of a text file: what separates the columns (``" "`` for any blanks), and the decimal mark, ``"."`` or ``","``,
+        also of numbers that are text in a sheet. Where the file can be read in two ways, an error asks for one of
+        these.
 
     Returns
     -------
@@ -119,11 +122,11 @@ def read_table(
     kind = file_kind(path, _KINDS)
     with failure_in_words(path):
         if kind == "text":
-            table = _read_text(path, index_col, sniff(path, header, delimiter, decimal))
+            table = _read_text(path, index_col, sniff(path, header, delimiter, decimal), decimal)
         elif kind == "npy":
             table = _read_npy(path)
         elif kind == "excel":
-            table = _read_excel(path, header)
+            table = _read_excel(path, index_col, header, decimal)
         else:
             table = _read_columnar(path, kind)
     if index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique:
@@ -136,7 +139,8 @@ def read_table(
 def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
     """Columns of a table that was read, by their positions: their cells as names of rows, as they are written, so that
     007 is not 7 and NA is not missing."""
-    return [[str(name) for name in read_table(path, index_col=table.columns[j]).index] for j in columns]
+    header = table.attrs.get("header")
+    return [[str(name) for name in read_table(path, index_col=table.columns[j], header=header).index] for j in columns]
 
 
 def _listed_columns(columns: Any) -> list[str]:
@@ -156,36 +160,6 @@ def file_kind(path: Path, kinds: dict[str, str]) -> str:
         got = "".join(suffixes) if zipped else path.suffix
         raise ValueError(f"{path.name}: the extension must be one of {', '.join(kinds)}, got {got or 'none'}")
     return kind
-
-
-@contextmanager
-def failure_in_words(path: Path) -> Iterator[None]:
-    """Turn what readers raise on damaged files into a ValueError of one line that names the file."""
-    try:
-        yield
-    except ImportError as error:
-        raise (missing_openpyxl(path) if path.suffix.lower() == ".xlsx" else missing_pyarrow(path)) from error
-    except UnicodeError as error:
-        raise ValueError(f"cannot read {path.name}: this is not UTF-8 text; save it as UTF-8") from error
-    except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise  # the file system failed, not the content
-        words = " ".join(str(error).split()) or type(error).__name__
-        words = re.sub("^could not convert string to float: (.*)", r"\1 stands where a number must be", words)
-        raise ValueError(f"cannot read {path.name}: {words}") from error
-
-
-def unwritable(path: Path, error: UnicodeEncodeError) -> ValueError:
-    lacking = error.object[error.start : error.end].encode("unicode_escape").decode()
-    return ValueError(f"cannot write {path.name}: a name holds a character that UTF-8 lacks, {lacking}")
-
-
-def missing_pyarrow(path: Path) -> ImportError:
-    return ImportError(f"{path.name}: files of this kind need pyarrow (pip install 'evidentia[parquet]')")
-
-
-def missing_openpyxl(path: Path) -> ImportError:
-    return ImportError(f"{path.name}: spreadsheets need openpyxl (pip install 'evidentia[excel]'), or save it as CSV")
 
 
 def natural_index(values: Sequence[str]) -> Any:
@@ -208,7 +182,8 @@ def exact_floats() -> dict[str, Any]:
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}  # from 3.1 on it always does
 
 
-def _read_text(path: Path, index_col: str | None, dialect: Dialect) -> pd.DataFrame:
+def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str | None) -> pd.DataFrame:
+    """The table; ``decimal`` is the mark that was asked for, if any."""
     import pandas as pd
 
     def read(**more: Any) -> pd.DataFrame:
@@ -226,13 +201,18 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect) -> pd.DataFr
         if dialect.has_header:
             found.columns = pd.Index(_distinct(found.columns))
         else:
-            found.columns = pd.Index([f"x{j + 1}" for j in range(found.shape[1])])
+            found.columns = pd.Index(_numbered_names(found.shape[1]))
         return found
 
     table = read(**exact_floats())
     _check_width(table, dialect)
+    if decimal is None and not _has_decimals(table):  # the first lines may have had whole numbers only
+        decimal = later_decimal(dialect, _text_cells(table))
+        if decimal != dialect.decimal:
+            return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal)
     if table.shape[1] and table.iloc[:, -1].hasnans:  # which is where the cells of too short a line are missing
         check_lengths(path, dialect)
+        _refuse_remarks(table, dialect)
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     names = _UNNAMED if unnamed else index_col
     if dialect.row_names or names in table.columns:
@@ -249,10 +229,25 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect) -> pd.DataFr
     return _with_numbers(table, index_col, dialect.decimal)
 
 
+def _text_columns(table: pd.DataFrame) -> Any:
+    return table.columns[table.dtypes.map(lambda kind: kind.kind in "OTU").to_numpy(dtype=bool)]
+
+
+def _has_decimals(table: pd.DataFrame) -> bool:
+    """Whether a column was read as numbers with decimals; whole numbers are floats where some are missing."""
+    floats = table.select_dtypes("float")
+    return any(not floats[name].hasnans or (floats[name].dropna() % 1 != 0).any() for name in floats)
+
+
+def _text_cells(table: pd.DataFrame) -> list[str]:
+    """The different cells of columns that were not read as numbers."""
+    return [cell for name in _text_columns(table) for cell in table[name].unique() if isinstance(cell, str)]
+
+
 def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
     """Columns of numbers that are written as text, as numbers."""
     converted = {}
-    for name in table.columns[table.dtypes.map(lambda kind: kind.kind in "OTU").to_numpy(dtype=bool)]:
+    for name in _text_columns(table):
         found = None if name in (index_col, _UNNAMED) else written_numbers(table[name], decimal)
         if found is not None:
             table[name], converted[name] = found
@@ -261,10 +256,23 @@ def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> p
     return table
 
 
+def _refuse_remarks(table: pd.DataFrame, dialect: Dialect) -> None:
+    """Lines of one cell that are rules or begin with #, where all others have several."""
+    rest = table if dialect.row_names else table.iloc[:, 1:]
+    if rest.shape[1] == 0:
+        return
+    alone = rest.isna().all(axis=1).to_numpy()
+    for cell in (table.index if dialect.row_names else table.iloc[:, 0])[alone]:
+        if isinstance(cell, str) and _REMARK.fullmatch(cell):
+            raise ValueError(f"the line {rule.shown(cell)} has no further cells: remove lines of remarks")
+
+
 def _check_width(table: pd.DataFrame, dialect: Dialect) -> None:
     """pandas takes further cells as levels of an index; only one, the name of the row, is meant."""
     if table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names and len(table)):
-        raise ValueError(f"some lines have more than the {len(dialect.first_line)} cells of the first line")
+        raise ValueError(
+            f"some lines have more than the {len(dialect.first_line)} cells of the first line: {OTHERWISE}"
+        )
 
 
 def _read_npy(path: Path) -> pd.DataFrame:
@@ -276,30 +284,35 @@ def _read_npy(path: Path) -> pd.DataFrame:
         raise ValueError("this is an archive of several arrays, not one .npy array")
     if array.ndim != 2 or array.dtype.kind not in "iuf":
         raise ValueError(f"the array must be numeric with two dimensions, got {array.dtype} of shape {array.shape}")
-    return pd.DataFrame(array, columns=[f"x{j + 1}" for j in range(array.shape[1])])
+    return pd.DataFrame(array, columns=_numbered_names(array.shape[1]))
 
 
-def _read_excel(path: Path, header: bool | None) -> pd.DataFrame:
+def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal: str | None) -> pd.DataFrame:
     """The first sheet, without rows and columns that are empty."""
     import openpyxl  # noqa: F401, so that its absence is told
     import pandas as pd
 
-    table = pd.read_excel(path, header=None if header is False else 0, engine="openpyxl")
+    # cells as they are, 007 and a column called NA too
+    table = pd.read_excel(path, header=None, engine="openpyxl", dtype=object, keep_default_na=False, na_values=[""])
     table = table.dropna(how="all").dropna(axis="columns", how="all")
-    if not table.shape[1]:
+    first = [] if table.empty else table.iloc[0].map(lambda cell: "" if pd.isna(cell) else str(cell)).tolist()
+    if header is None:
+        header = is_header(first)
+    if not len(table) - header:
         raise ValueError("its first sheet is empty")
-    if header is False:
-        table.columns = pd.Index([f"x{j + 1}" for j in range(table.shape[1])])
-    table.columns = pd.Index(_distinct(table.columns))
-    table = table.reset_index(drop=True).infer_objects()
-    table.attrs["header"] = header is not False
-    told: dict[str, str] = {}
-    for decimal in (".", ","):  # cells that are text may be written in either way
-        table = _with_numbers(table, None, decimal)
-        told |= table.attrs.pop("converted", {})
-    if told:
-        table.attrs["converted"] = told
-    return table
+    if header and first[0] and first[1:] and not any(first[1:]):
+        raise ValueError(
+            f"its first row must name the columns, and has {first[0]!r} only: remove remarks, or set header=False"
+        )
+    names = [name or f"Unnamed: {j}" for j, name in enumerate(first)] if header else _numbered_names(len(first))
+    table = table.iloc[int(header) :].reset_index(drop=True).set_axis(_distinct(names), axis=1)
+    table = table.mask(table.isin(_MISSING)).infer_objects()
+    table.attrs["header"] = header
+    return _with_numbers(table, index_col, decimal or decimal_mark("\t", _text_cells(table)))
+
+
+def _numbered_names(n: int) -> list[str]:
+    return [f"x{j + 1}" for j in range(n)]
 
 
 def _read_columnar(path: Path, kind: str) -> pd.DataFrame:
@@ -327,7 +340,7 @@ def _selected(table: pd.DataFrame, columns: list[str] | None, index_col: str | N
     import pandas as pd
 
     attrs = dict(table.attrs)
-    if index_col is not None:
+    if index_col is not None and (index_col != table.index.name or index_col in table.columns):
         _check_known([index_col], table, "index_col", path)
         names = table.pop(index_col)
         values: Any = list(names) if names.dtype.kind not in "iufMm" else names.to_numpy()

@@ -56,7 +56,7 @@ def _label_array(labels: Any) -> np.ndarray:
 def _is_same(label: Any, mark: Any) -> bool:
     try:
         return bool(label == mark)
-    except (TypeError, ValueError):
+    except Exception:  # of values that cannot be compared, each in its own way
         return False
 
 
@@ -130,8 +130,10 @@ _NESTED = {"plausibility": _from_relative_memberships, "pignistic": transforms.c
 def checked_possibilities(possibilities: Any) -> np.ndarray:
     """(n, c) degrees of possibility."""
     values = as_reals(possibilities, "possibilities")
-    if values.ndim not in (1, 2) or not ((values >= 0) & (values <= 1)).all():
-        raise ValueError(f"possibilities must be a table (n, c) of numbers in [0, 1], got shape {values.shape}")
+    if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(
+            f"possibilities must be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}"
+        )
     return values
 
 

@@ -10,7 +10,7 @@ from evidentia._parameters import check, choice, integer
 from evidentia._random import generator
 from evidentia._types import Seed
 from evidentia.plot._drawing.arguments import finite_numbers
-from evidentia.plot._drawing.canvas import GREY, panels_to_draw_on, quiet_frame
+from evidentia.plot._drawing.canvas import GREY, equal_units, panels_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import PALETTE
 from evidentia.plot._drawing.options import checked_options
 from evidentia.plot._drawing.pairs import (
@@ -231,7 +231,7 @@ class CalibrationDisplay:
         quiet_frame(ax)
         ax.set_xlim(-0.03, 1.03)
         ax.set_ylim(-0.03, 1.03)
-        ax.set_aspect("equal", adjustable="box")
+        equal_units(ax, "box")
         symbol, bound = _SYMBOLS[which]
         ax.set_xlabel("true probability" if x == "probability" else f"{('lower', 'upper')[which]} bound {bound}")
         ax.set_ylabel(f"{_BOUNDS[which]} {symbol} of “same cluster”")

@@ -11,6 +11,7 @@ from evidentia._scale import as_reals
 from evidentia.plot._drawing.arguments import named, named_estimators, number
 from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.legend import legend_of_lines
 from evidentia.plot._drawing.options import checked_options, wanted
 
 __all__ = ["ConvergenceDisplay"]
@@ -197,7 +198,8 @@ class ConvergenceDisplay:
         self.ax_.set_xlabel("iteration")
         self.ax_.set_ylabel("objective" if quantity == "objective" else "objective above its lowest value")
         if legend:
-            self.ax_.legend(fontsize="small", frameon=False)
+            lines = [*self.lines_, *self.validation_lines_, *self.reference_lines_]
+            legend_of_lines(self.ax_, lines)
         if title is not None:
             self.ax_.set_title(title)
 

@@ -11,7 +11,7 @@ from evidentia._scale import as_reals
 from evidentia.partition.credal_partition import as_credal_partition
 from evidentia.plot._drawing.canvas import axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
-from evidentia.plot._drawing.legend import MOST_LISTED, legend_handles
+from evidentia.plot._drawing.legend import MOST_LISTED, legend_handles, legend_of_names
 from evidentia.plot._drawing.names import shown_names
 from evidentia.plot._drawing.options import checked_options, wanted
 from evidentia.plot._drawing.plane import to_plane
@@ -308,7 +308,4 @@ class CredalPartitionDisplay(RoughPicture):
             place = {"loc": "upper right" if is_crowded(self) else "best", "framealpha": 0.7, "labelspacing": 0.3}
         if not handles:
             return None
-        drawn = self.ax_.legend(handles=handles, fontsize=font, frameon=not outside, **place)
-        for text in drawn.get_texts():  # names, in which a $ is a $
-            text.set_parse_math(False)
-        return drawn
+        return legend_of_names(self.ax_, handles, fontsize=font, frameon=not outside, **place)

@@ -8,6 +8,7 @@ from typing import Any, Self
 from evidentia.explain import KeptCurve, kept_curve
 from evidentia.plot._drawing.canvas import axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.legend import legend_of_lines
 from evidentia.plot._drawing.options import checked_options, wanted
 
 __all__ = ["KeptCurveDisplay"]
@@ -147,7 +148,7 @@ class KeptCurveDisplay:
         measure = next(iter(self.curves.values())).measure
         self.ax_.set_ylabel(_WORDS.get(measure, measure))
         if wanted(legend, len(self.curves) > 1):
-            self.ax_.legend(fontsize="small", frameon=False)
+            legend_of_lines(self.ax_, self.lines_)
         if title is not None:
             self.ax_.set_title(title)
         return self

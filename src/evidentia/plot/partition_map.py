@@ -10,7 +10,7 @@ import numpy as np
 from evidentia._parameters import check, choice, real
 from evidentia._scale import as_reals
 from evidentia.partition.map import PartitionMap, map_of_partitions
-from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
+from evidentia.plot._drawing.canvas import GREY, INK, axes_to_draw_on, equal_units, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
 from evidentia.plot._drawing.labels import place_labels
 from evidentia.plot._drawing.names import shown_names
@@ -173,7 +173,7 @@ class PartitionMapDisplay:
 
     def _frame(self, title: str | None) -> None:
         self.ax_.margins(0.2)  # room for the names
-        self.ax_.set_aspect("equal", adjustable="datalim")  # distances are what the picture is about
+        equal_units(self.ax_, "datalim")  # distances are what the picture is about
         quiet_frame(self.ax_)
         self.ax_.grid(color="#ECECEC", linewidth=0.7)
         self.ax_.set_axisbelow(True)

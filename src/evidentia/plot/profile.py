@@ -161,10 +161,9 @@ class ProfileDisplay:
         ends = ["#0072B2", "#F7F7F7", "#D55E00"]
         shades = LinearSegmentedColormap.from_list("lower to higher", ends).with_extremes(bad="white")
         self.image_ = ax.imshow(np.ma.masked_invalid(values), cmap=shades, vmin=-1, vmax=1, aspect="auto")
-        ax.set_xticks(range(n_columns), self._group_labels(), rotation=40, ha="left", rotation_mode="anchor")
-        ax.set_yticks(range(n_rows), labels)
-        for text in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
-            text.set_parse_math(False)
+        turned: dict[str, Any] = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
+        ax.set_xticks(range(n_columns), self._group_labels(), parse_math=False, **turned)
+        ax.set_yticks(range(n_rows), labels, parse_math=False)
         ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize="small")
         ax.tick_params(axis="x", pad=10)
         ax.spines[:].set_visible(False)

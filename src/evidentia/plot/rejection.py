@@ -16,6 +16,7 @@ from evidentia.belief.decisions import SINGLE_RULES
 from evidentia.plot._drawing.arguments import named_estimators
 from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
 from evidentia.plot._drawing.colors import cluster_colors
+from evidentia.plot._drawing.legend import legend_of_lines
 from evidentia.plot._drawing.options import checked_options, wanted
 
 __all__ = ["RejectionCurveDisplay", "RejectionCurve"]
@@ -225,7 +226,7 @@ class RejectionCurveDisplay:
         self.ax_.set_xlabel("share of rejected objects")
         self.ax_.set_ylabel("error among the others")
         if wanted(legend, len(self.curves) > 1):
-            self.ax_.legend(fontsize="small", frameon=False)
+            legend_of_lines(self.ax_, self.lines_)
         if title is not None:
             self.ax_.set_title(title)
         return self

@@ -9,7 +9,7 @@ import numpy as np
 
 from evidentia._types import Seed
 from evidentia.plot._drawing.arguments import finite_numbers
-from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
+from evidentia.plot._drawing.canvas import GREY, axes_to_draw_on, equal_units, quiet_frame
 from evidentia.plot._drawing.colors import PALETTE
 from evidentia.plot._drawing.options import checked_options, wanted
 from evidentia.plot._drawing.pairs import (
@@ -204,7 +204,7 @@ class ShepardDisplay:
         self.ax_.set_ylim(-0.03, 1.03)
         if x == "delta":
             self.ax_.set_xlim(-0.03, 1.03)
-            self.ax_.set_aspect("equal", adjustable="box")
+            equal_units(self.ax_, "box")
         self.ax_.set_xlabel("transformed dissimilarity δ" if x == "delta" else "dissimilarity")
         self.ax_.set_ylabel("degree of conflict")
         corner = {"transform": self.ax_.transAxes, "ha": "right", "va": "bottom"}

@@ -66,7 +66,7 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
         if str(source) not in table.columns:
             raise ValueError(f"source: there is no column {str(source)!r}; there are {quoted(table.columns, 20)}")
         return table[str(source)]
-    found = read_table(path)
+    found = _without_header(path, read_table(path), table)
     if found.shape[1] == 1 and isinstance(found.index, pd.RangeIndex):
         if len(found) != len(table):
             raise ValueError(
@@ -88,6 +88,15 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
         raise ValueError(f"{path.name}: there is no row {min(strange)!r} in the table")
     cells = [by_name.get(str(name)) for name in table.index]
     return pd.Series(cells, index=table.index, dtype=object)
+
+
+def _without_header(path: Path, found: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """What was found in a file, read again if its first line is no header: a row that is named as the table's are, or
+    the label that is one too few and occurs below."""
+    first = str(found.columns[0])
+    rows = found.shape[1] == 2 and first in set(map(str, table.index))
+    labels = found.shape[1] == 1 and len(found) + 1 == len(table) and first in set(map(str, found.iloc[:, 0]))
+    return read_table(path, header=False) if found.attrs.get("header") and (rows or labels) else found
 
 
 def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["axes_to_draw_on", "panels_to_draw_on", "quiet_frame", "INK", "GREY"]
+__all__ = ["axes_to_draw_on", "equal_units", "panels_to_draw_on", "quiet_frame", "INK", "GREY"]
 
 INK = "#222222"
 GREY = "#8A8A8A"
@@ -40,6 +40,17 @@ def panels_to_draw_on(axes: Any, number: int, columns: int, size: tuple[float, f
     for spare in grid.ravel()[number:]:
         figure.delaxes(spare)
     return list(grid.ravel()[:number])
+
+
+def equal_units(ax: Any, adjustable: str) -> None:
+    """Units of the same length along both axes, by their ``"box"`` or ``"datalim"``; by the other one where axes that
+    are shared with others allow only that."""
+    sharing = [set(group.get_siblings(ax)) - {ax} for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes())]
+    if any(other.get_position().bounds == ax.get_position().bounds for other in set.union(*sharing)):
+        adjustable = "datalim"  # twins have one box
+    elif all(sharing):
+        adjustable = "box"
+    ax.set_aspect("equal", adjustable=adjustable)
 
 
 def quiet_frame(ax: Any) -> None:

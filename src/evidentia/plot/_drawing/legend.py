@@ -7,14 +7,29 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._tables import printable
 from evidentia.plot._drawing.canvas import GREY, INK
 from evidentia.plot._drawing.rough_picture import RoughPicture
 
-__all__ = ["MOST_LISTED", "MOST_SECTORS", "MOST_SPLIT", "legend_handles"]
+__all__ = ["MOST_LISTED", "MOST_SECTORS", "MOST_SPLIT", "legend_handles", "legend_of_lines", "legend_of_names"]
 
 MOST_LISTED = 10  # clusters in the legend; more are named in the picture
 MOST_SECTORS = 4  # colours that can be told apart inside one marker
 MOST_SPLIT = 2_000  # ambiguous objects, beyond which sectors would be too small to see
+
+
+def legend_of_lines(ax: Any, lines: Sequence[Any]) -> None:
+    """A legend of lines, and of what else with a name was there."""
+    others = [handle for handle in ax.get_legend_handles_labels()[0] if handle not in lines]
+    legend_of_names(ax, [*others, *lines], fontsize="small", frameon=False)
+
+
+def legend_of_names(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
+    """A legend in which a $ is a $, and a name may begin with an underscore."""
+    drawn = ax.legend(handles, [printable(handle.get_label()) for handle in handles], **style)
+    for text in drawn.get_texts():
+        text.set_parse_math(False)
+    return drawn
 
 
 def legend_handles(

@@ -155,4 +155,5 @@ def write_names(ax: Any, places: np.ndarray, names: Sequence[str], colors: np.nd
                 fontsize="small",
                 path_effects=halo,
                 zorder=6,
+                parse_math=False,
             )

@@ -11,11 +11,15 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["is_one_number", "is_written_number", "written_numbers"]
+__all__ = ["MISSING_WORDS", "is_one_number", "is_written_number", "joined_thousands", "written_numbers"]
 
-_UNKNOWN = {"", "?", "-", "--", "—", "–", ".", "n.a.", "n.a", "na", "n/a", "nan", "null", "none", "missing", "unknown"}
+# what spreadsheets and statistical programs write into cells that they could not compute, in several languages
+_FAILED = {"#null!", "#n/a", "#nv", "#div/0!", "#num!", "#zahl!", "#value!", "#wert!", "#valeur!", "#ref!", "#bezug!"}
+MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} | _FAILED
+_UNKNOWN = MISSING_WORDS | {"--", "—", "–", "n.a.", "n.a", "missing", "unknown"}
 _MANY = 1000  # different cells that are looked at first
 _BLANKS = "\u0020\u00a0\u202f\u2009'’"  # what stands between thousands besides comma and point
+_APART = re.compile(rf"(?<=\d)[{_BLANKS}](?=\d{{3}}(?!\d))")
 
 
 def written_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | None:
@@ -52,6 +56,11 @@ def is_one_number(text: str) -> bool:
     """Whether a text is one number, as its unit or its thousands that are set apart show."""
     found = [_pattern(decimal).fullmatch(text.strip()) for decimal in (".", ",")]
     return any(match is not None and (match["apart"] or match["before"] or match["unit"]) for match in found)
+
+
+def joined_thousands(text: str) -> str:
+    """The text without the blanks and apostrophes between thousands."""
+    return _APART.sub("", text)
 
 
 @cache

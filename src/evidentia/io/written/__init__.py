@@ -1,0 +1,1 @@
+"""Tables as text that people and their programs have written: encodings, delimiters, decimal marks, numbers."""

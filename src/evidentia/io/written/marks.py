@@ -1,0 +1,69 @@
+"""What cells of a text file tell of its decimal mark, and whether its first line names the columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from evidentia.io.written.numbers import MISSING_WORDS, is_written_number, joined_thousands
+
+__all__ = ["decimal_mark", "is_header", "is_number", "looks_like_number"]
+
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+_DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+\s*")
+_POINTS_APART = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*")
+_COMMA_AFTER_POINTS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
+_POINTS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3}){2,}\s*")
+_COMMAS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3}){2,}\s*")
+_NO_UNITS = str.maketrans("", "", "€$£¥%")
+
+
+def decimal_mark(delimiter: str, body: Sequence[str]) -> str:
+    """A comma if some numbers need it and none has a point but between thousands; units beside them do not count."""
+    body = [joined_thousands(cell.translate(_NO_UNITS)) for cell in body]
+    commas = [cell for cell in body if _DECIMAL_COMMA.fullmatch(cell) or _THOUSANDS.fullmatch(cell)]
+    points = [cell for cell in body if _DECIMAL_POINT.fullmatch(cell)]
+    if delimiter == "," or not all(map(_POINTS_APART.fullmatch, points)):
+        return "."
+    if any(map(_COMMA_AFTER_POINTS.fullmatch, body)):
+        return ","
+    if any(map(_COMMAS_TWICE.fullmatch, body)) and all(map(_THOUSANDS.fullmatch, commas)):
+        return "."
+    twice = [cell for cell in body if _POINTS_TWICE.fullmatch(cell)]
+    if not commas and not (points and twice):
+        return "," if twice else "."
+    settled = "set decimal=',' or decimal='.'"
+    if points:
+        other = (commas or twice)[0].strip()
+        raise ValueError(f"{points[0].strip()} or {other} may have its thousands set apart: {settled}")
+    if delimiter != ";" and all(map(_THOUSANDS.fullmatch, commas)):
+        raise ValueError(f"the comma of {commas[0].strip()} may mark decimals or thousands: {settled}")
+    return ","
+
+
+def is_header(first: Sequence[str]) -> bool:
+    """Names make a header; numbers, however they are written, and words for missing values do not."""
+    numbers = [looks_like_number(cell) for cell in first]
+    if all(number or cell.strip().lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)):
+        return False
+    if any(numbers):
+        raise ValueError(
+            f"its first line may name the columns or be an object, as it holds {first[numbers.index(True)]}: set "
+            "header=True or header=False"
+        )
+    return True
+
+
+def looks_like_number(cell: str) -> bool:
+    return is_number(cell, ".") or is_number(cell, ",")
+
+
+def is_number(cell: str, decimal: str) -> bool:
+    if "_" in cell:
+        return False
+    try:
+        float(cell.replace(",", ".") if decimal == "," else cell)
+    except ValueError:
+        return is_written_number(cell, decimal)
+    return cell.strip().lower().lstrip("+-") not in ("nan",)
