@@ -7,7 +7,7 @@ import sys
 import click
 
 from evidentia import __version__
-from evidentia.cli.shared.errors import Program
+from evidentia.cli.shared.errors import Program, heed_signals
 
 __all__ = ["COMMANDS", "main", "program"]
 
@@ -43,7 +43,8 @@ def program(context: click.Context) -> None:
 
     Start with "evidentia demo", then "evidentia cluster FILE" on a table of your own.
 
-    Exit codes: 0 done, 1 the data or files are at fault, 2 wrong use, 70 a fault of evidentia, 130 interrupted.
+    Exit codes: 0 done, 1 the data or files are at fault, 2 wrong use, 70 a fault of evidentia, 130 interrupted, 143
+    terminated.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -51,6 +52,7 @@ def program(context: click.Context) -> None:
 
 def main() -> None:
     """Entry point of the executable."""
+    heed_signals()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a name the terminal cannot show is no reason to fail

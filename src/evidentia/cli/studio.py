@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from evidentia.cli.shared.errors import UserError, user_errors
-from evidentia.cli.shared.options import PATH, WholeNumber
+from evidentia.cli.shared.kinds import PATH, WholeNumber
 
 __all__ = ["studio"]
 
