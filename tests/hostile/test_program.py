@@ -174,3 +174,12 @@ def test_a_program_that_is_ended_leaves_nothing(tmp_path, number):
 def test_the_package_is_the_program():
     told = subprocess.run([sys.executable, "-m", "evidentia", "--version"], capture_output=True, text=True, check=True)
     assert told.stdout.startswith("evidentia ")
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_lead_nowhere(folder, closed):
+    """Nobody listens, which is no fault, and no file takes the place of a stream."""
+    command = f"{sys.executable} -m evidentia ask t.csv -c 3 --method evclus -q {closed}"
+    told = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
+    assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
+    assert "t.answers.csv" in os.listdir()

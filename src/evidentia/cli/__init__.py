@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -50,9 +51,18 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+def _open_streams() -> None:
+    """Streams that were closed before the start (``>&-``) lead nowhere; left closed, the next file that is opened would
+    take their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
 def main() -> None:
     """Entry point of the executable."""
     heed_signals()
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a name the terminal cannot show is no reason to fail

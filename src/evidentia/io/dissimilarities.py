@@ -11,7 +11,7 @@ import numpy as np
 
 from evidentia.io.atomic import as_file
 from evidentia.io.delimited import open_text, sniff
-from evidentia.io.tables import failure_in_words, file_kind, read_table
+from evidentia.io.tables import check_reading, failure_in_words, file_kind, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +80,7 @@ def read_dissimilarities(
     Lyon   690.0  465.0    0.0
     """
     path = as_file(path)
+    check_reading(index_col, header, delimiter, decimal)
     kind = file_kind(path, _KINDS)
     if kind in ("market", "sparse"):
         with failure_in_words(path):

@@ -163,6 +163,8 @@ def in_one_line(error: BaseException) -> tuple[int, str]:
         code, words = DATA, str(error) or "not enough memory"
     elif isinstance(error, OSError):
         code, words = DATA, _words_of_system_error(error)
+    elif isinstance(error, ImportError) and _is_raised_by_us(error):
+        code, words = DATA, str(error)
     else:
         words = f"internal error, {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 to see where)"
         code = INTERNAL
@@ -174,6 +176,8 @@ def _words_of_system_error(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     if isinstance(error.filename, str | os.PathLike):
         return f"{os.fspath(error.filename)}: {reason}"
+    if error.errno == errno.ENOENT:
+        return "the folder in which this was started is not there any more"
     return f"the output cannot be written: {reason}" if error.errno in (errno.ENOSPC, errno.EFBIG) else reason
 
 
@@ -238,8 +242,10 @@ def user_errors(*, wrong_use: bool = False, parameters: tuple[str, ...] = ()) ->
 
 def _is_said_to_users(error: Exception) -> bool:
     """A ValueError is; a TypeError only where our own checks raise it, not the interpreter."""
-    if isinstance(error, ValueError):
-        return True
+    return isinstance(error, ValueError) or _is_raised_by_us(error)
+
+
+def _is_raised_by_us(error: Exception) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     return bool(frames) and "raise " in (frames[-1].line or "")
 
