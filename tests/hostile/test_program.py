@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from evidentia.cli import program
+from evidentia.cli.cluster import cluster
+from evidentia.cli.shared.options import recipe_from
 from evidentia.recipe import Recipe, read_labels
 
 X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
@@ -59,7 +62,7 @@ REFUSED = {
     "classify t.csv --target kind --new ''": "'--new': must be the name of a file, got ''",
     "demo --output ''": "'--output': must be the name of a file, got ''",
     # columns
-    "cluster t.csv --columns a\nb": "--columns: put a name that holds a line break in quotation marks",
+    "cluster t.csv --columns a\nb": "--columns: there is no column 'a b'",
     "cluster t.csv --truth none": "--truth: there is no column 'none'; there are 'a', 'b', 'kind'",
     "cluster t.csv --labels none": "--labels: there is no column 'none'; there are 'a', 'b', 'kind'",
     "cluster t.csv --truth ''": "--truth: there is no column ''",
@@ -183,3 +186,32 @@ def test_streams_that_are_closed_lead_nowhere(folder, closed):
     told = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
     assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
     assert "t.answers.csv" in os.listdir()
+
+
+NAMES = [
+    "a",
+    "b c",
+    "a,b",
+    '"q"',
+    'a"b',
+    " lead",
+    "trail ",
+    "-x",
+    "--y",
+    "a\nb",
+    "all ",
+    "k/",
+    "a//b",
+    "\u2028",
+    "'",
+    "[1]",
+]
+
+
+def test_a_command_is_the_recipe_that_it_tells():
+    """Names with commas, blanks and quotation marks, and parameters that are None."""
+    recipes = [Recipe("t.csv", columns=[name, *NAMES[:2]], exclude=[name], truth=name, index=name) for name in NAMES]
+    recipes.append(Recipe("t.csv", method="ecm", clusters=3, parameters={"n_jobs": None, "delta": 5}))
+    for recipe in recipes:
+        context = cluster.make_context("cluster", shlex.split(recipe.to_command())[2:])
+        assert recipe_from(context, context.params) == recipe

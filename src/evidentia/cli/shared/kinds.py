@@ -11,7 +11,10 @@ from click.shell_completion import CompletionItem
 
 from evidentia.recipe import methods
 
-__all__ = ["PATH", "ColumnNames", "FileName", "MethodName", "NumberOrAuto", "Value", "WholeNumber"]
+__all__ = ["NONE", "PATH", "ColumnNames", "FileName", "MethodName", "NumberOrAuto", "Value", "WholeNumber"]
+
+
+NONE = object()  # was typed, other than None, which an option has that was not
 
 
 class FileName(click.Path):
@@ -71,7 +74,10 @@ class Value(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """What was typed, as Python has it."""
-        return methods.parse_value(value) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        found = methods.parse_value(value)
+        return NONE if found is None else found
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from evidentia.cli.shared.errors import UserError, WrongUse, user_errors
-from evidentia.cli.shared.kinds import PATH, ColumnNames, FileName, MethodName, NumberOrAuto, Value, WholeNumber
+from evidentia.cli.shared.kinds import NONE, PATH, ColumnNames, FileName, MethodName, NumberOrAuto, Value, WholeNumber
 from evidentia.recipe import methods
 
 __all__ = ["RecipeCommand", "common", "parameters_from", "reading", "recipe_from", "recipe_options", "split_names"]
@@ -20,6 +20,7 @@ _OWN = ("n_clusters", "random_state", "missing", "verbose")  # have options of t
 _FIELDS = ("header", "delimiter", "decimal", "index", "scale", "missing", "method", "clusters", "seed")
 _FILES = ("constraints", "labels", "truth")
 _LISTS = ("columns", "exclude", "categories")
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')  # one of several, which commas separate
 _FALLBACK = {"cluster": "evclus", "classify": "eknn"}
 
 
@@ -223,16 +224,10 @@ def _config(path: Path) -> dict[str, Any]:
 
 
 def split_names(values: Sequence[str], option: str) -> list[str]:
-    """Names from options such as ``--columns a,b --columns '"c,d"'``: quotation marks protect commas."""
-    names: list[str] = []
-    for value in values:
-        try:
-            names += [name for row in csv.reader([value], skipinitialspace=True) for name in row]
-        except csv.Error as error:
-            raise WrongUse(
-                f"--{option}: put a name that holds a line break in quotation marks, got {value!r}"
-            ) from error
-    found = [name.strip() for name in names if name.strip()]
+    """Names from options such as ``--columns a,b --columns '"c,d"'``: quotation marks protect commas and blanks."""
+    parts = [part for value in values for part in _NAME.finditer(value)]
+    names = [part[2].strip() if part[1] is None else part[1].replace('""', '"') for part in parts]
+    found = [name for name in names if name]
     if values and not found:
         raise WrongUse(f"--{option} needs the name of a column, got none")
     return found
@@ -260,7 +255,7 @@ def parameters_from(options: dict[str, Any], package: str = "cluster", method: s
             key = name.removeprefix("set_")
             if key in found:
                 raise WrongUse(f"{key} is given twice, by -p and by --{key.replace('_', '-')}")
-            found[key] = value
+            found[key] = None if value is NONE else value
     # in the order of the signature, so that the same run is told in the same words
     order = [one.name for one in methods.method_parameters(method, package)]
     return {key: found[key] for key in sorted(found, key=lambda key: order.index(key) if key in order else -1)}
