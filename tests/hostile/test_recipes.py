@@ -1,4 +1,6 @@
-"""Recipes and what they are made of: every refusal names the argument."""
+"""Recipes, what they are made of, files and data: every refusal names the argument."""
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -7,7 +9,8 @@ import pytest
 from evidentia import FocalSets, MassFunctions
 from evidentia.cluster import ECM
 from evidentia.constraints import Constraints, read_constraints, write_constraints
-from evidentia.io import atomic_writes
+from evidentia.datasets import fetch_dataset, fetch_gvhd, fetch_leaves, fetch_s_set, load_iris, load_wine
+from evidentia.io import atomic_writes, load, read_dissimilarities, read_table, save
 from evidentia.recipe import (
     Preparation,
     Recipe,
@@ -36,6 +39,25 @@ class Silent:
 
     def __repr__(self):
         raise RuntimeError("no words")
+
+
+WITHOUT_ORDER = [pd.NA, np.ones((3, 2)), TABLE, pd.Series([1, 2]), pd.Categorical(["a"]), np.zeros(0), Silent()]
+
+
+def matrix(**options):
+    np.savetxt("d.csv", np.ones((3, 3)) - np.eye(3), delimiter=",")
+    try:
+        read_dissimilarities("d.csv", **options)
+    finally:
+        Path("d.csv").unlink()
+
+
+def model_read(**options):
+    save(ECM(2), "m.evidentia")
+    try:
+        load("m.evidentia", **options)
+    finally:
+        Path("m.evidentia").unlink()
 
 
 def all_of(paths):
@@ -68,7 +90,7 @@ REFUSALS = {
     "rows": (PREPARATION.apply, TABLES),
     "points": (PREPARATION.in_units, ["x", object(), 1j, [[1.0], [1.0, 2.0]]]),
     "center": (lambda v: Preparation(["a"], [], v, [1.0]), ["x", 1j, [np.nan], object()]),
-    "estimator": (TableModel, [3, None, "ecm", object()]),
+    "estimator": (TableModel, [3, None, "ecm", object(), ECM]),
     "preparation": (lambda v: TableModel(ECM(), v), [3, "x", object()]),
     "recipe": (prepare, [3, None, "x", {}, np.datetime64("2020")]),
     "note": (lambda v: prepare(RECIPE, v), [3, "x", [], object()]),
@@ -80,6 +102,18 @@ REFUSALS = {
     "y": (labels_as_constraints, [3, None, "x", [None, 1], [[1], [2, 3]], object()]),
     "files of read_views": (read_views, [3, None, (), [3], object()]),
     "path": (read_image, PATHS),
+    "delimiter of read_dissimilarities": (lambda v: matrix(delimiter=v), [3, 0.5, [","], *WITHOUT_ORDER]),
+    "decimal of read_dissimilarities": (lambda v: matrix(decimal=v), [3, ";", *WITHOUT_ORDER]),
+    "header of read_dissimilarities": (lambda v: matrix(header=v), [3, "yes", *WITHOUT_ORDER]),
+    "index_col of read_dissimilarities": (lambda v: matrix(index_col=v), [3, *WITHOUT_ORDER]),
+    "columns of read_table": (lambda v: read_table(__file__, columns=v), [3, np.ones((2, 2)), ["a", "a"], [["a"]]]),
+    "network": (lambda v: model_read(network=v), [3, "x", ECM(2), int, *WITHOUT_ORDER]),
+    "number": (fetch_s_set, [0, 5, "1", 1.5, True, *WITHOUT_ORDER]),
+    "attributes": (fetch_leaves, ["size", 3, *WITHOUT_ORDER]),
+    "sample": (fetch_gvhd, ["none", 3, *WITHOUT_ORDER]),
+    "data_home": (lambda v: fetch_dataset("ecoli", data_home=v), PATHS),
+    "as_frame": (lambda v: load_iris(as_frame=v), ["yes", 3, 0.5, *WITHOUT_ORDER]),
+    "return_X_y": (lambda v: load_wine(return_X_y=v), ["yes", 3, 0.5, *WITHOUT_ORDER]),
     "paths": (all_of, [3, None, 0.5, object(), "one"]),
     "path of read_constraints": (read_constraints, PATHS),
     "path of write_constraints": (lambda v: write_constraints(Constraints([(0, 1)]), v), PATHS),

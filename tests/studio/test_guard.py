@@ -1,6 +1,8 @@
 """Who is let in: nobody without the token, no stranger's page, no stranger's name."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -110,3 +112,17 @@ def test_the_program_prints_the_address_and_serves_it(tmp_path):
         process.terminate()
         process.wait(20)
         process.stdout.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_studio_that_is_ended_leaves_nothing(tmp_path, number):
+    command = [sys.executable, "-c", "from evidentia.cli import main; main()", "studio", "--no-browser"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:
+        address = re.search(r"http://\S+", process.stdout.readline())[0]
+        assert urllib.request.urlopen(address, timeout=30).status == 200
+        process.send_signal(number)
+        words = process.communicate(timeout=60)[1]
+    assert (process.returncode, words) == (143, "evidentia: terminated\n")
+    assert list(tmp_path.iterdir()) == []

@@ -1,14 +1,16 @@
 """Sessions, work in processes, uploads, and the answers to the page's questions."""
 
 import gzip
+import socket
 import time
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 
 from evidentia.studio.routes import data as data_routes
 from evidentia.studio.sessions import safe_name
-from tests.studio.live import Client, unpacked
+from tests.studio.live import Client, running_studio, unpacked
 
 
 def test_a_table_is_described(iris):
@@ -261,8 +263,6 @@ def test_tabs_do_not_disturb_each_other(studio):
 
 
 def test_the_file_of_the_command_line_is_there_at_once(tmp_path):
-    from tests.studio.live import running_studio
-
     path = tmp_path / "points.csv"
     path.write_text("a,b\n" + "\n".join(f"{k},{k * k % 7}" for k in range(30)))
     with running_studio(path) as guard:
@@ -296,3 +296,60 @@ def test_a_run_of_a_table_that_was_replaced_is_not_kept(tab):
     tab.load("iris")
     assert tab.job(started)["state"] == "failed"
     assert tab.get("").json()["runs"] == []
+
+
+HOSTILE_ADDRESSES = [
+    ("GET", "/runs/{run}/rule/objects?conditions=" + "[" * 30_000),
+    ("GET", "/runs/{run}/rule/objects?conditions=" + quote('[{"column": "x", "low": ' + "9" * 400 + ', "high": 1}]')),
+    ("PUT", "/answers/file?bytes=abc"),
+    ("PUT", "/runs/{run}/selection?bytes=abc"),
+    ("POST", "/runs/{run}/rows?positions=abc"),
+    ("POST", "/runs?columns=abc&start=abc"),
+    ("POST", "/settings"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), HOSTILE_ADDRESSES)
+def test_addresses_and_bytes_that_are_no_question(iris, method, path):
+    """Bytes where text is asked for, text where bytes are: refused in words, and the session still answers."""
+    tab, _, run = iris
+    for body in (b"", b"\xff\x00", b"{}"):
+        headers = {**tab.credentials, "content-type": "application/octet-stream"}
+        assert tab.raw(method, tab.base + path.format(run=run["id"]), body, headers).status in (200, 422)
+    assert tab.get("").status == 200
+
+
+def test_a_run_writes_no_file_of_its_own(iris, tmp_path):
+    tab, source, _ = iris
+    columns = [column["name"] for column in source["columns"] if column["suggested"]]
+    for name, value in (("checkpoint", str(tmp_path / "here")), ("device", "cuda"), ("n_jobs", 64)):
+        answer = tab.post("/runs", {"columns": columns, "method": "ecm", "parameters": {name: value}})
+        assert answer.status == 422
+        assert f"{name} is not set on this page" in answer.json()["error"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_was_moved_is_told(tmp_path, capfd):
+    path = tmp_path / "points.csv"
+    path.write_text("a,b\n" + "\n".join(f"{k},{k * k % 7}" for k in range(30)))
+    with running_studio(path) as guard:
+        tab = Client(guard)
+        opened = tab.open()
+        source = tab.done(type("Opened", (), {"status": 200, "json": lambda self: opened})())
+        run = tab.cluster(source, clusters=2)
+        path.unlink()
+        answer = tab.get(f"/runs/{run['id']}/data")
+    assert (answer.status, answer.json()["error"]) == (422, "points.csv: No such file or directory")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_an_upload_that_is_cut_short_is_no_fault(studio, tab, capfd):
+    """The connection is lost half-way: nothing is loaded, nothing is traced, the studio goes on."""
+    with socket.create_connection(("127.0.0.1", studio.port)) as connection:
+        head = [f"PUT {tab.base}/file?name=t.csv HTTP/1.1", f"host: 127.0.0.1:{studio.port}", "content-length: 1000000"]
+        head += [f"{name}: {value}" for name, value in tab.credentials.items()]
+        connection.sendall("\r\n".join([*head, "", "a,b\n1,2\n"]).encode())
+        time.sleep(0.3)
+    time.sleep(0.3)
+    assert tab.get("").json()["source"] is None
+    assert "Traceback" not in capfd.readouterr().err

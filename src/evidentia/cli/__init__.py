@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from evidentia import __version__
-from evidentia.cli.shared.errors import Program
+from evidentia.cli.shared.errors import Program, heed_signals
 
 __all__ = ["COMMANDS", "main", "program"]
 
@@ -43,14 +44,25 @@ def program(context: click.Context) -> None:
 
     Start with "evidentia demo", then "evidentia cluster FILE" on a table of your own.
 
-    Exit codes: 0 done, 1 the data or files are at fault, 2 wrong use, 70 a fault of evidentia, 130 interrupted.
+    Exit codes: 0 done, 1 the data or files are at fault, 2 wrong use, 70 a fault of evidentia, 130 interrupted, 143
+    terminated.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
+def _open_streams() -> None:
+    """Streams that were closed before the start (``>&-``) lead nowhere; left closed, the next file that is opened would
+    take their place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
 def main() -> None:
     """Entry point of the executable."""
+    heed_signals()
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a name the terminal cannot show is no reason to fail

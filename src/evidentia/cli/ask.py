@@ -12,10 +12,12 @@ import numpy as np
 from evidentia.cli.cluster import headline_of, run_recipe
 from evidentia.cli.compare import moved_objects
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import PATH, RecipeCommand, WholeNumber, common, recipe_from, recipe_options
+from evidentia.cli.shared.kinds import PATH, WholeNumber
+from evidentia.cli.shared.options import RecipeCommand, common, recipe_from, recipe_options
 from evidentia.cli.shared.output import (
     Screen,
     all_or_none,
+    beside,
     check_extensions,
     check_outputs,
     check_partition_kind,
@@ -65,7 +67,7 @@ def ask(ctx: click.Context, **options: Any) -> None:
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
     recipe = recipe_from(ctx, options)
     file = Path(recipe.files[0])
-    output = options["output"] or file.with_name(f"{file.name.split('.')[0]}.answers.csv")
+    output = options["output"] or beside(file, ".answers.csv")
     if output.suffix.lower() != ".csv":
         raise WrongUse(f"--output: the extension must be .csv, got {output.suffix or 'none'}")
     with user_errors(wrong_use=True):

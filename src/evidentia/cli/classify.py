@@ -10,18 +10,9 @@ import numpy as np
 
 from evidentia.cli.predict import count_decisions, write_decisions
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import (
-    PATH,
-    ColumnNames,
-    MethodName,
-    RecipeCommand,
-    WholeNumber,
-    common,
-    parameters_from,
-    reading,
-    split_names,
-)
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs
+from evidentia.cli.shared.kinds import PATH, ColumnNames, MethodName, WholeNumber
+from evidentia.cli.shared.options import RecipeCommand, common, parameters_from, reading, split_names
+from evidentia.cli.shared.output import Screen, all_or_none, beside, check_extensions, check_outputs, further_outputs
 from evidentia.cli.shared.subjects import read_rows
 from evidentia.recipe.words import counted
 
@@ -31,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["classify"]
 
 UNDECIDED = "undecided"
+_OR = " or "
 _SETS = ("interval_dominance", "maximality", "partial_assignment")
 _RULES = ("pignistic", "maximax", "maximin", "hurwicz", *_SETS)
 
@@ -57,7 +49,12 @@ class ClassifyCommand(RecipeCommand):
 )
 @click.option("--reject", type=float, metavar="LOSS", help="Loss of not deciding, where a wrong class loses 1.")
 @click.option(
-    "--cv", type=WholeNumber(0), default=5, show_default=True, metavar="N", help="Folds of the test; 0: none."
+    "--cv",
+    type=WholeNumber(0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Folds of the test, two at least; 0: none.",
 )
 @click.option("--columns", multiple=True, type=ColumnNames(), metavar="A,B,...", help="The columns to use.")
 @click.option("--exclude", multiple=True, type=ColumnNames(), metavar="A,B,...", help="Columns not to use.")
@@ -80,6 +77,10 @@ def classify(ctx: click.Context, file: Path, **options: Any) -> None:
     """
     if options["reject"] is not None and options["rule"] in _SETS:
         raise WrongUse(f"--reject is not for --rule {options['rule']}, which answers with sets instead")
+    if options["reject"] is not None and not options["reject"] >= 0:
+        raise WrongUse(f"--reject must be a number of at least 0, got {options['reject']}")
+    if options["cv"] == 1:
+        raise WrongUse("--cv must be 0 or at least 2, got 1")
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
     method = options["method"]
     parameters = parameters_from(options, "classify", method)
@@ -92,6 +93,7 @@ def classify(ctx: click.Context, file: Path, **options: Any) -> None:
         if known.sum() < 2 or y[known].nunique() < 2:
             raise UserError(f"--target {options['target']}: rows of two classes at least are needed to learn from")
         classes = y[known].astype(str).to_numpy()
+        _check_words(classes, options)
         tested = _cross_validated(estimator, attributes.table.to_numpy()[known], classes, options, screen)
         estimator.fit(attributes.values[known], classes)
         rows = _rows_to_decide(attributes, known, options, screen)
@@ -135,23 +137,22 @@ def _inputs(file: Path, options: dict[str, Any]) -> list[Path]:
 
 def _outputs(file: Path, options: dict[str, Any]) -> dict[str, Path]:
     shown = options["new"] or file
-    found = {"decisions": options["output"] or shown.with_name(f"{shown.name.split('.')[0]}.decisions.csv")}
-    if found["decisions"].suffix.lower() not in (".csv", ".tsv", ".parquet"):
-        raise WrongUse(f"--output: the extension must be .csv, .tsv or .parquet, got {found['decisions'].suffix}")
-    if options["save_model"] is not None:
-        if options["save_model"].suffix.lower() != ".evidentia":
-            raise WrongUse("--save-model: the extension must be .evidentia")
-        found["model"] = options["save_model"]
+    found = {"decisions": options["output"] or beside(shown, ".decisions.csv")}
+    suffix = found["decisions"].suffix
+    if suffix.lower() not in (".csv", ".tsv", ".parquet"):
+        raise WrongUse(f"--output: the extension must be .csv, .tsv or .parquet, got {suffix or 'none'}")
+    found |= further_outputs(options)
+    check_extensions(found)
     return found
 
 
 def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Any, pd.Series]:
-    from evidentia.recipe import choose_attributes, read_labels
-    from evidentia.recipe.known import is_file_name
+    from evidentia.recipe import choose_attributes
+    from evidentia.recipe.known import is_file_name, labels_of
     from evidentia.recipe.reading import notes_of_reading
 
     table = read_rows(file, options)
-    labels = read_labels(options["target"], table)
+    labels = labels_of("target", options["target"], table)
     target = [] if is_file_name(options["target"]) else [options["target"]]
     attributes = choose_attributes(
         table,
@@ -172,12 +173,31 @@ def _estimator(method: str, parameters: dict[str, Any], seed: int) -> Any:
     return load_method(method, "classify")(**with_seed, **parameters)
 
 
+def _check_words(classes: np.ndarray, options: dict[str, Any]) -> None:
+    """Refuse names of classes that would read as an answer which is not that class."""
+    if options["reject"] is not None:
+        odd = [name for name in classes if name == UNDECIDED]
+    else:
+        odd = [name for name in classes if _OR in name] if options["rule"] in _SETS else []
+    if odd:
+        raise UserError(
+            f"--target {options['target']}: the class '{odd[0]}' reads as another answer, give it another name"
+        )
+
+
+def _answers(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndarray]:
+    """The classes that each answer names: one, several, or none."""
+    rule, classes = options["rule"], estimator.classes_
+    if rule in _SETS:
+        return [classes[kept] for kept in estimator.decide(rows, rule)]
+    rejection = {} if options["reject"] is None else {"reject": options["reject"], "reject_label": UNDECIDED}
+    alone = {name: classes[k : k + 1] for k, name in enumerate(classes)}
+    return [alone.get(one, classes[:0]) for one in estimator.decide(rows, rule, **rejection)]
+
+
 def _decided(estimator: Any, rows: Any, options: dict[str, Any]) -> np.ndarray:
     """Decisions in words: a class, ``a or b``, or undecided."""
-    rule = options["rule"]
-    if rule not in _SETS:
-        return estimator.decide(rows, rule, reject=options["reject"], reject_label=UNDECIDED)
-    return np.array([" or ".join(estimator.classes_[kept]) or UNDECIDED for kept in estimator.decide(rows, rule)])
+    return np.array([_OR.join(named) or UNDECIDED for named in _answers(estimator, rows, options)])
 
 
 def _cross_validated(
@@ -200,13 +220,12 @@ def _cross_validated(
         spread = values[train].std(axis=0) if options["scale"] else 1.0
         spread = np.where(spread == 0, 1, spread)
         model = clone(estimator).fit((values[train] - center) / spread, classes[train])
-        answers = _decided(model, (values[test] - center) / spread, options)
-        for answer, truth in zip(answers, classes[test], strict=True):
-            options_left = [] if answer == UNDECIDED else str(answer).split(" or ")
-            right.append(options_left == [truth])
-            held.append(truth in options_left)
-            decided.append(bool(options_left))
-            size.append(len(options_left))
+        answers = _answers(model, (values[test] - center) / spread, options)
+        for named, truth in zip(answers, classes[test], strict=True):
+            right.append(list(named) == [truth])
+            held.append(truth in named)
+            decided.append(len(named) > 0)
+            size.append(len(named))
     single = np.array(size) == 1
     found = {"accuracy": float(np.mean(right))}
     if not single.all():

@@ -9,10 +9,12 @@ import click
 
 from evidentia.cli.shared.blocks import cluster_blocks, reads_blocks
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import PATH, RecipeCommand, common, recipe_from, recipe_options
+from evidentia.cli.shared.kinds import PATH
+from evidentia.cli.shared.options import RecipeCommand, common, recipe_from, recipe_options
 from evidentia.cli.shared.output import (
     Screen,
     all_or_none,
+    beside,
     check_extensions,
     check_outputs,
     check_partition_kind,
@@ -130,13 +132,7 @@ def headline_of(outcome: Outcome) -> str:
 
 def _outputs(file: Path, options: dict[str, Any]) -> dict[str, Path]:
     """The files to write, by what they hold."""
-    return {"partition": options["output"] or _default_output(file), **further_outputs(options)}
-
-
-def _default_output(file: Path) -> Path:
-    """``data.partition.csv`` beside ``data.csv`` (and ``data.csv.gz``)."""
-    stem = Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
-    return file.with_name(f"{stem}.partition.csv")
+    return {"partition": options["output"] or beside(file, ".partition.csv"), **further_outputs(options)}
 
 
 def _check_kinds(outputs: dict[str, Path]) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from evidentia.cli.shared.errors import WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import PATH, WholeNumber, common
+from evidentia.cli.shared.kinds import PATH, WholeNumber
+from evidentia.cli.shared.options import common
 from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, check_partition_kind, partition_document
 from evidentia.cli.shared.subjects import read_partition_file
 from evidentia.recipe.words import counted

@@ -10,7 +10,8 @@ import numpy as np
 
 from evidentia._tables import order_of_names
 from evidentia.cli.shared.errors import UserError, WrongUse, user_errors
-from evidentia.cli.shared.options import PATH, WholeNumber, common
+from evidentia.cli.shared.kinds import PATH, WholeNumber
+from evidentia.cli.shared.options import common
 from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, write_table
 from evidentia.cli.shared.pictures import check_picture, draw_display
 from evidentia.cli.shared.subjects import read_partition_file

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evidentia.cli.shared.errors import UserError, WrongUse, user_errors
-from evidentia.cli.shared.options import PATH, common
+from evidentia.cli.shared.kinds import PATH
+from evidentia.cli.shared.options import common
 from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, partition_document
 from evidentia.cli.shared.subjects import read_subject
 from evidentia.recipe.words import counted

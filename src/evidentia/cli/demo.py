@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evidentia.cli.shared.errors import UserError, readable_warnings
-from evidentia.cli.shared.options import PATH, common
+from evidentia.cli.shared.kinds import PATH
+from evidentia.cli.shared.options import common
 from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, headline, partition_document
 from evidentia.cli.shared.pictures import draw_attributes, draw_convergence
 

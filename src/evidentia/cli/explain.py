@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import PATH, common, reading
+from evidentia.cli.shared.kinds import PATH
+from evidentia.cli.shared.options import common, reading
 from evidentia.cli.shared.output import Screen, all_or_none, check_outputs
 from evidentia.cli.shared.pictures import check_picture, draw_display
 from evidentia.cli.shared.subjects import Subject, read_rows, read_subject, row_named, rows_of
@@ -123,6 +124,7 @@ class _Explained:
         clustered = None
         if self.model is not None and self.model.preparation is not None:
             clustered = self.model.preparation.columns
+            self.model.preparation.check_columns(self.rows)
         return profile(self.partition, self.rows, clustered=clustered)
 
     def _cluster_named(self, name: str) -> Any:

@@ -9,8 +9,9 @@ import click
 import numpy as np
 
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import PATH, common, reading
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, partition_document, write_table
+from evidentia.cli.shared.kinds import PATH
+from evidentia.cli.shared.options import common, reading
+from evidentia.cli.shared.output import Screen, all_or_none, beside, check_outputs, partition_document, write_table
 from evidentia.cli.shared.subjects import read_rows, read_subject
 from evidentia.recipe.words import counted
 
@@ -42,7 +43,7 @@ def predict(model: Path, file: Path, output: Path | None, **options: Any) -> Non
     evidentia predict flowers.evidentia new-flowers.csv
     """
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
-    target = output or file.with_name(f"{file.name.split('.')[0]}.predicted.csv")
+    target = output or beside(file, ".predicted.csv")
     if target.suffix.lower() not in (".csv", ".tsv", ".parquet", ".npz"):
         raise WrongUse(f"--output: the extension must be .csv, .tsv, .parquet or .npz, got {target.suffix or 'none'}")
     check_outputs([target], [model, file])

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import PATH, common, reading
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, partition_document
+from evidentia.cli.shared.kinds import PATH
+from evidentia.cli.shared.options import common, reading
+from evidentia.cli.shared.output import Screen, all_or_none, beside, check_outputs, partition_document
 from evidentia.cli.shared.subjects import read_rows, read_subject, rows_of
 
 __all__ = ["report"]
@@ -33,14 +34,16 @@ def report(subject: Path, table: Path | None, output: Path | None, **options: An
     evidentia report flowers.evidentia flowers.csv
     evidentia report flowers.partition.csv flowers.csv -o flowers.html --truth species
     """
-    from evidentia.recipe import Recipe, read_labels
+    from evidentia.recipe import Recipe
+    from evidentia.recipe.known import labels_of
 
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
-    target = output or subject.with_name(f"{subject.name.split('.')[0]}.html")
+    target = output or _page_of(subject)
     if target.suffix.lower() not in (".html", ".htm"):
         raise WrongUse(f"--output: the extension must be .html, got {target.suffix or 'none'}")
-    if options["truth"] is not None and table is None:
-        raise WrongUse("--truth needs the TABLE as well")
+    for name in ("truth", "index", "header", "delimiter", "decimal"):
+        if options[name] is not None and table is None:
+            raise WrongUse(f"--{name} needs the TABLE as well")
     check_outputs([target], [subject, *([table] if table is not None else [])])
     found = read_subject(subject)
     if found.partition is None:
@@ -54,7 +57,7 @@ def report(subject: Path, table: Path | None, output: Path | None, **options: An
             recipe = found.model.recipe if found.model else ""
             rows = rows_of(read_rows(table, options, recipe), found.partition, table)
             if options["truth"] is not None:
-                more["y"] = read_labels(options["truth"], rows)
+                more["y"] = labels_of("truth", options["truth"], rows)
         if found.model is not None and found.model.recipe:
             more["recipe"] = Recipe.from_toml(found.model.recipe)
         page = make_report(found.model or found.partition, rows, title=options["title"], **more)
@@ -62,3 +65,13 @@ def report(subject: Path, table: Path | None, output: Path | None, **options: An
             page.save(temporary)
     screen.wrote([target])
     screen.document("report", partition=partition_document(found.partition), files={"report": str(target)})
+
+
+def _page_of(subject: Path) -> Path:
+    """``flowers.html`` beside ``flowers.evidentia`` and ``flowers.partition.csv``."""
+    page = beside(subject, ".html")
+    return (
+        page.with_name(page.name.removesuffix(".partition.html") + ".html")
+        if page.stem.endswith(".partition")
+        else page
+    )

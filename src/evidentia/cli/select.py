@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from evidentia.cli.shared.options import PATH, RecipeCommand, WholeNumber, common, recipe_from, recipe_options
+from evidentia.cli.shared.kinds import PATH, WholeNumber
+from evidentia.cli.shared.options import RecipeCommand, common, recipe_from, recipe_options
 from evidentia.cli.shared.output import Screen, all_or_none, check_extensions, check_outputs, further_outputs
 from evidentia.cli.shared.pictures import check_picture, draw_display
 from evidentia.cli.shared.subjects import files_read

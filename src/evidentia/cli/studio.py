@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
+from typing import Any
 
 import click
 
 from evidentia.cli.shared.errors import UserError, user_errors
-from evidentia.cli.shared.options import PATH, WholeNumber
+from evidentia.cli.shared.kinds import PATH, WholeNumber
 
 __all__ = ["studio"]
 
@@ -33,5 +35,17 @@ def studio(file: Path | None, port: int | None, host: str, browser: bool) -> Non
 
     if file is not None and not file.is_file():
         raise UserError(f"{file}: there is no such file")
+    _hang_up_as_terminated()
     with user_errors():
         serve(file, port=port, host=host, open_browser=browser)
+
+
+def _hang_up_as_terminated() -> None:
+    """A terminal that is closed ends the server in the way it knows, files removed; `nohup` keeps it running."""
+    number = getattr(signal, "SIGHUP", None)
+    if number is not None and callable(signal.getsignal(number)):  # heeded, as by the program
+        signal.signal(number, _terminate)
+
+
+def _terminate(*_: Any) -> None:
+    signal.raise_signal(signal.SIGTERM)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from evidentia._parameters import check_flags
 from evidentia.datasets.bunch import to_bunch
 from evidentia.datasets.generators import make_fourclass
 
@@ -125,7 +127,7 @@ def load_iris(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """
     from sklearn import datasets
 
-    return datasets.load_iris(return_X_y=return_X_y, as_frame=as_frame)
+    return _bundled(datasets.load_iris, return_X_y, as_frame)
 
 
 def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -150,7 +152,7 @@ def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """
     from sklearn import datasets
 
-    return datasets.load_wine(return_X_y=return_X_y, as_frame=as_frame)
+    return _bundled(datasets.load_wine, return_X_y, as_frame)
 
 
 def load_digits(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -173,4 +175,10 @@ def load_digits(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """
     from sklearn import datasets
 
-    return datasets.load_digits(return_X_y=return_X_y, as_frame=as_frame)
+    return _bundled(datasets.load_digits, return_X_y, as_frame)
+
+
+def _bundled(load: Callable[..., Any], return_X_y: bool, as_frame: bool) -> Any:
+    """What scikit-learn brings, with arguments that are checked in our words."""
+    check_flags(return_X_y=return_X_y, as_frame=as_frame)
+    return load(return_X_y=bool(return_X_y), as_frame=bool(as_frame))

@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 from typing import Any, Protocol
 
-from evidentia._parameters import check_flags, shown
+from evidentia._parameters import check, check_flags, choice, is_integer, shown
 from evidentia.datasets.bunch import to_bunch
 from evidentia.datasets.catalogue import CATALOGUE, find_record
 from evidentia.datasets.records import DatasetRecord, size_in_words
 from evidentia.datasets.sources import check_size, prepare, read_dataset
+from evidentia.io.atomic import as_path
 
 DataHome = str | os.PathLike[str] | None
 
@@ -73,7 +74,7 @@ def fetch_dataset(
         raise ValueError(f"version of dataset {name!r} must be one of {allowed}; got {shown(version)}")
     if as_frame and record.dissimilarities:
         raise ValueError(f"as_frame must be False for dataset {name!r}, a matrix of dissimilarities; got True")
-    raw = read_dataset(record, data_home)
+    raw = read_dataset(record, None if data_home is None else as_path(data_home, "data_home"))
     if version != "original":
         preparation = record.preparations[version]
         raw = prepare(raw, preparation, random_state)
@@ -260,7 +261,7 @@ def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = F
     >>> from evidentia.datasets import fetch_s_set
     >>> X, y = fetch_s_set(2, return_X_y=True)  # doctest: +SKIP
     """
-    if isinstance(number, bool) or number not in (1, 2, 3, 4):
+    if not is_integer(number) or number not in (1, 2, 3, 4):
         raise ValueError(f"number must be 1, 2, 3 or 4, got {shown(number)}")
     return fetch_dataset(f"s{int(number)}", return_X_y=return_X_y, as_frame=as_frame)
 
@@ -292,8 +293,7 @@ def fetch_leaves(
     >>> from evidentia.datasets import fetch_leaves
     >>> X, y = fetch_leaves("margin", return_X_y=True)  # doctest: +SKIP
     """
-    if attributes not in ("shape", "margin", "texture"):
-        raise ValueError(f"attributes must be 'shape', 'margin' or 'texture', got {shown(attributes)}")
+    check(attributes, "attributes", choice("shape", "margin", "texture"))
     return fetch_dataset(f"leaves_{attributes}", return_X_y=return_X_y, as_frame=as_frame, data_home=data_home)
 
 
@@ -322,6 +322,5 @@ def fetch_gvhd(sample: str = "positive", *, return_X_y: bool = False, as_frame: 
     >>> from evidentia.datasets import fetch_gvhd
     >>> cells = fetch_gvhd("control")  # doctest: +SKIP
     """
-    if sample not in ("positive", "control"):
-        raise ValueError(f"sample must be 'positive' or 'control', got {shown(sample)}")
+    check(sample, "sample", choice("positive", "control"))
     return fetch_dataset(f"gvhd_{sample}", return_X_y=return_X_y, as_frame=as_frame)

@@ -11,7 +11,7 @@ import numpy as np
 
 from evidentia.io.atomic import as_file
 from evidentia.io.failures import failure_in_words
-from evidentia.io.tables import file_kind, read_table
+from evidentia.io.tables import check_reading, file_kind, read_table
 from evidentia.io.written.delimited import sniff
 from evidentia.io.written.text import open_text
 
@@ -82,6 +82,7 @@ def read_dissimilarities(
     Lyon   690.0  465.0    0.0
     """
     path = as_file(path)
+    check_reading(index_col, header, delimiter, decimal)
     kind = file_kind(path, _KINDS)
     if kind in ("market", "sparse"):
         with failure_in_words(path):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia import _parameters as rule
 from evidentia.io.atomic import as_file, as_path, atomic_write
 from evidentia.io.codec import Decoder, Encoder
 from evidentia.io.container import FORMAT_VERSION, Reader, open_container, write_container
@@ -115,6 +116,8 @@ def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any
     path = as_file(path)
     if kind is not None and not isinstance(kind, type):
         raise TypeError(f"kind must be a class such as CredalPartition, got {type(kind).__name__}")
+    if network is not None and (isinstance(network, type) or not hasattr(network, "load_state_dict")):
+        raise TypeError(f"network must be a torch module, got {rule.shown(network)}")
     with open_container(path) as reader:
         try:
             obj = Decoder(reader, network).decode_all(reader.content())

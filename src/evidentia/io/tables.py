@@ -106,19 +106,8 @@ def read_table(
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
     path = as_file(path)
-    for value, name, allowed in (
-        (header, "header", rule.choice(None) | rule.kind(bool, np.bool_, words="True or False")),
-        (decimal, "decimal", rule.choice(None) | rule.choice(".", ",")),
-        (index_col, "index_col", rule.choice(None) | rule.kind(str, words="the name of a column")),
-    ):
-        rule.check(value, name, allowed)
+    check_reading(index_col, header, delimiter, decimal)
     wanted = None if columns is None else _listed_columns(columns)
-    if delimiter is not None and not (isinstance(delimiter, str) and _MAY_DELIMIT.fullmatch(delimiter)):
-        raise ValueError(
-            f"delimiter must be a single character, no letter, digit, quote or dot, got {rule.shown(delimiter)}"
-        )
-    if delimiter is not None and delimiter == decimal:
-        raise ValueError(f"delimiter and decimal must differ, got {rule.shown(delimiter)} for both")
     kind = file_kind(path, _KINDS)
     with failure_in_words(path):
         if kind == "text":
@@ -136,6 +125,22 @@ def read_table(
     return _selected(table, wanted, index_col, path)
 
 
+def check_reading(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
+    """Refuse arguments that say nothing about how a file is read."""
+    for value, name, allowed in (
+        (header, "header", rule.choice(None) | rule.kind(bool, np.bool_, words="True or False")),
+        (decimal, "decimal", rule.choice(None) | rule.choice(".", ",")),
+        (index_col, "index_col", rule.choice(None) | rule.kind(str, words="the name of a column")),
+    ):
+        rule.check(value, name, allowed)
+    if delimiter is not None and not (isinstance(delimiter, str) and _MAY_DELIMIT.fullmatch(delimiter)):
+        raise ValueError(
+            f"delimiter must be a single character, no letter, digit, quote or dot, got {rule.shown(delimiter)}"
+        )
+    if delimiter is not None and delimiter == decimal:
+        raise ValueError(f"delimiter and decimal must differ, got {rule.shown(delimiter)} for both")
+
+
 def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
     """Columns of a table that was read, by their positions: their cells as names of rows, as they are written, so that
     007 is not 7 and NA is not missing."""
@@ -145,9 +150,8 @@ def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> l
 
 def _listed_columns(columns: Any) -> list[str]:
     names = [columns] if isinstance(columns, str) else rule.listed(columns, "columns", "names of columns")
-    twice = [name for k, name in enumerate(names) if name in names[:k]]
-    if not names or twice or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"columns must hold different names of columns, one at least, got {names}")
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ValueError(f"columns must hold different names of columns, one at least, got {rule.shown(names)}")
     return names
 
 

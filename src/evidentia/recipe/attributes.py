@@ -82,15 +82,19 @@ class Preparation:
         """
         check_table(table)
         rule.check(note, "note", rule.told)
+        self.check_columns(table)
+        chosen = choose_columns(table[self.columns], self.columns, (), self.categories)
+        rows = _columns_of(table, chosen.numbers, chosen.categories)
+        return self.apply(rows.iloc[_kept_rows(rows, self.missing, note or _nobody)])
+
+    def check_columns(self, table: pd.DataFrame) -> None:
+        """Refuse a table that lacks a column of the training run."""
         lacking = [name for name in self.columns if name not in table.columns]
         if lacking:
             raise ValueError(
                 f"the table lacks {'columns' if len(lacking) > 1 else 'column'} {quoted(lacking)}, by which the model "
                 f"was made; it has {quoted(table.columns, 20)}"
             )
-        chosen = choose_columns(table[self.columns], self.columns, (), self.categories)
-        rows = _columns_of(table, chosen.numbers, chosen.categories)
-        return self.apply(rows.iloc[_kept_rows(rows, self.missing, note or _nobody)])
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Standardise rows that were checked."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from evidentia.constraints import Constraints
 
-__all__ = ["is_file_name", "label_codes", "labels_as_constraints", "read_labels"]
+__all__ = ["check_labels", "is_file_name", "label_codes", "labels_as_constraints", "labels_of", "read_labels"]
 
 UNLABELLED = -1
 _ALL_PAIRS = 300  # labelled objects up to which every pair of them is a constraint
@@ -58,14 +58,18 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
     >>> read_labels("kind", pd.DataFrame({"height": [1, 2], "kind": ["tree", None]})).notna().tolist()
     [True, False]
     """
+    return labels_of("source", source, table)
+
+
+def labels_of(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
+    """The same for a source that the caller knows by a name of its own."""
     import pandas as pd
 
     check_table(table)
-    path = as_path(source, "source")
+    path = as_path(source, name)
+    check_labels(name, source, table)
     if not is_file_name(os.fspath(source)):
-        if str(source) not in table.columns:
-            raise ValueError(f"source: there is no column {str(source)!r}; there are {quoted(table.columns, 20)}")
-        return table[str(source)]
+        return _whole_numbers(table[os.fspath(source)])
     found = _without_header(path, read_table(path), table)
     if found.shape[1] == 1 and isinstance(found.index, pd.RangeIndex):
         if len(found) != len(table):
@@ -73,13 +77,13 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
                 f"{path.name} must have a label for each of the {counted(len(table), 'row')}, got {len(found):,}; or "
                 "two columns, names of rows and labels"
             )
-        return pd.Series(found.iloc[:, 0].to_numpy(), index=table.index)
+        return _whole_numbers(pd.Series(found.iloc[:, 0].to_numpy(), index=table.index))
     names = list(map(str, found.index))
     if found.shape[1] == 2:
         names = cells_as_names(path, found, [0])[0]
     elif found.shape[1] != 1:
         raise ValueError(f"{path.name} must have one column, labels, or two, names and labels; got {found.shape[1]}")
-    by_name = dict(zip(names, found.iloc[:, -1], strict=True))
+    by_name = dict(zip(names, _whole_numbers(found.iloc[:, -1]), strict=True))
     if len(by_name) < len(names):
         often = Counter(names).most_common(1)[0][0]
         raise ValueError(f"{path.name} must name each row once, got {often!r} several times")
@@ -97,6 +101,23 @@ def _without_header(path: Path, found: pd.DataFrame, table: pd.DataFrame) -> pd.
     rows = found.shape[1] == 2 and first in set(map(str, table.index))
     labels = found.shape[1] == 1 and len(found) + 1 == len(table) and first in set(map(str, found.iloc[:, 0]))
     return read_table(path, header=False) if found.attrs.get("header") and (rows or labels) else found
+
+
+def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> None:
+    """Refuse labels of a column that the table does not have."""
+    column = os.fspath(source)
+    if not is_file_name(column) and column not in table.columns:
+        there = (
+            f"there are {quoted(table.columns, 20)}" if len(table.columns) else "labels need a file of their own here"
+        )
+        raise ValueError(f"{name}: there is no column {column!r}; {there}")
+
+
+def _whole_numbers(labels: pd.Series) -> pd.Series:
+    """Whole numbers that became 1.0, 2.0 beside empty cells are 1, 2 again."""
+    if labels.dtype.kind != "f" or not labels.isna().any() or not (labels.dropna() % 1 == 0).all():
+        return labels
+    return labels.astype("Int64").astype(object).where(labels.notna(), None)
 
 
 def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:

@@ -243,7 +243,7 @@ def _read_class(module: str, name: str) -> _Record | None:
     init, fit = _function(module, name, "__init__"), _function(module, name, "fit")
     if node is None or init is None or fit is None:
         return None
-    learned = [a.arg for a in (*fit.args.args, *fit.args.kwonlyargs) if not _is_none(a.annotation)]
+    learned = [a.arg for a in (*fit.args.args[1:], *fit.args.kwonlyargs) if not _is_none(a.annotation)]  # no self
     return _Record(name, ast.get_docstring(node) or "", _defaults(init.args), tuple(learned))
 
 

@@ -44,8 +44,8 @@ class TableModel:
     recipe: str = ""
 
     def __post_init__(self) -> None:
-        if not hasattr(self.estimator, "fit"):
-            raise TypeError(f"estimator must be a clusterer or classifier, got {type(self.estimator).__name__}")
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+            raise TypeError(f"estimator must be a clusterer or classifier, got {rule.shown(self.estimator)}")
         rule.check(self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation))
         rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
 

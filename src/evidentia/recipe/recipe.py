@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["Recipe"]
 
 KINDS = ("table", "dissimilarities", "image")
+_COLUMNS = ("columns", "exclude", "categories")
+_USELESS: dict[str, tuple[str, ...]] = {
+    "table": (),
+    "dissimilarities": _COLUMNS,
+    "image": ("index", "header", "delimiter", "decimal", *_COLUMNS, "labels", "truth", "constraints"),
+}
+_NO_TABLE = {"dissimilarities": "the files hold dissimilarities", "image": "the file is an image"}
 # parameters of estimators that a recipe has under names of its own
 OWN_NAMES = {"n_clusters": "clusters", "random_state": "seed", "missing": "missing", "verbose": "progress"}
 
@@ -104,7 +111,8 @@ class Recipe:
             self._set(**{name: rule.names(getattr(self, name), name, "names of columns")})
         for name in ("constraints", "labels", "truth"):
             if getattr(self, name) is not None:
-                self._set(**{name: os.fspath(as_path(getattr(self, name), name))})
+                as_path(getattr(self, name), name)
+                self._set(**{name: os.fspath(getattr(self, name))})  # a column may be called "km/", which no path is
         for name in ("delimiter", "decimal", "index"):
             rule.check(getattr(self, name), name, rule.choice(None) | rule.kind(str, words="text"))
         rule.check(self.header, "header", rule.choice(None) | rule.flag)
@@ -125,7 +133,7 @@ class Recipe:
         for name in self.parameters:
             if name in OWN_NAMES:
                 raise ValueError(f"parameters: {name} is set by {OWN_NAMES[name]}")
-        if self.method == "secm":
+        if self.method == "secm" and self.kind != "dissimilarities":
             self._set(kind="image")
         elif self.kind == "image":
             raise ValueError(f"kind: an image needs method='secm', got {rule.shown(self.method)}")
@@ -133,6 +141,7 @@ class Recipe:
             raise ValueError(
                 f"files: several tables of the same objects need method='wmvec', got {rule.shown(self.method)}"
             )
+        self._check_kind()
         if self.kind == "dissimilarities":
             _check_metric(self.method, "precomputed", "kind: method {} cannot work with dissimilarities; take {}")
         if self.categories and self.method != "catecm":
@@ -144,6 +153,15 @@ class Recipe:
             others = ", ".join(dict.fromkeys([*methods_with("y"), *methods_with("constraints")]))
             raise ValueError(f"labels: method {self.method} does not learn from them; take method={others}")
         self.settings()
+
+    def _check_kind(self) -> None:
+        """Refuse what is said of a table where there is none, instead of doing without."""
+        useless = _USELESS[self.kind]
+        for name in useless:
+            if getattr(self, name) not in (None, ()):
+                raise ValueError(f"{name}: {_NO_TABLE[self.kind]}, so that {name} cannot be chosen")
+        if self.kind == "dissimilarities" and self.parameters.get("metric", "precomputed") != "precomputed":
+            raise ValueError(f"parameters: {_NO_TABLE[self.kind]}, so that metric must be left out")
 
     # ---- what follows from it ---------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from evidentia import _parameters as rule
 from evidentia._progress import Listener, heard_by
 from evidentia.io import read_dissimilarities, read_table
 from evidentia.recipe.attributes import choose_attributes
-from evidentia.recipe.known import label_codes, labels_as_constraints, read_labels
+from evidentia.recipe.known import check_labels, label_codes, labels_as_constraints, labels_of
 from evidentia.recipe.outcome import Outcome, Prepared
 from evidentia.recipe.reading import notes_of_reading, read_image, read_views
 from evidentia.recipe.recipe import Recipe
@@ -77,6 +77,9 @@ def prepare(recipe: Recipe, note: Note | None = None) -> Prepared:
     table = read_views(recipe.files, **options) if several else read_table(recipe.files[0], **options)
     for text in notes_of_reading(table, header=recipe.header):
         tell(text)
+    for name, source in (("labels", recipe.labels), ("truth", recipe.truth)):
+        if source is not None:
+            check_labels(name, source, table)
     attributes = choose_attributes(table, **recipe.choosing_options())
     for text in attributes.notes:
         tell(text)
@@ -85,7 +88,7 @@ def prepare(recipe: Recipe, note: Note | None = None) -> Prepared:
         notes.append("the columns were standardised: mean 0, standard deviation 1")
     y, constraints = _known(recipe, table, table.index, tell)
     rows = attributes.rows
-    truth = None if recipe.truth is None else read_labels(recipe.truth, table).iloc[rows]
+    truth = None if recipe.truth is None else labels_of("truth", recipe.truth, table).iloc[rows]
     return Prepared(
         attributes.values,
         table,
@@ -108,7 +111,7 @@ def _prepared_matrix(recipe: Recipe, notes: list[str]) -> Prepared:
     index = getattr(D, "index", pd.RangeIndex(D.shape[0]))
     frame = pd.DataFrame(index=index)
     y, constraints = _known(recipe, frame, index, notes.append)
-    truth = None if recipe.truth is None else read_labels(recipe.truth, frame)
+    truth = None if recipe.truth is None else labels_of("truth", recipe.truth, frame)
     X = matrices if len(matrices) > 1 else D
     return Prepared(X, None, None, y, _joined(recipe, y, constraints), truth, notes)
 
@@ -119,7 +122,7 @@ def _known(recipe: Recipe, table: pd.DataFrame, index: Any, tell: Note) -> tuple
 
     y, constraints = None, None
     if recipe.labels is not None:
-        y, names = label_codes(read_labels(recipe.labels, table))
+        y, names = label_codes(labels_of("labels", recipe.labels, table))
         tell(f"{counted(int((y >= 0).sum()), 'row')} of {len(y):,} with a known label, {counted(len(names), 'label')}")
     if recipe.constraints is not None:
         constraints = read_constraints(recipe.constraints, index)

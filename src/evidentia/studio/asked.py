@@ -15,8 +15,10 @@ from evidentia.recipe.methods import method_takes, parse_value
 from evidentia.studio.sessions import Session
 from evidentia.studio.tables import Source
 
-__all__ = ["recipe_of", "selected_source", "shared_recipe", "write_lessons"]
+__all__ = ["NOT_ASKED", "recipe_of", "selected_source", "shared_recipe", "write_lessons"]
 
+# parameters that are about this machine: where files are written, how many threads there are
+NOT_ASKED = ("device", "checkpoint", "n_jobs")
 _WRITTEN = {"header": True, "delimiter": ",", "decimal": "."}  # how files are read that the studio wrote
 
 
@@ -79,6 +81,8 @@ def _whole(value: Any, what: str) -> int:
 def _parameters(given: dict[str, Any]) -> dict[str, Any]:
     """What was typed, as numbers and words; fields that were left empty are left at their defaults."""
     typed = {str(name): value for name, value in given.items() if value not in ("", None)}
+    if refused := [name for name in typed if name in NOT_ASKED]:
+        raise ValueError(f"parameters: {refused[0]} is not set on this page")
     return {name: parse_value(value.strip()) if isinstance(value, str) else value for name, value in typed.items()}
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import traceback
+from pathlib import Path
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from evidentia.studio.folders import without_folders
@@ -37,9 +38,19 @@ def words_for(error: Exception) -> tuple[int, str]:
         status, words = 413, str(error)
     elif isinstance(error, ValueError | ImportError):
         status, words = 422, without_folders(" ".join(str(error).split()))
+    elif isinstance(error, ClientDisconnect):
+        status, words = 400, "The request ended before all of it had come."
+    elif isinstance(error, OSError):
+        status, words = 422, _of_the_system(error)
     elif isinstance(error, MemoryError):
         status, words = 422, "There is not enough memory for this."
     else:
         traceback.print_exception(error, file=sys.stderr)
         status, words = 500, _INSIDE
     return status, words.encode("utf-8", "replace").decode()
+
+
+def _of_the_system(error: OSError) -> str:
+    """A file that was moved, a disk that is full: the file by its name alone, and why."""
+    reason = error.strerror or str(error)
+    return without_folders(reason if error.filename is None else f"{Path(str(error.filename)).name}: {reason}")

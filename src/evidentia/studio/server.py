@@ -70,7 +70,6 @@ def serve(
         from evidentia.studio.app import make_app  # takes seconds: the address is told when it answers
 
         app = make_app(guard, path)
-        _announce(guard, open_browser)
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -79,7 +78,11 @@ def serve(
             lifespan="on",
             timeout_graceful_shutdown=3,
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        try:
+            _announce(guard, open_browser)
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            app.state.sessions.close()  # also where it ends before it has begun to serve
     except KeyboardInterrupt:
         pass  # the way to end it
     finally:

@@ -78,7 +78,7 @@ def _cluster(recipe: Recipe, output: Path, kept: dict[str, Path], options: dict[
         started = time.perf_counter()
         with (
             screen.working(f"reading {recipe.files[0]}") as told,
-            user_errors(),
+            user_errors(parameters=tuple(estimator.get_params(deep=False))),
             heard_by(told),
             passes_told(screen.note if options["verbose"] else None) as notes,
         ):

@@ -1,7 +1,8 @@
 """Every failure of the program is one line on stderr and an exit code that says whose it is.
 
 0: done; 1: the data or the files are at fault; 2: the command was used in a wrong way; 70: a fault of ours; 130:
-interrupted. The traceback is shown only when the environment variable EVIDENTIA_DEBUG is set.
+interrupted; 143, 129: terminated by another program, or with its terminal. The traceback is shown only when the
+environment variable EVIDENTIA_DEBUG is set.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import errno
 import os
 import re
 import shlex
+import signal
 import sys
 import traceback
 import warnings
@@ -22,10 +24,22 @@ import click
 
 from evidentia._tables import printable
 
-__all__ = ["DEBUG_VARIABLE", "Program", "UserError", "WrongUse", "in_options", "readable_warnings", "user_errors"]
+__all__ = [
+    "DEBUG_VARIABLE",
+    "Program",
+    "UserError",
+    "WrongUse",
+    "heed_signals",
+    "in_options",
+    "readable_warnings",
+    "user_errors",
+]
 
 DEBUG_VARIABLE = "EVIDENTIA_DEBUG"
 DATA, USE, INTERNAL, INTERRUPTED = 1, 2, 70, 130
+_TERMINATED = 128  # and the number of the signal
+_SIGNALS = ("SIGTERM", "SIGHUP")
+_LONGEST = 2000  # characters of a line of failure
 
 
 class UserError(Exception):
@@ -42,6 +56,22 @@ class WrongUse(UserError):
 
 class Interrupted(Exception):
     """Ctrl-C, under a name that click does not handle in its own way."""
+
+
+class Terminated(SystemExit):
+    """Another program ends this one, or its terminal is gone: files that are half-written are removed first."""
+
+
+def heed_signals() -> None:
+    """End in an orderly way when asked to by another program; signals that are ignored stay so."""
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _terminate)
+
+
+def _terminate(number: int, _: Any) -> NoReturn:
+    raise Terminated(_TERMINATED + number)
 
 
 class Program(click.Group):
@@ -96,7 +126,7 @@ class Program(click.Group):
         except BrokenPipeError:
             # whoever read the output has seen enough, as in `evidentia ... | head`
             code = DATA
-        except (Exception, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt, Terminated) as error:
             code, line = in_one_line(error)
             with suppress(OSError):  # nobody can be told on a terminal that is gone or a disk that is full
                 if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
@@ -119,6 +149,8 @@ def in_one_line(error: BaseException) -> tuple[int, str]:
     """Exit code and words for an exception."""
     if isinstance(error, Interrupted | click.Abort | KeyboardInterrupt):
         return INTERRUPTED, "interrupted"
+    if isinstance(error, Terminated):
+        return int(error.code or 0), "terminated"
     if isinstance(error, click.ClickException):
         code, words = USE, error.format_message().rstrip(".")
         words = words[:1].lower() + words[1:]
@@ -131,27 +163,33 @@ def in_one_line(error: BaseException) -> tuple[int, str]:
         code, words = DATA, str(error) or "not enough memory"
     elif isinstance(error, OSError):
         code, words = DATA, _words_of_system_error(error)
+    elif isinstance(error, ImportError) and _is_raised_by_us(error):
+        code, words = DATA, str(error)
     else:
         words = f"internal error, {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 to see where)"
         code = INTERNAL
-    return code, " ".join(words.split())
+    line = " ".join(words.split())
+    return code, line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
 
 
 def _words_of_system_error(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     if isinstance(error.filename, str | os.PathLike):
         return f"{os.fspath(error.filename)}: {reason}"
+    if error.errno == errno.ENOENT:
+        return "the folder in which this was started is not there any more"
     return f"the output cannot be written: {reason}" if error.errno in (errno.ENOSPC, errno.EFBIG) else reason
 
 
 # ---- the words of the library as those of the shell -----------------------------------------------------------------
 
 _OPTIONS = {"clusters": "-c", "n_clusters": "-c", "index_col": "--index", "random_state": "--seed", "files": "FILE"}
+_OPTIONS |= {"kind": "--dissimilarities", "index": "--index", "header": "--header"}
 _NAMES = "columns|exclude|categories|missing|method|clusters|index_col|delimiter|decimal|metric|kind|truth|labels|seed"
-_NAMES += "|constraints|n_clusters"
+_NAMES += "|constraints|n_clusters|target"
 _SETTING = re.compile(rf"\b({_NAMES})=(?:'([^']*)'|(\w+))")
 _FLAG = re.compile(r"\b(header|scale|symmetrize)=(True|False)\b")
-_SUBJECT = re.compile(r"^(\w+)(?= must (?:be|hold)\b|: |=\S+ is more than )")
+_SUBJECT = re.compile(r"^(\w+)(?= must (?:be|hold|have)\b|: |=\S+ is more than )")
 
 
 def _option(name: str) -> str:
@@ -204,8 +242,10 @@ def user_errors(*, wrong_use: bool = False, parameters: tuple[str, ...] = ()) ->
 
 def _is_said_to_users(error: Exception) -> bool:
     """A ValueError is; a TypeError only where our own checks raise it, not the interpreter."""
-    if isinstance(error, ValueError):
-        return True
+    return isinstance(error, ValueError) or _is_raised_by_us(error)
+
+
+def _is_raised_by_us(error: Exception) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     return bool(frames) and "raise " in (frames[-1].line or "")
 

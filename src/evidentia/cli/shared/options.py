@@ -2,122 +2,26 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 from evidentia.cli.shared.errors import UserError, WrongUse, user_errors
+from evidentia.cli.shared.kinds import NONE, PATH, ColumnNames, FileName, MethodName, NumberOrAuto, Value, WholeNumber
 from evidentia.recipe import methods
 
-__all__ = ["PATH", "NumberOrAuto", "RecipeCommand", "WholeNumber", "common", "reading", "recipe_from", "recipe_options"]
+__all__ = ["RecipeCommand", "common", "parameters_from", "reading", "recipe_from", "recipe_options", "split_names"]
 
-PATH = click.Path(path_type=Path, readable=False)
 _OWN = ("n_clusters", "random_state", "missing", "verbose")  # have options of their own
 _FIELDS = ("header", "delimiter", "decimal", "index", "scale", "missing", "method", "clusters", "seed")
 _FILES = ("constraints", "labels", "truth")
 _LISTS = ("columns", "exclude", "categories")
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')  # one of several, which commas separate
 _FALLBACK = {"cluster": "evclus", "classify": "eknn"}
-
-
-class WholeNumber(click.ParamType):
-    """An integer between two bounds, refused in plain words."""
-
-    name = "integer"
-
-    def __init__(self, low: int | None = None, high: int | None = None):
-        self.low, self.high = low, high
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number, or a usage error that says what it must be."""
-        bounds = "" if self.low is None else f" of at least {self.low}"
-        bounds += "" if self.high is None else f" and at most {self.high}"
-        try:
-            number = int(value)
-        except ValueError:
-            self.fail(f"must be a whole number{bounds}, got '{value}'", param, ctx)
-        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
-            self.fail(f"must be a whole number{bounds}, got {number}", param, ctx)
-        return number
-
-
-class NumberOrAuto(WholeNumber):
-    """An integer, or "auto"."""
-
-    name = "integer or auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, or "auto" as it is."""
-        return "auto" if value == "auto" else super().convert(value, param, ctx)
-
-
-class Value(click.ParamType):
-    """A number, a truth value, a list or a word, as a parameter of a method takes it."""
-
-    name = "value"
-
-    def __init__(self, words: Sequence[str] = ()):
-        self.words = words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """What was typed, as Python has it."""
-        return methods.parse_value(value) if isinstance(value, str) else value
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
-
-
-class MethodName(click.ParamType):
-    """A method, by the name of its class in small letters."""
-
-    name = "method"
-
-    def __init__(self, package: str):
-        self.package = package
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name, or a usage error that lists all."""
-        name = str(value).lower()
-        known = methods.method_names(self.package)
-        if name not in known:
-            self.fail(f"must be one of {', '.join(known)}, got '{value}'", param, ctx)
-        return name
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        found = [name for name in methods.method_names(self.package) if name.startswith(incomplete)]
-        return [CompletionItem(name, help=methods.method_summary(name, self.package)) for name in found]
-
-
-class ColumnNames(click.ParamType):
-    """Names of columns, separated by commas; completed from the file that is named before."""
-
-    name = "columns"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        given = ctx.params.get("files") or ctx.params.get("file") or ()
-        # where an option still waits for its value, click leaves the arguments before it unread
-        files = [given] if isinstance(given, str | Path) else [*given, *ctx.args]
-        before, comma, last = incomplete.rpartition(",")
-        try:
-            names = _columns_of(Path(files[0])) if files else []
-        except (OSError, ValueError, ImportError):
-            names = []
-        return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
-
-
-def _columns_of(file: Path) -> list[str]:
-    """The columns of a file, from its first lines where it is text."""
-    from evidentia.io.tables import read_table
-    from evidentia.io.written.delimited import sniff
-
-    if file.suffix.lower() in (".csv", ".tsv", ".txt", ".gz"):
-        dialect = sniff(file)
-        return dialect.first_line if dialect.has_header else []
-    return list(read_table(file).columns)
 
 
 # ---- groups of options ----------------------------------------------------------------------------------------------
@@ -147,7 +51,7 @@ reading = _all_of(
 )
 
 recipe_options = _all_of(
-    click.argument("files", nargs=-1, type=click.Path(readable=False), metavar="FILE..."),
+    click.argument("files", nargs=-1, type=FileName(), metavar="FILE..."),
     click.option(
         "-c",
         "--clusters",
@@ -182,7 +86,9 @@ recipe_options = _all_of(
     click.option(
         "--seed", type=WholeNumber(0, 2**31 - 1), default=0, show_default=True, help="Same seed, same result."
     ),
-    click.option("--constraints", metavar="PATH", help="Pairs of rows known to be together or apart: a,b,same."),
+    click.option(
+        "--constraints", type=FileName(), metavar="PATH", help="Pairs of rows known to be together or apart: a,b,same."
+    ),
     click.option("--labels", metavar="COLUMN|PATH", help="Known labels of some rows, to learn from."),
     click.option("--truth", metavar="COLUMN|PATH", help="Classes to compare the result with; not used to cluster."),
     click.option("-p", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the method, as delta=5."),
@@ -318,8 +224,9 @@ def _config(path: Path) -> dict[str, Any]:
 
 
 def split_names(values: Sequence[str], option: str) -> list[str]:
-    """Names from options such as ``--columns a,b --columns '"c,d"'``: quotation marks protect commas."""
-    names = [name.strip() for row in csv.reader(values, skipinitialspace=True) for name in row]
+    """Names from options such as ``--columns a,b --columns '"c,d"'``: quotation marks protect commas and blanks."""
+    parts = [part for value in values for part in _NAME.finditer(value)]
+    names = [part[2].strip() if part[1] is None else part[1].replace('""', '"') for part in parts]
     found = [name for name in names if name]
     if values and not found:
         raise WrongUse(f"--{option} needs the name of a column, got none")
@@ -348,7 +255,7 @@ def parameters_from(options: dict[str, Any], package: str = "cluster", method: s
             key = name.removeprefix("set_")
             if key in found:
                 raise WrongUse(f"{key} is given twice, by -p and by --{key.replace('_', '-')}")
-            found[key] = value
+            found[key] = None if value is NONE else value
     # in the order of the signature, so that the same run is told in the same words
     order = [one.name for one in methods.method_parameters(method, package)]
     return {key: found[key] for key in sorted(found, key=lambda key: order.index(key) if key in order else -1)}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Screen",
     "all_or_none",
+    "beside",
     "check_extensions",
     "check_outputs",
     "check_partition_kind",
@@ -190,6 +191,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def beside(file: Path, ending: str) -> Path:
+    """Where a result goes unless the user says it: ``data.partition.csv`` beside ``data.csv`` (and ``data.csv.gz``)."""
+    stem = Path(file.stem).stem if file.suffix.lower() == ".gz" else file.stem
+    if not stem.strip("."):
+        raise UserError(f"{file} is a folder, it must be a file")
+    return file.with_name(stem + ending)
 
 
 def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path] = ()) -> None:

@@ -19,7 +19,7 @@ from evidentia.studio.packing import MEDIA_TYPE
 from evidentia.studio.runs import Run
 from evidentia.studio.sessions import Session
 
-__all__ = ["Given", "answer", "as_file", "route", "read_body", "run_of", "whole"]
+__all__ = ["Given", "answer", "as_file", "from_json", "route", "read_body", "run_of", "whole"]
 
 Given = dict[str, Any]
 _MOST_BYTES = 32 << 20  # of a question; files have a limit of their own
@@ -38,14 +38,13 @@ _KINDS = {
 
 
 def route(path: str, function: Callable[[Session, Given], Any], method: str = "GET") -> Route:
-    """A question of a session: ``function`` is called in a thread with the session and all that was given."""
+    """A question of a session: ``function`` is called in a thread with the session and all that was given, in the
+    address, as a JSON object (POST) or as ``bytes`` (PUT)."""
 
     async def endpoint(request: Request) -> Response:
         try:
             session = request.app.state.sessions.get(request.path_params["session"])
-            given: Given = {**request.query_params, **request.path_params}
-            if method in ("POST", "PUT"):
-                given |= _parsed(request, await read_body(request, _MOST_BYTES))
+            given = await _given(request, method) | request.path_params
             return answer(await run_in_threadpool(function, session, given))
         except Exception as error:
             return in_words(request, error)
@@ -73,21 +72,31 @@ async def read_body(request: Request, most: int) -> bytes:
     return b"".join(pieces)
 
 
-def _parsed(request: Request, body: bytes) -> Given:
-    if request.headers.get("content-type", "").startswith(MEDIA_TYPE):
-        return {"bytes": body}
-    try:
-        found = json.loads(body or b"{}", parse_constant=_no_number, parse_int=_small, parse_float=_finite)
-        json.dumps(found, ensure_ascii=False).encode()  # halves of characters, which no answer could be written with
-    except (ValueError, RecursionError) as error:
-        raise ValueError("the request is no JSON of numbers and text that can be written again") from error
+async def _given(request: Request, method: str) -> Given:
+    if method == "POST":
+        return _parsed(await read_body(request, _MOST_BYTES))
+    given: Given = dict(request.query_params)
+    return given | {"bytes": await read_body(request, _MOST_BYTES)} if method == "PUT" else given
+
+
+def _parsed(body: bytes) -> Given:
+    found = from_json(body or b"{}", "the request")
     if not isinstance(found, dict):
         raise ValueError("the request must be a JSON object")
-    given = {name: value for name, value in found.items() if name not in (*request.path_params, "bytes")}
-    for name, value in given.items():
+    for name, value in found.items():
         if name in _KINDS and value is not None:
             check(value, name, _KINDS[name])
-    return given
+    return found
+
+
+def from_json(text: bytes | str, what: str) -> Any:
+    """Numbers and text that can be written again; anything else is refused."""
+    try:
+        found = json.loads(text, parse_constant=_no_number, parse_int=_small, parse_float=_finite)
+        json.dumps(found, ensure_ascii=False).encode()  # halves of characters, which no answer could be written with
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{what} is no JSON of numbers and text that can be written again") from error
+    return found
 
 
 def _no_number(word: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from evidentia.recipe import Recipe, method_names, method_parameters, method_summary
 from evidentia.recipe.methods import REQUIRED, load_method, method_takes
 from evidentia.recipe.words import counted
-from evidentia.studio.asked import recipe_of, selected_source
+from evidentia.studio.asked import NOT_ASKED, recipe_of, selected_source
 from evidentia.studio.packing import packed, plain
 from evidentia.studio.routes.asking import Given, route, run_of, whole
 from evidentia.studio.runs import Run
@@ -20,7 +20,7 @@ from evidentia.studio.tables import Source
 __all__ = ["ROUTES", "method_list"]
 
 _NOT_HERE = ("secm", "wmvec")  # images and several tables are no table of objects
-_OWN = ("n_clusters", "random_state", "missing", "verbose", "n_jobs", "init", "device", "checkpoint", "metric")
+_OWN = ("n_clusters", "random_state", "missing", "verbose", "init", "metric", *NOT_ASKED)
 # what a person would change first; the rest is folded away
 _FIRST = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors", "confidence", "xi")
 _MOST_FIRST = 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from evidentia.studio.answers.groups import selection_profile
 from evidentia.studio.answers.rules import Rule, rule_of
 from evidentia.studio.packing import packed
-from evidentia.studio.routes.asking import Given, route, run_of, whole
+from evidentia.studio.routes.asking import Given, from_json, route, run_of, whole
 from evidentia.studio.runs import Run
 from evidentia.studio.sessions import Session
 
@@ -62,11 +61,7 @@ def _make_rule(session: Session, given: Given) -> dict[str, Any]:
 def _apply(session: Session, given: Given) -> bytes:
     """The objects for which a rule holds."""
     run = run_of(session, given)
-    try:
-        conditions = json.loads(str(given.get("conditions")))
-    except ValueError as error:
-        raise ValueError("conditions must be JSON") from error
-    holds = Rule.read(conditions).holds(run.table)
+    holds = Rule.read(from_json(str(given.get("conditions")), "conditions")).holds(run.table)
     return packed({"mask": holds.astype(np.uint8)}, n=int(holds.sum()))
 
 
