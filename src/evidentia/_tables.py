@@ -8,8 +8,9 @@ import numpy as np
 
 from evidentia._arrays import to_host
 from evidentia._parameters import check_choice
-from evidentia._reading import reading
+from evidentia._reading import is_missing, reading
 from evidentia._scale import SMALLEST, check_size
+from evidentia._sizes import check_memory
 
 __all__ = [
     "object_index",
@@ -20,6 +21,7 @@ __all__ = [
     "ordered_like",
     "printable",
     "table",
+    "with_dense_columns",
 ]
 
 _JOINERS = "\u200c\u200d"  # between the parts of an emoji, and between letters of some scripts
@@ -54,10 +56,10 @@ def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weigh
         return None
     from sklearn.utils.validation import _check_sample_weight
 
-    objects, sample_weight = np.empty((n_objects, 1)), to_host(sample_weight)
+    objects = np.empty((n_objects, 1))
     with reading(sample_weight, name):
         try:
-            weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
+            weights = _check_sample_weight(to_host(sample_weight), objects, dtype=np.float64, ensure_non_negative=True)
         except (ValueError, TypeError) as error:
             if name in str(error):
                 raise
@@ -95,6 +97,20 @@ def printable(name: Any) -> str:
     return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
 
 
+def with_dense_columns(X: Any) -> Any:
+    """A pandas table whose sparse columns are filled: to pandas they hold a number in every row. Others as they are."""
+    if not hasattr(X, "iloc") or getattr(X, "ndim", 0) != 2:
+        return X
+    filled = {k: kind.subtype for k, kind in enumerate(X.dtypes) if type(kind).__name__ == "SparseDtype"}
+    if not filled:
+        return X
+    check_memory(
+        8 * len(X) * len(filled), "X with its sparse columns filled", "give fewer columns, such as their components"
+    )
+    dense = X.set_axis(range(X.shape[1]), axis=1).astype(filled)
+    return dense.set_axis(X.columns, axis=1)
+
+
 def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
     """Where the rows called ``wanted`` are among those called ``names``; None if they are in this order already.
 
@@ -105,6 +121,8 @@ def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
         return None
     ours, theirs = list(names), list(wanted)
     if ours == theirs:
+        return None
+    if len(ours) == len(theirs) and all(_is_same(*pair) for pair in zip(ours, theirs, strict=True)):
         return None
     where = {name: k for k, name in enumerate(ours)}
     missing = [name for name in theirs if name not in where]
@@ -120,6 +138,11 @@ def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
             "which; give different names, or the same order"
         )
     return np.array([where[name] for name in theirs], dtype=np.intp)
+
+
+def _is_same(name: Any, other: Any) -> bool:
+    """Equal, or both missing, which no comparison says."""
+    return (is_missing(name) and is_missing(other)) or bool(name == other)
 
 
 def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> Any:
