@@ -17,7 +17,16 @@ import numpy as np
 
 from evidentia._arrays import is_tensor
 
-__all__ = ["reading", "reading_labels", "reading_table", "as_labels", "check_tensor", "is_missing", "naming_table"]
+__all__ = [
+    "reading",
+    "reading_labels",
+    "reading_table",
+    "as_labels",
+    "check_tensor",
+    "is_missing",
+    "naming_table",
+    "plain_text",
+]
 
 _NO_NUMBERS = {np.datetime64, np.timedelta64, np.complex64, np.complex128, np.clongdouble}  # float() takes them
 
@@ -90,7 +99,7 @@ def _names(error: Exception, name: str) -> bool:
 def as_labels(labels: Any, name: str) -> np.ndarray:
     """(n,) labels of any kind, none of them missing."""
     with reading_labels(labels, name):
-        values = np.asarray(labels)
+        values = np.asarray(plain_text(labels))
     if values.ndim != 1 or values.dtype.kind in "cV":
         raise ValueError(
             f"{name} must be one label for each object, shape (n,), got shape {values.shape} of {values.dtype}"
@@ -101,6 +110,11 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
         with reading_labels(labels, name):
             set(values.tolist())  # which tells them apart
     return values
+
+
+def plain_text(labels: Any) -> Any:
+    """Labels of NumPy's text of any length, which scikit-learn does not know, as its usual text; others as they are."""
+    return np.array(labels.tolist()) if getattr(getattr(labels, "dtype", None), "kind", "") == "T" else labels
 
 
 def is_missing(label: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ __all__ = [
     "ordered_like",
     "printable",
     "table",
-    "with_dense_columns",
+    "with_plain_columns",
+    "without_na",
 ]
 
 _JOINERS = "\u200c\u200d"  # between the parts of an emoji, and between letters of some scripts
@@ -97,18 +99,45 @@ def printable(name: Any) -> str:
     return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
 
 
-def with_dense_columns(X: Any) -> Any:
-    """A pandas table whose sparse columns are filled: to pandas they hold a number in every row. Others as they are."""
+def with_plain_columns(X: Any) -> Any:
+    """A pandas table whose columns NumPy holds as they are, anything else as it is.
+
+    Sparse columns are filled: to pandas they hold a number in every row. Columns of numbers whose bytes are in another
+    order, as some files have them, get the usual one. The missing value of pandas among objects becomes NaN.
+    """
     if not hasattr(X, "iloc") or getattr(X, "ndim", 0) != 2:
         return X
-    filled = {k: kind.subtype for k, kind in enumerate(X.dtypes) if type(kind).__name__ == "SparseDtype"}
-    if not filled:
+    kinds = list(X.dtypes)
+    changed = {k: plain for k, kind in enumerate(kinds) if (plain := _plain_kind(kind)) is not kind}
+    with_missing = [k for k, kind in enumerate(kinds) if kind.kind == "O" and _holds_na(X.iloc[:, k].to_numpy())]
+    if not changed and not with_missing:
         return X
-    check_memory(
-        8 * len(X) * len(filled), "X with its sparse columns filled", "give fewer columns, such as their components"
-    )
-    dense = X.set_axis(range(X.shape[1]), axis=1).astype(filled)
-    return dense.set_axis(X.columns, axis=1)
+    n_sparse = sum(type(kind).__name__ == "SparseDtype" for kind in kinds)
+    check_memory(8 * len(X) * n_sparse, "X with its sparse columns filled", "give fewer columns, such as components")
+    plain = X.set_axis(range(X.shape[1]), axis=1).astype(changed)
+    for k in with_missing:
+        plain[k] = without_na(plain[k].to_numpy())
+    return plain.set_axis(X.columns, axis=1)
+
+
+def _plain_kind(kind: Any) -> Any:
+    if type(kind).__name__ == "SparseDtype":
+        return kind.subtype
+    return kind if getattr(kind, "isnative", True) else kind.newbyteorder("=")
+
+
+def _holds_na(cells: np.ndarray) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and any(cell is pandas.NA for cell in cells.flat)
+
+
+def without_na(cells: np.ndarray) -> np.ndarray:
+    """An array of objects with NaN for the missing value of pandas, of which no number can be made."""
+    if not _holds_na(cells):
+        return cells
+    pandas, filled = sys.modules["pandas"], cells.copy()
+    filled[np.frompyfunc(lambda cell: cell is pandas.NA, 1, 1)(cells).astype(bool)] = np.nan
+    return filled
 
 
 def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:

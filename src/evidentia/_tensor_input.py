@@ -13,7 +13,7 @@ from evidentia._arrays import Array, is_tensor, library_of, to_host
 from evidentia._missing import has_missing
 from evidentia._reading import check_tensor
 from evidentia._scale import check_scale, check_size, real_tensor
-from evidentia._tables import with_dense_columns
+from evidentia._tables import with_plain_columns, without_na
 
 __all__ = ["readable", "tensor_attributes"]
 
@@ -59,11 +59,11 @@ def tensor_attributes(
 
 def readable(estimator: Any, X: Any) -> Any:
     """X as scikit-learn reads it: a tensor as an array of NumPy, if it is in memory; others are refused by an estimator
-    that works on the processor. An array that lies askew in memory is copied, and sparse columns of a table are filled.
-    """
+    that works on the processor. Arrays and tables are made such that they can be read."""
+    if isinstance(X, np.ndarray):
+        return _readable_array(X)
     if not is_tensor(X):
-        askew = isinstance(X, np.ndarray) and not X.flags.aligned
-        return X.copy() if askew else with_dense_columns(X)
+        return with_plain_columns(X)
     check_tensor(X, "X")
     if X.device.type != "cpu":
         raise ValueError(
@@ -71,3 +71,12 @@ def readable(estimator: Any, X: Any) -> Any:
             f"tensor on {X.device}: give X.cpu()"
         )
     return to_host(X)
+
+
+def _readable_array(X: np.ndarray) -> np.ndarray:
+    """An array that lies askew in memory is copied, and objects and text are of kinds that scikit-learn knows."""
+    if X.dtype.kind == "T":  # text of any length
+        return X.astype(object)
+    if X.dtype.kind == "O":
+        return without_na(X)
+    return X if X.flags.aligned else X.copy()

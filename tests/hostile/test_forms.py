@@ -46,6 +46,7 @@ FORMS = {
     "sparse columns": lambda X: table(X).astype(pd.SparseDtype(float, 0.0)),
     "one sparse column": lambda X: table(X).astype({"c0": pd.SparseDtype(float, 0.0)}),
     "sparse columns, NaN left out": lambda X: table(X).astype(pd.SparseDtype(float, np.nan)),
+    "bytes in another order": lambda X: table(X.astype(">f8")),
     "a tensor that is learnt": lambda X: torch.tensor(X, requires_grad=True),
     "a tensor of signs to be turned": lambda X: torch.tensor(X * -1j).conj().imag,
 }
@@ -111,6 +112,40 @@ def test_tensors_without_numbers_in_other_estimators(kind):
     for make in NO_NUMBERS.values():
         with pytest.raises((TypeError, ValueError), match=r"\bX must (be a dense tensor|hold)"):
             quick(kind).fit(make(IRIS), Y)
+
+
+MISSING = {
+    "objects with None": lambda X: np.where(np.isnan(X), None, X),
+    "objects of pandas": lambda X: np.where(np.isnan(X), pd.NA, X),
+    "a table of objects of pandas": lambda X: pd.DataFrame(np.where(np.isnan(X), pd.NA, X)),
+    "nullable numbers": lambda X: table(X).convert_dtypes(),
+    "sparse columns": lambda X: table(X).astype(pd.SparseDtype(float, np.nan)),
+}
+
+
+@pytest.mark.parametrize("form", MISSING)
+@pytest.mark.parametrize("method", [ECM, CCM, ECMdd, RECM, EVCLUS])
+def test_missing_cells_are_missing_in_every_form(method, form):
+    X = np.where(np.random.default_rng(0).random(IRIS.shape) < 0.1, np.nan, IRIS)
+    X[:, 0] = IRIS[:, 0]
+    settings = {"missing": "partial", "random_state": 0, "n_init": 1, "max_iter": 10}
+    model, same = method(3, **settings).fit(X), method(3, **settings).fit(MISSING[form](X))
+    np.testing.assert_allclose(answer(same), answer(model), atol=1e-9)
+    with pytest.raises(ValueError, match="X has [0-9]+ missing values"):
+        method(3).fit(MISSING[form](X))
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no text of any length")
+def test_text_of_any_length_is_text():
+    words = np.array(["ape", "bee", "cat", "dog"])[categories(IRIS[:, :2])]
+    other = words.astype(np.dtypes.StringDType())
+    for make in (lambda: CatECM(2, random_state=0), lambda: ECMdd(2, metric="gower", random_state=0)):
+        np.testing.assert_array_equal(answer(make().fit(other)), answer(make().fit(words)))
+    labels = np.array(["ape", "bee", "cat"])[Y]
+    same = labels.astype(np.dtypes.StringDType())
+    for kind in CLASSIFIERS:
+        assert quick(kind).fit(IRIS, same).score(IRIS, same) == quick(kind).fit(IRIS, labels).score(IRIS, labels)
+    assert len(profile(CredalPartition.from_hard(Y), other).to_frame()) > 0
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])

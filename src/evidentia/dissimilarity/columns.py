@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._arrays import to_host
-from evidentia._tables import with_dense_columns
+from evidentia._tables import with_plain_columns
 
 __all__ = ["Column", "read_columns"]
 
@@ -142,7 +142,7 @@ def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
     """Columns by name, or by position for arrays; columns of dates are refused unless they are asked for."""
     import narwhals as nw
 
-    frame = nw.from_native(with_dense_columns(to_host(table)), eager_only=True, pass_through=True)
+    frame = nw.from_native(with_plain_columns(to_host(table)), eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         frame = nw.from_native(_array_as_frame(to_host(table)), eager_only=True)
     columns = {}
@@ -162,6 +162,8 @@ def _array_as_frame(table: Any) -> Any:
         raise ValueError(f"table must be a DataFrame or an array with two dimensions, got shape {array.shape}")
     if array.dtype.kind in "iuf" and array.dtype.name in ("float16", "longdouble", "float128"):
         array = array.astype(float)
+    if array.dtype.kind == "T":  # text of any length
+        array = array.astype(object)
     frame = pd.DataFrame(array.astype(array.dtype.newbyteorder("="), copy=False))
     return frame.infer_objects() if array.dtype == object else frame
 
