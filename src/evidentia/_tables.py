@@ -26,6 +26,7 @@ __all__ = [
     "without_na",
 ]
 
+_OBJECT = np.dtype(object)
 _JOINERS = "\u200c\u200d"  # between the parts of an emoji, and between letters of some scripts
 
 
@@ -105,11 +106,11 @@ def with_plain_columns(X: Any) -> Any:
     Sparse columns are filled: to pandas they hold a number in every row. Columns of numbers whose bytes are in another
     order, as some files have them, get the usual one. The missing value of pandas among objects becomes NaN.
     """
-    if not hasattr(X, "iloc") or getattr(X, "ndim", 0) != 2:
+    if not hasattr(X, "iloc") or hasattr(X, "compute") or X.ndim != 2:
         return X
     kinds = list(X.dtypes)
     changed = {k: plain for k, kind in enumerate(kinds) if (plain := _plain_kind(kind)) is not kind}
-    with_missing = [k for k, kind in enumerate(kinds) if kind.kind == "O" and _holds_na(X.iloc[:, k].to_numpy())]
+    with_missing = [k for k, kind in enumerate(kinds) if kind is _OBJECT and _holds_na(X.iloc[:, k].to_numpy())]
     if not changed and not with_missing:
         return X
     n_sparse = sum(type(kind).__name__ == "SparseDtype" for kind in kinds)
