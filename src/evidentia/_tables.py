@@ -124,7 +124,7 @@ def with_plain_columns(X: Any) -> Any:
 def _plain_kind(kind: Any) -> Any:
     if type(kind).__name__ == "SparseDtype":
         return kind.subtype
-    return kind if getattr(kind, "isnative", True) else kind.newbyteorder("=")
+    return kind.newbyteorder("=") if isinstance(kind, np.dtype) and not kind.isnative else kind
 
 
 def _holds_na(cells: np.ndarray) -> bool:

@@ -9,6 +9,7 @@ import dask.bag
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import torch
 from scipy import sparse
@@ -146,6 +147,26 @@ def test_text_of_any_length_is_text():
     for kind in CLASSIFIERS:
         assert quick(kind).fit(IRIS, same).score(IRIS, same) == quick(kind).fit(IRIS, labels).score(IRIS, labels)
     assert len(profile(CredalPartition.from_hard(Y), other).to_frame()) > 0
+
+
+WORDS = np.array(["ape", "bee", "cat", "dog"])
+CATEGORIES = {
+    "objects": lambda words: words.astype(object),
+    "categories": lambda words: pd.DataFrame(words).astype("category"),
+    "more categories, in another order": lambda words: pd.DataFrame(words).astype(
+        pd.CategoricalDtype(["zebra", *WORDS[::-1]], ordered=True)
+    ),
+    "text of pandas": lambda words: pd.DataFrame(words).astype("string"),
+    "text of Arrow": lambda words: pd.DataFrame(words).astype("string[pyarrow]"),
+    "polars": lambda words: pl.DataFrame(words).cast(pl.Categorical),
+}
+
+
+@pytest.mark.parametrize("form", CATEGORIES)
+def test_the_same_categories_in_every_form(form):
+    words = WORDS[categories(IRIS[:, :2])]
+    for make in (lambda: CatECM(2, random_state=0), lambda: MECM(2, metric="gower", random_state=0)):
+        np.testing.assert_array_equal(answer(make().fit(CATEGORIES[form](words))), answer(make().fit(words)))
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
