@@ -75,7 +75,7 @@ def to_host(values: Array) -> np.ndarray:
     """The same numbers as an array of NumPy, in the memory of the host."""
     if not is_tensor(values):
         return values
-    held = values.detach().cpu()
+    held = values.detach().cpu().resolve_conj().resolve_neg()
     try:
         return held.numpy()
     except TypeError:  # a precision that NumPy does not have

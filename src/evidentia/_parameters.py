@@ -39,6 +39,7 @@ __all__ = [
     "check_choice",
     "check_parameters",
     "listed",
+    "is_estimator",
     "is_integer",
     "is_number",
     "hashable",
@@ -70,6 +71,11 @@ def is_number(value: Any) -> bool:
     if is_integer(value):
         return abs(int(value)) < 2**63
     return isinstance(value, float | np.floating) and not isinstance(value, np.longdouble | np.float16)
+
+
+def is_estimator(value: Any) -> bool:
+    """An estimator of scikit-learn: an instance, no class."""
+    return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "get_params")
 
 
 def integer(low: int) -> Rule:

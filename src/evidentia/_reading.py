@@ -15,7 +15,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["reading", "reading_labels", "reading_table", "as_labels", "is_missing"]
+from evidentia._arrays import is_tensor
+
+__all__ = [
+    "reading",
+    "reading_labels",
+    "reading_table",
+    "as_labels",
+    "check_tensor",
+    "is_missing",
+    "naming_table",
+    "plain_text",
+]
 
 _NO_NUMBERS = {np.datetime64, np.timedelta64, np.complex64, np.complex128, np.clongdouble}  # float() takes them
 
@@ -24,6 +35,7 @@ _NO_NUMBERS = {np.datetime64, np.timedelta64, np.complex64, np.complex128, np.cl
 def reading(values: Any, name: str) -> Iterator[None]:
     """Around the lines that read an argument as numbers: refusals name it, and what cannot be told apart afterwards
     (dates, masked cells) is refused before."""
+    check_tensor(values, name)
     _refuse_masked(values, name)
     _refuse_kinds(values, name)
     try:
@@ -43,6 +55,7 @@ def reading(values: Any, name: str) -> Iterator[None]:
 @contextmanager
 def reading_labels(labels: Any, name: str) -> Iterator[None]:
     """The same around the lines that read labels, which may be names of any kind, dates too."""
+    check_tensor(labels, name)
     _refuse_masked(labels, name)
     try:
         yield
@@ -56,15 +69,23 @@ def reading_labels(labels: Any, name: str) -> Iterator[None]:
 @contextmanager
 def reading_table(table: Any, name: str) -> Iterator[None]:
     """The same around the lines that read a table whose cells may be text as well as numbers."""
+    check_tensor(table, name)
     _refuse_masked(table, name)
     if hasattr(table, "compute"):
         raise TypeError(f"{name} must be in memory, got a {type(table).__name__} that is not computed yet")
     if type(table).__module__.split(".")[0] == "pyarrow":
         raise TypeError(f"{name} must be an array or a table of pandas or polars: take its to_pandas()")
+    with naming_table(name):
+        yield
+
+
+@contextmanager
+def naming_table(name: str) -> Iterator[None]:
+    """Around lines that read a table: refusals that name neither the argument nor a column do so."""
     try:
         yield
     except Exception as error:
-        if _names(error, name) or "column" in str(error):
+        if isinstance(error, ValueError | TypeError) and (_names(error, name) or "column" in str(error)):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name} must be a table, objects in rows: {str(error) or type(error).__name__}") from error
@@ -78,7 +99,7 @@ def _names(error: Exception, name: str) -> bool:
 def as_labels(labels: Any, name: str) -> np.ndarray:
     """(n,) labels of any kind, none of them missing."""
     with reading_labels(labels, name):
-        values = np.asarray(labels)
+        values = np.asarray(plain_text(labels))
     if values.ndim != 1 or values.dtype.kind in "cV":
         raise ValueError(
             f"{name} must be one label for each object, shape (n,), got shape {values.shape} of {values.dtype}"
@@ -91,12 +112,30 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
     return values
 
 
+def plain_text(labels: Any) -> Any:
+    """Labels of NumPy's text of any length, which scikit-learn does not know, as its usual text; others as they are."""
+    return np.array(labels.tolist()) if getattr(getattr(labels, "dtype", None), "kind", "") == "T" else labels
+
+
 def is_missing(label: Any) -> bool:
     """None, NaN, or the missing value of pandas, which answers no question with yes or no."""
     try:
         return label is None or bool(label != label)
     except (TypeError, ValueError):
         return True
+
+
+def check_tensor(values: Any, name: str) -> None:
+    """Refuse tensors that do not hold a number in each place, or hold it where nobody can read it."""
+    if not is_tensor(values):
+        return
+    if values.is_nested or str(values.layout) != "torch.strided":
+        kind = "a nested one" if values.is_nested else f"one with the layout {values.layout}: give {name}.to_dense()"
+        raise TypeError(f"{name} must be a dense tensor, got {kind}")
+    if values.is_quantized:
+        raise TypeError(f"{name} must hold real numbers, got a tensor of {values.dtype}: give {name}.dequantize()")
+    if values.device.type == "meta":
+        raise ValueError(f"{name} must hold numbers, got a tensor on the device meta, which has none")
 
 
 def _refuse_masked(values: Any, name: str) -> None:
@@ -118,7 +157,7 @@ def _refuse_kinds(values: Any, name: str) -> None:
                     f"Complex data not supported: {name} must hold real numbers, but column {column!r} does not"
                 )
         if any(getattr(kind, "kind", "") == "O" for kind in values.dtypes):
-            _refuse_cells(values.to_numpy(), name)
+            _refuse_cells(values, name)
         return
     if isinstance(values, list | tuple):
         _refuse_rows(values, name)
@@ -187,7 +226,7 @@ def _repeated(values: Any) -> bool:
 
 def _is_table(values: Any) -> bool:
     """Columns with names and types of their own, of pandas or polars."""
-    return hasattr(values, "dtypes") and hasattr(values, "columns")
+    return hasattr(values, "dtypes") and hasattr(values, "columns") and getattr(values, "ndim", 2) == 2
 
 
 def _not_numbers(values: Any) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._arrays import Array, library_of, like, precision_of, to_host
-from evidentia._reading import reading
+from evidentia._reading import check_tensor, reading
 
 __all__ = [
     "LARGEST",
@@ -40,7 +40,7 @@ def as_reals(values: Any, name: str) -> np.ndarray:
     if hasattr(values, "tocsr"):
         raise TypeError(f"{name} must be a dense array, got a sparse one: take its toarray()")
     with reading(values, name):
-        array = np.asarray(values)
+        array = np.require(to_host(values), requirements="A")  # kernels take no others
         if array.dtype.kind == "O":
             array = array.astype(float)
     if array.dtype.kind not in "buif":
@@ -52,8 +52,7 @@ def real_tensor(values: Array, name: str) -> Array:
     """The same for a tensor, which stays one: float32 as it is, other real numbers as float64."""
     if values.is_complex() or values.is_sparse:
         raise ValueError(f"{name} must hold real numbers in a dense tensor, got {values.dtype} in {values.layout}")
-    if values.device.type == "meta":
-        raise ValueError(f"{name} must hold numbers, got a tensor on the device meta, which has none")
+    check_tensor(values, name)
     return values if values.dtype == library_of(values).float32 else values.double()
 
 

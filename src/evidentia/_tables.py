@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from evidentia._arrays import to_host
 from evidentia._parameters import check_choice
-from evidentia._reading import reading
+from evidentia._reading import is_missing, reading
 from evidentia._scale import SMALLEST, check_size
+from evidentia._sizes import check_memory
 
 __all__ = [
     "object_index",
@@ -20,8 +22,11 @@ __all__ = [
     "ordered_like",
     "printable",
     "table",
+    "with_plain_columns",
+    "without_na",
 ]
 
+_OBJECT = np.dtype(object)
 _JOINERS = "\u200c\u200d"  # between the parts of an emoji, and between letters of some scripts
 
 
@@ -54,10 +59,10 @@ def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weigh
         return None
     from sklearn.utils.validation import _check_sample_weight
 
-    objects, sample_weight = np.empty((n_objects, 1)), to_host(sample_weight)
+    objects = np.empty((n_objects, 1))
     with reading(sample_weight, name):
         try:
-            weights = _check_sample_weight(sample_weight, objects, dtype=np.float64, ensure_non_negative=True)
+            weights = _check_sample_weight(to_host(sample_weight), objects, dtype=np.float64, ensure_non_negative=True)
         except (ValueError, TypeError) as error:
             if name in str(error):
                 raise
@@ -95,6 +100,47 @@ def printable(name: Any) -> str:
     return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
 
 
+def with_plain_columns(X: Any) -> Any:
+    """A pandas table whose columns NumPy holds as they are, anything else as it is.
+
+    Sparse columns are filled: to pandas they hold a number in every row. Columns of numbers whose bytes are in another
+    order, as some files have them, get the usual one. The missing value of pandas among objects becomes NaN.
+    """
+    if not hasattr(X, "iloc") or hasattr(X, "compute") or X.ndim != 2:
+        return X
+    kinds = list(X.dtypes)
+    changed = {k: plain for k, kind in enumerate(kinds) if (plain := _plain_kind(kind)) is not kind}
+    with_missing = [k for k, kind in enumerate(kinds) if kind is _OBJECT and _holds_na(X.iloc[:, k].to_numpy())]
+    if not changed and not with_missing:
+        return X
+    n_sparse = sum(type(kind).__name__ == "SparseDtype" for kind in kinds)
+    check_memory(8 * len(X) * n_sparse, "X with its sparse columns filled", "give fewer columns, such as components")
+    plain = X.set_axis(range(X.shape[1]), axis=1).astype(changed)
+    for k in with_missing:
+        plain[k] = without_na(plain[k].to_numpy())
+    return plain.set_axis(X.columns, axis=1)
+
+
+def _plain_kind(kind: Any) -> Any:
+    if type(kind).__name__ == "SparseDtype":
+        return kind.subtype
+    return kind.newbyteorder("=") if isinstance(kind, np.dtype) and not kind.isnative else kind
+
+
+def _holds_na(cells: np.ndarray) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and any(cell is pandas.NA for cell in cells.flat)
+
+
+def without_na(cells: np.ndarray) -> np.ndarray:
+    """An array of objects with NaN for the missing value of pandas, of which no number can be made."""
+    if not _holds_na(cells):
+        return cells
+    pandas, filled = sys.modules["pandas"], cells.copy()
+    filled[np.frompyfunc(lambda cell: cell is pandas.NA, 1, 1)(cells).astype(bool)] = np.nan
+    return filled
+
+
 def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
     """Where the rows called ``wanted`` are among those called ``names``; None if they are in this order already.
 
@@ -105,6 +151,8 @@ def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
         return None
     ours, theirs = list(names), list(wanted)
     if ours == theirs:
+        return None
+    if len(ours) == len(theirs) and all(_is_same(*pair) for pair in zip(ours, theirs, strict=True)):
         return None
     where = {name: k for k, name in enumerate(ours)}
     missing = [name for name in theirs if name not in where]
@@ -120,6 +168,11 @@ def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
             "which; give different names, or the same order"
         )
     return np.array([where[name] for name in theirs], dtype=np.intp)
+
+
+def _is_same(name: Any, other: Any) -> bool:
+    """Equal, or both missing, which no comparison says."""
+    return (is_missing(name) and is_missing(other)) or bool(name == other)
 
 
 def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> Any:

@@ -1,15 +1,19 @@
-"""Tensors at the doors of the estimators that work where X is."""
+"""What is done with X before scikit-learn reads it: tensors, which some estimators take where they are, and what lies
+in memory in a way that scikit-learn or a kernel does not take."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from evidentia._arrays import Array, is_tensor, library_of, to_host
 from evidentia._missing import has_missing
+from evidentia._reading import check_tensor
 from evidentia._scale import check_scale, check_size, real_tensor
+from evidentia._tables import with_plain_columns, without_na
 
 __all__ = ["readable", "tensor_attributes"]
 
@@ -32,7 +36,7 @@ def tensor_attributes(
     more_axes : bool
         Whether an object may have more than one axis.
     """
-    _check_dense(X)
+    check_tensor(X, "X")
     if X.ndim != 2 and not (more_axes and X.ndim > 2):
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X must be a tensor (n_samples, n_features)")
     if len(X) < fewest:
@@ -55,18 +59,24 @@ def tensor_attributes(
 
 def readable(estimator: Any, X: Any) -> Any:
     """X as scikit-learn reads it: a tensor as an array of NumPy, if it is in memory; others are refused by an estimator
-    that works on the processor."""
+    that works on the processor. Arrays and tables are made such that they can be read."""
+    if isinstance(X, np.ndarray):
+        return _readable_array(X)
     if not is_tensor(X):
-        return X
+        return with_plain_columns(X)
+    check_tensor(X, "X")
     if X.device.type != "cpu":
         raise ValueError(
             f"X must be in memory for {type(estimator).__name__} as it is set, which works on the processor, but is a "
             f"tensor on {X.device}: give X.cpu()"
         )
-    _check_dense(X)
     return to_host(X)
 
 
-def _check_dense(X: Array) -> None:
-    if X.layout is not library_of(X).strided:
-        raise TypeError(f"X must be a dense tensor, got one with the layout {X.layout}: give X.to_dense()")
+def _readable_array(X: np.ndarray) -> np.ndarray:
+    """An array that lies askew in memory is copied, and objects and text are of kinds that scikit-learn knows."""
+    if X.dtype.kind == "T":  # text of any length
+        return X.astype(object)
+    if X.dtype.kind == "O":
+        return without_na(X)
+    return X if X.flags.aligned else X.copy()

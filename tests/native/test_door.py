@@ -259,3 +259,10 @@ def test_a_kernel_that_is_not_there():
 
 def test_a_kernel_says_what_it_takes():
     assert repr(overshoot) == "<kernel overshoot(old: float64[f], x: float64[f] out)>"
+
+
+def test_bytes_in_another_order_are_not_read_as_numbers():
+    """Where a kernel takes several types, the first array decides; it must be one that the machine calculates with."""
+    nearest = kernel("gower_like(X: real[n, d], out: float64[n] out)")
+    with pytest.raises(TypeError, match="X must be an array of float32 or float64, got >f8"):
+        nearest(np.zeros((3, 2), ">f8"), np.zeros(3))

@@ -288,7 +288,7 @@ def {self.name}({names}):
         """The C function for these types of the variables."""
         for variable, dtype in zip(self._variables, types, strict=True):
             allowed = _VARIABLES[variable.rstrip("0123456789")]
-            if dtype.name not in allowed:
+            if dtype.name not in allowed or not dtype.isnative:
                 first = next(a.name for a in self._arguments if a.variable == variable)
                 raise TypeError(f"{first} must be an array of {' or '.join(allowed)}, got {dtype}")
         name = "_".join([self.name, *(_SHORT[dtype.name] for dtype in types)])

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from evidentia import _parameters as rule
 from evidentia._parameters import check, check_choice, hashable, listed, real, shown
-from evidentia._reading import as_labels, is_missing, reading, reading_labels
+from evidentia._reading import as_labels, is_missing, plain_text, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
 from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
+from evidentia._tensor_input import readable
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
 
@@ -92,6 +93,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
     def _checked_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
+        X = readable(self, X)
         with reading(X, "X"):
             values = validate_data(self, X, reset=reset, **options)
         if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:
@@ -201,6 +203,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             raise TypeError("y must hold the classes to compare with, got MassFunctions")
         names = object_index(X)
         y, sample_weight = ordered_like(y, names), ordered_like(sample_weight, names)
+        with reading_labels(y, "y"):
+            y = column_or_1d(plain_text(y))
         unseen = set(as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
@@ -270,7 +274,7 @@ def _names(frame: Sequence[Hashable]) -> np.ndarray:
 
 def hard_targets(y: Any) -> Targets:
     with reading_labels(y, "y"):
-        labels = column_or_1d(y, warn=True)
+        labels = column_or_1d(plain_text(y), warn=True)
     if labels.dtype.kind == "V":
         raise ValueError(f"y must hold one label for each object, got records ({labels.dtype})")
     if labels.dtype == object and any(map(is_missing, labels.tolist())):

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from evidentia._fitting import draft_of
 from evidentia._parameters import listed, shown
-from evidentia._reading import reading_labels
+from evidentia._reading import as_labels
 from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia._types import ArrayLike
@@ -156,8 +156,7 @@ def _checked(masses: Any) -> MassFunctions:
 
 def _classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
     """(n,) positions of the classes in the frame."""
-    with reading_labels(y, "y"):
-        names = np.asarray(y, dtype=object)
+    names = as_labels(y, "y").astype(object)
     if names.shape != (len(masses),):
         raise ValueError(f"y must hold the classes of {len(masses)} objects, got shape {names.shape}")
     order = order_of_names(object_index(y), masses.index)

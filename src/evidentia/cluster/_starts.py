@@ -27,6 +27,7 @@ __all__ = [
     "direction_of_line",
     "order_along_line",
     "sample_in_order",
+    "too_few",
     "representative_sample",
     "check_different_objects",
     "check_partition",
@@ -129,7 +130,13 @@ def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weigh
     X = to_host(X)
     different = len(np.unique(X if weights is None else X[weights > 0], axis=0))
     if different < n_clusters:
-        raise ValueError(f"n_clusters={n_clusters} is more than the {different} different objects in X")
+        raise too_few(n_clusters, different, weights)
+
+
+def too_few(n_clusters: int, different: int, weights: np.ndarray | None) -> ValueError:
+    """Says that there are more clusters than different objects, and why some may not count."""
+    which = "in X" if weights is None or weights.all() else "of X whose sample_weight is not zero"
+    return ValueError(f"n_clusters={n_clusters} is more than the {different} different objects {which}")
 
 
 def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> None:
@@ -157,7 +164,7 @@ def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> 
     if isinstance(init, CredalPartition):
         check_partition(init, n_objects, family.n_clusters)
         return init.to_numpy()
-    masses = as_reals(init, "init")
+    masses = np.ascontiguousarray(as_reals(init, "init"))  # sums must not depend on the order in memory
     if masses.shape != (n_objects, len(family)):
         raise ValueError(
             f"init must hold masses of shape {(n_objects, len(family))} (n_samples, number of focal sets), "

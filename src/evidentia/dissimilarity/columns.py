@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import to_host
+from evidentia._tables import with_plain_columns
+
 __all__ = ["Column", "read_columns"]
+
+_NO_MEASURES = (bool, np.bool_, np.timedelta64)  # which count among the real numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +32,18 @@ class Column:
 
     @cached_property
     def is_numeric(self) -> bool:
-        return self.series.dtype.is_numeric()
+        """A column of numbers, or of objects that are all numbers but for missing ones."""
+        return self.series.dtype.is_numeric() or self._holds_numbers
+
+    @cached_property
+    def _holds_numbers(self) -> bool:
+        import narwhals as nw
+        import pandas as pd
+
+        if not isinstance(self.series.dtype, nw.Object):
+            return False
+        kinds = {type(cell) for cell in self.series.to_list() if not (np.ndim(cell) == 0 and pd.isna(cell))}
+        return bool(kinds) and all(issubclass(k, Real | Decimal) and k not in _NO_MEASURES for k in kinds)
 
     @cached_property
     def is_date(self) -> bool:
@@ -53,11 +71,22 @@ class Column:
             return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 86_400e6)
         if not self.is_numeric:
             return np.full(len(self), np.nan)
-        values = np.asarray(self.series.cast(nw.Float64()).to_numpy(), dtype=float)
+        values = self._numbers_of_objects() if self._holds_numbers else self.series.cast(nw.Float64()).to_numpy()
+        values = np.asarray(values, dtype=float)
         if np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
             raise ValueError(f"column {self.name!r} must not hold infinite numbers, got {values[row]} in row {row}")
         return values
+
+    def _numbers_of_objects(self) -> np.ndarray:
+        import pandas as pd
+
+        cells = self.objects()
+        cells[pd.isna(cells)] = np.nan
+        try:
+            return cells.astype(float)
+        except OverflowError as error:
+            raise ValueError(f"column {self.name!r} must hold numbers that a float can hold: {error}") from error
 
     def objects(self) -> np.ndarray:
         values = np.empty(len(self), dtype=object)
@@ -81,7 +110,7 @@ class Column:
 
         try:
             found = pd.factorize(self.objects())[1]
-        except TypeError as error:
+        except Exception as error:  # of what cannot be hashed
             raise TypeError(
                 f"column {self.name!r} holds values that cannot be categories, such as lists; they must be text, "
                 "numbers or other values that can be compared"
@@ -113,9 +142,9 @@ def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
     """Columns by name, or by position for arrays; columns of dates are refused unless they are asked for."""
     import narwhals as nw
 
-    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    frame = nw.from_native(with_plain_columns(to_host(table)), eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        frame = nw.from_native(_array_as_frame(table), eager_only=True)
+        frame = nw.from_native(_array_as_frame(to_host(table)), eager_only=True)
     columns = {}
     for series in frame.iter_columns():
         column = Column(series.name, series, f"the type {series.dtype}")
@@ -133,6 +162,8 @@ def _array_as_frame(table: Any) -> Any:
         raise ValueError(f"table must be a DataFrame or an array with two dimensions, got shape {array.shape}")
     if array.dtype.kind in "iuf" and array.dtype.name in ("float16", "longdouble", "float128"):
         array = array.astype(float)
+    if array.dtype.kind == "T":  # text of any length
+        array = array.astype(object)
     frame = pd.DataFrame(array.astype(array.dtype.newbyteorder("="), copy=False))
     return frame.infer_objects() if array.dtype == object else frame
 

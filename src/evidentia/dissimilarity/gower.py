@@ -191,7 +191,8 @@ def gower_matrix(
 class GowerEncoder(BaseEstimator):
     """Learns the columns of a table and turns tables into the arrays that `gower_block` compares.
 
-    Columns of numbers are numeric; Booleans, text, categories and objects are categorical. A cell is missing when it
+    Columns of numbers are numeric, also if they are objects (whole numbers beside None, decimals); Booleans, text,
+    categories and other objects are categorical. A cell is missing when it
     is None, NaN or null. Objects with many missing cells are compared on few columns: their dissimilarities are
     noisier, and two objects may have no column in common (see `gower_block`).
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._missing import check_missing, remedy
-from evidentia._reading import reading
+from evidentia._reading import naming_table, reading
 from evidentia._scale import check_scale, check_size
 from evidentia._tables import object_index, order_of_names
 from evidentia._tensor_input import readable
@@ -103,7 +103,8 @@ class DissimilarityInput:
             from evidentia.dissimilarity.gower import GowerEncoder
 
             self.encoder = GowerEncoder()
-            encoded = _checked_rows(estimator, self.encoder.fit_transform(X))
+            with naming_table("X"):
+                encoded = _checked_rows(estimator, self.encoder.fit_transform(readable(estimator, X)))
             estimator.n_features_in_ = encoded.numeric.shape[1] + encoded.codes.shape[1]
             self._check_fewest(len(encoded))
             return GowerSource(encoded)
@@ -126,7 +127,11 @@ class DissimilarityInput:
         """New objects as `References` takes them: attributes, encoded rows, or dissimilarities to those of the fit
         (or, where ``or_width`` says how many they are, to the references only)."""
         if self.is_gower:
-            return _checked_rows(estimator, self.encoder.transform(X))
+            with naming_table("X"):
+                encoded = _checked_rows(estimator, self.encoder.transform(readable(estimator, X)))
+            if len(encoded) == 0:
+                raise ValueError("X has 0 sample(s) while a minimum of 1 is required.")
+            return encoded
         if self.is_precomputed:
             return self._new_dissimilarities(estimator, X, or_width)
         values = self._validated(estimator, X, reset=False)
@@ -137,7 +142,8 @@ class DissimilarityInput:
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
-        X = with_columns(X, getattr(estimator, "feature_names_in_", None))
+        X = with_columns(readable(estimator, X), getattr(estimator, "feature_names_in_", None))
+        X = _without_padding(X)
         with reading(X, "X"):
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
@@ -153,7 +159,7 @@ class DissimilarityInput:
         takes_sparse = self.is_precomputed and self.sparse
         X = readable(estimator, X)
         if self.is_precomputed and reset:
-            X = with_columns_like_rows(X)
+            X = _without_padding(with_columns_like_rows(X))
         with reading(X, "X"):
             values = validate_data(
                 estimator,
@@ -191,6 +197,15 @@ def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
     return encoded
 
 
+def _without_padding(X: Any) -> Any:
+    """A sparse matrix stored in blocks without the zeros that fill them up, which are no dissimilarities."""
+    if not (sparse.issparse(X) and X.format == "bsr"):
+        return X
+    rows = X.tocsr()
+    rows.eliminate_zeros()
+    return rows
+
+
 def with_columns_like_rows(X: TableLike) -> TableLike:
     """A pandas table of dissimilarities whose columns are in the order of its rows, if both have names."""
     rows = object_index(X)
@@ -202,8 +217,11 @@ def with_columns(X: TableLike, names: Any) -> TableLike:
     """A pandas table of dissimilarities whose columns are in the order of the objects with these names."""
     if names is None or not hasattr(X, "iloc") or X.shape[1] != len(names) or type(X.columns).__name__ == "RangeIndex":
         return X
+    columns = X.columns
+    if set(columns) != set(names) and set(map(str, columns)) == set(map(str, names)):
+        columns, names = columns.map(str), list(map(str, names))  # a file has text where a table had numbers
     try:
-        order = order_of_names(X.columns, names)
+        order = order_of_names(columns, names)
     except ValueError as error:
         raise ValueError(f"X must have the same names in its columns as the objects: {error}") from error
     return X if order is None else X.iloc[:, order]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _num_samples
 
-from evidentia._parameters import shown
+from evidentia._parameters import is_estimator, shown
 from evidentia._reading import reading_table
 from evidentia._tables import object_index, order_of_names, ordered_like
 from evidentia.constraints import Constraints
@@ -41,7 +41,7 @@ class Resampling:
     fit_params: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "get_params"):
+        if not is_estimator(self.estimator):
             raise TypeError(f"estimator must be a clusterer, got {shown(self.estimator)}")
         if isinstance(self.X, memoryview) or (hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__")):
             with reading_table(self.X, "X"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import to_host
 from evidentia._reading import reading_labels, reading_table
 from evidentia._tables import object_index, order_of_names
 from evidentia.dissimilarity.columns import Column, read_columns
@@ -97,7 +98,7 @@ def _attributes(X: Any, dates: bool) -> list[Column]:
                 f"X must have different names of columns, got {', '.join(map(repr, twice))} more than once"
             )
     else:
-        X = X if isinstance(X, list | tuple) else np.asarray(X)
+        X = X if isinstance(X, list | tuple) else np.asarray(to_host(X))
         shape = np.shape(X)
         if len(shape) != 2:
             raise ValueError(

@@ -19,6 +19,8 @@ from evidentia import _parameters as rule
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 from evidentia._site import DocumentedEstimator
+from evidentia._sizes import check_memory
+from evidentia._tensor_input import readable
 
 __all__ = [
     "MetricLearner",
@@ -58,6 +60,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
 
     _rules: Mapping[str, rule.Rule] = {}
     components_: np.ndarray
+    _squares_attributes = False  # whether the method needs tables with a row and a column for each attribute
     max_iter: int  # these two, of the methods that iterate
     tol: float
 
@@ -76,9 +79,15 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
         if reset:
             rule.check_parameters(self, self._rules)
         fewest, floats = 2 if reset else 1, [np.float64, np.float32]
+        X = readable(self, X)
         with reading(X, "X"):
             values = validate_data(self, X, reset=reset, dtype=floats, order="C", ensure_min_samples=fewest)
         (check_scale if reset else check_size)(values, "X")
+        if reset and self._squares_attributes:
+            p = values.shape[1]
+            check_memory(
+                4 * 8 * p * p, f"{p:,} attributes times themselves", "take fewer of them, by a PCA for example"
+            )
         return values
 
     def _set_descent(self, run: Descent) -> None:

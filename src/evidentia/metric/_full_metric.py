@@ -39,7 +39,7 @@ def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diag
     must, cannot = pairs.differences(data, 1), pairs.differences(data, -1)
     for differences, words in ((must, "must-link"), (cannot, "cannot-link")):
         if not len(differences):
-            raise ValueError(f"{learner} needs pairs of both kinds, but there is no {words}")
+            raise ValueError(f"{learner} needs pairs of both kinds, but there is no {words} in y or constraints")
         if not differences.any():
             raise ValueError(f"{learner} needs a {words} between objects that differ, but all join identical ones")
     scatter = must.T @ must

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from evidentia._parameters import shown
-from evidentia._reading import is_missing, reading_labels
+from evidentia._reading import is_missing, plain_text, reading_labels
 from evidentia._tables import object_index, ordered_like
 from evidentia.constraints import Constraints
 from evidentia.constraints.checked import checked_constraints
@@ -98,7 +98,7 @@ def _implied(classes: Classes, n: int, max_pairs: int, rng: np.random.Generator)
 
 def _classes(data: np.ndarray, y: Any) -> Classes:
     with reading_labels(y, "y"):
-        labels = column_or_1d(y, warn=True)
+        labels = column_or_1d(plain_text(y), warn=True)
         check_consistent_length(data, labels)
     if labels.dtype.kind == "V":
         raise ValueError(f"y must hold one label for each object, got records ({labels.dtype})")

@@ -90,6 +90,7 @@ class DMLEig(LinearMetricLearner):
            [ 0.,  0.]])
     """
 
+    _squares_attributes = True
     _rules = {
         **PAIR_RULES,
         "n_components": rule.choice(None) | rule.integer(1),

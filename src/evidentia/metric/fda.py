@@ -62,6 +62,7 @@ class FDA(LinearMetricLearner):
     (150, 2)
     """
 
+    _squares_attributes = True
     _rules = {
         "n_components": rule.choice(None) | rule.integer(1),
         "regularization": rule.real(0),

@@ -71,6 +71,7 @@ class LFDA(LinearMetricLearner):
     True
     """
 
+    _squares_attributes = True
     _rules = {
         "n_components": rule.choice(None) | rule.integer(1),
         "n_neighbors": rule.integer(1),

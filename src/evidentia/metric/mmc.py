@@ -81,6 +81,7 @@ class MMC(LinearMetricLearner):
            [ 0.,  0.]])
     """
 
+    _squares_attributes = True
     _rules = {
         **PAIR_RULES,
         "n_components": rule.choice(None) | rule.integer(1),

@@ -20,6 +20,7 @@ from evidentia._scale import check_scale, check_size
 from evidentia._site import DocumentedEstimator
 from evidentia._sizes import check_memory
 from evidentia._tables import object_index, object_weights, ordered_like
+from evidentia._tensor_input import readable
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
 from evidentia.mixture.models import MODELS, model_name, n_parameters
@@ -195,6 +196,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
+        X = readable(self, X)
         with reading(X, "X"):
             data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         check_scale(data, "X")
@@ -202,7 +204,8 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
-            raise ValueError("X must hold at least two different objects, but all its rows are equal")
+            which = "all its rows" if len(used) == len(data) else "all of them whose sample_weight is not zero"
+            raise ValueError(f"X must hold at least two different objects, but {which} are equal")
         starts = Starts(data, weights, self.init, self.n_init, as_random_state(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
         results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying))}
@@ -297,6 +300,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
+        X = readable(self, X)
         with reading(X, "X"):
             data = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         check_size(data, "X")

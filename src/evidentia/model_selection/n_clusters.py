@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from evidentia._parameters import check, check_flags, shown, verbosity
+from evidentia._parameters import check, check_flags, is_estimator, shown, verbosity
 from evidentia._random import seed_number
 from evidentia._reading import reading_table
 from evidentia.belief import FocalSets
@@ -208,7 +208,7 @@ def _fit(
 
 def _models(estimator: Any, candidates: list[int]) -> list[Any]:
     """A copy of the estimator for each candidate, with one kind of focal sets and seeds of their own."""
-    if not hasattr(estimator, "get_params") or "n_clusters" not in estimator.get_params(deep=False):
+    if not is_estimator(estimator) or "n_clusters" not in estimator.get_params(deep=False):
         raise TypeError(f"estimator must be a clusterer with the parameter n_clusters, got {shown(estimator)}")
     parameters = estimator.get_params(deep=False)
     common: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -155,7 +156,18 @@ def _reader(X: Any) -> Callable[[], Iterable[Any]]:
             f"X is a {type(X).__name__}, which can be read only once, but a fit reads its objects many times: give a "
             "function that returns it (lambda: ...), or hand the blocks to partial_fit"
         )
-    return X if callable(X) else partial(iter, X)
+    return _without_arguments(X) if callable(X) else partial(iter, X)
+
+
+def _without_arguments(function: Callable[..., Any]) -> Callable[[], Any]:
+    """The function, which must not need an argument."""
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        raise ValueError(f"X is a function that must be called without arguments: {error}") from error
+    except ValueError:  # of a function that does not say what it takes
+        pass
+    return function
 
 
 def parquet_dataset(path: Path) -> Any:

@@ -183,7 +183,7 @@ def dask_blocks_of(X: Any, *, missing: bool = False) -> DaskBlocks:
         known = not np.isnan(X.shape[0])
         columns = Columns.of(np.empty((0, int(X.shape[1])), X.dtype), missing=missing)
         lengths, parts = X.chunks[0] if known else None, list(X.to_delayed().reshape(-1))
-    elif hasattr(X, "npartitions") and hasattr(X, "columns"):
+    elif hasattr(X, "npartitions") and getattr(X, "ndim", 0) == 2:
         columns, lengths, parts = Columns.of(_empty_table(X), missing=missing), None, list(X.to_delayed())
     else:
         raise ValueError(f"X must be an array or a DataFrame if it is of Dask, got a {type(X).__name__}")

@@ -139,7 +139,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         given = checked_masses_start(init, self.n, family)
         if np.any(given.masses[:, family.find(given.focal_sets.membership) < 0] > 0):
             raise ValueError("init has masses on sets that focal_sets lacks")
-        return np.asarray(given.on(family).masses[self.pairs.fitted], dtype=float)
+        return np.ascontiguousarray(given.on(family).masses[self.pairs.fitted], dtype=float)
 
     def _drawn_masses(self, family: FocalSets, scale: int, n_init: int) -> list[np.ndarray]:
         s, m, problem = self.settings, len(self.pairs.fitted), self.pairs.problem_at(scale)

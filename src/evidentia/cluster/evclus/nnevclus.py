@@ -188,7 +188,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         **COMMON_RULES,
         "metric": rule.Rule(
             "the name of a metric, a callable or a transformer",
-            lambda v: isinstance(v, str) or callable(v) or hasattr(v, "transform"),
+            lambda v: isinstance(v, str) or callable(v) or (hasattr(v, "transform") and hasattr(v, "get_params")),
         ),
         "d0": rule.choice(None) | rule.real(0, open_low=True),
         "d0_quantile": rule.choice("auto") | rule.real(0, 1, open_low=True),

@@ -148,9 +148,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         self.weights = np.bincount(self.inverse, sample.weights, minlength=len(self.codes)).astype(float)
         self.present = self.weights > 0
         if self.present.sum() < settings.n_clusters:
-            raise ValueError(
-                f"n_clusters={settings.n_clusters} is more than the {self.present.sum()} different objects in X"
-            )
+            raise _starts.too_few(settings.n_clusters, int(self.present.sum()), sample.weights)
         self.sample, self.sample_weights = self._drawn_sample()
         self.delta = self._outlier_distance(family)
 

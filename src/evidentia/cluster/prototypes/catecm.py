@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 from evidentia import _parameters as rule
 from evidentia._random import as_random_state
 from evidentia._reading import reading_labels, reading_table
+from evidentia._tensor_input import readable
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
@@ -179,6 +180,7 @@ class CatECM(EvidentialClusterer):
 
     def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
         """Numbers of categories."""
+        X = readable(self, X)
         with reading_table(X, "X"):
             table = self._checked_table(X, reset=reset)
             if not reset:

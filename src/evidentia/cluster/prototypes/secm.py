@@ -10,6 +10,7 @@ import numpy as np
 from evidentia import _parameters as rule
 from evidentia._arrays import to_host
 from evidentia._random import as_random_state
+from evidentia._reading import reading
 from evidentia._scale import as_reals, check_scale
 from evidentia._types import ArrayLike, Seed
 from evidentia.belief import FocalSets
@@ -241,8 +242,9 @@ class SECM(EvidentialClusterer):
         return values
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
-        sample_weight = to_host(sample_weight)
-        shape = np.shape(sample_weight)
+        with reading(sample_weight, "sample_weight"):
+            sample_weight = to_host(sample_weight)
+            shape = np.shape(sample_weight)
         if len(shape) > 1:
             if shape != self.image_shape_:
                 raise ValueError(f"sample_weight must have shape {self.image_shape_} or {(n_objects,)}, got {shape}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evidentia._native import interruptible
+from evidentia.cluster._starts import too_few
 
 __all__ = ["smallest_eigenvalue", "pair_quantile", "check_different_objects"]
 
@@ -99,5 +100,5 @@ def check_different_objects(
     for count in range(1, n_clusters):
         farthest = int(nearest.argmax())
         if nearest[farthest] <= zero:
-            raise ValueError(f"n_clusters={n_clusters} is more than the {count} different objects in X")
+            raise too_few(n_clusters, count, weights)
         np.minimum(nearest, dissimilarities(farthest), out=nearest)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from evidentia._reading import check_tensor
 from evidentia._tables import object_index, order_of_names, printable
 from evidentia._types import ArrayLike, TableLike
 from evidentia.dissimilarity.input import DissimilarityInput
@@ -48,6 +49,7 @@ class ViewMatrices:
 
 def given_views(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLike]] | None:
     """Names and tables of the views; None if X is one table."""
+    check_tensor(X, name)
     split = split_views(X)
     shape = getattr(X, "shape", ())
     if split is None and len(shape) == 3:

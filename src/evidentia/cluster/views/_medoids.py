@@ -20,6 +20,7 @@ from evidentia.cluster._mass_step import MassStep, carried_masses
 from evidentia.cluster._medoid_starts import medoid_starts
 from evidentia.cluster._scales import outlier_distance
 from evidentia.cluster._search import MassModel, Method, Sample
+from evidentia.cluster._starts import too_few
 from evidentia.cluster.evidence import ClusterEvidence
 from evidentia.cluster.views._input import ViewMatrices
 from evidentia.cluster.views._settings import ViewSettings, all_on_one_view
@@ -167,7 +168,7 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
             return
         different = _number_of_different(self.values, np.flatnonzero(self.weights > 0))
         if different < c:
-            raise ValueError(f"n_clusters={c} is more than the {different} different objects in X")
+            raise too_few(c, different, self.weights)
 
     @cached_property
     def _sample_squares(self) -> np.ndarray:

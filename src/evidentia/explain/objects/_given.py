@@ -50,6 +50,8 @@ def is_estimator(given: Any) -> bool:
                 f"estimator must be a fitted clusterer, a CredalPartition or labels, got {type(given).__name__}"
             )
         return False
+    if isinstance(given, type):
+        raise TypeError(f"estimator must be a fitted clusterer, got the class {given.__name__}: make one and fit it")
     if hasattr(given, "steps"):
         raise ValueError(
             "estimator must not be a pipeline: explain its last step with what the others make of X, "
