@@ -26,12 +26,17 @@ def order_of_clusters(model, X):
     return np.argsort(np.argsort([X[model.labels_ == k, 0].mean() for k in range(c)]))
 
 
-rows = pytest.mark.parametrize(("n_clusters", "n_features"), [(3, 1), (3, 2), (4, 1), (4, 2), (5, 2), (6, 1), (6, 2)])
+ROWS = [(3, 1), (3, 2), (4, 1), (4, 2), (5, 2), (6, 1), (6, 2)]
+QUICK = [(method, *row) for method in (ECM, EVCLUS) for row in ROWS[1::2]]
+QUICK += [(method, 4, 2) for method in (CCM, RECM, EGMM)]
+EVERY = [(method, *row) for method in (ECM, CCM, RECM, EVCLUS, EGMM) for row in ROWS]
 
 
-@rows
 @pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize("method", [ECM, CCM, RECM, EVCLUS, EGMM])
+@pytest.mark.parametrize(
+    ("method", "n_clusters", "n_features"),
+    [pytest.param(*case, marks=() if case in QUICK else pytest.mark.long) for case in EVERY],
+)
 def test_clusters_in_a_row(method, n_clusters, n_features, sizes):
     X, y = row(n_clusters, n_features, sizes)
     auto = method(n_clusters, random_state=0).fit(X)

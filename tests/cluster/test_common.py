@@ -37,26 +37,28 @@ def quick(estimator):
 
 CLUSTERERS = [kind(**QUICK.get(name, {})) for name, kind in KINDS.items()]
 VARIANTS = [
-    BeliefPeaks(metric="precomputed"),
     EKNNClus(metric="precomputed"),
+    ECM(missing="partial"),
+    CatECM(focal_sets="selected", missing="category", handle_unknown="ignore"),
+    ECMdd(metric="precomputed"),
+    EVCLUS(metric="precomputed"),
+    EVCLUS(missing="partial"),
+]
+MORE_VARIANTS = [
+    BeliefPeaks(metric="precomputed"),
     ECM(focal_sets="selected", beta=1.5),
     ECM(metric="adaptive"),
-    ECM(missing="partial"),
     RECM(focal_sets="selected"),
     RECM(metric="precomputed"),
     CECM(metric="adaptive"),
-    CatECM(focal_sets="selected", missing="category", handle_unknown="ignore"),
     CCM(focal_sets="selected", gamma=0.5),
     BPEC(metric="adaptive", focal_sets="selected"),
     EGMM(focal_sets="selected"),
     MECM(metric="precomputed"),
-    ECMdd(metric="precomputed"),
     WECMdd(metric="precomputed", focal_sets="selected"),
     EVCLUS(focal_sets="selected"),
     EVCLUS(sampling="random", n_partners=10),
     EVCLUS(sampling="landmarks", n_landmarks=10),
-    EVCLUS(metric="precomputed"),
-    EVCLUS(missing="partial"),
     WMVEC(focal_sets="selected", views="attributes"),
     WMVEC(metric="precomputed"),
     BootClus(n_bootstraps=20, n_partners=10, mixture="VII"),
@@ -90,4 +92,11 @@ def expected_failures(estimator):
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_checks([quick(estimator) for estimator in MORE_VARIANTS], expected_failed_checks=expected_failures)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks_of_more_variants(estimator, check):
     check(estimator)

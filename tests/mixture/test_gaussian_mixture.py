@@ -282,7 +282,7 @@ def test_tables_and_single_precision(iris, mixture):
 def test_identical_rows():
     with pytest.raises(ValueError, match="all its rows are equal"):
         ParsimoniousGaussianMixture().fit(np.ones((20, 3)))
-    with pytest.raises(ValueError, match="all its rows are equal"):  # only one of them has a weight
+    with pytest.raises(ValueError, match="all of them whose sample_weight is not zero are equal"):
         ParsimoniousGaussianMixture().fit(np.arange(12.0).reshape(6, 2), sample_weight=[0, 3, 0, 0, 0, 0])
 
 

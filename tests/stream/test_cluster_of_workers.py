@@ -60,7 +60,7 @@ def _sum(block, shared, apply):
 
 
 def test_what_all_blocks_share_goes_to_a_worker_once(client, tmp_path):
-    blocks = blocks_of(lazily(rows=50))  # 80 tasks
+    blocks = blocks_of(lazily(rows=200))  # 20 tasks
     np.testing.assert_allclose(blocks.reduce(_sum, Arrives(tmp_path), None), X.sum(axis=0))
     notes = {int(file.name): len(file.read_bytes()) for file in tmp_path.iterdir()}
     workers = client.run(os.getpid).values()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._arrays import Array, to_host
+from evidentia._blas import one_blas_thread
 from evidentia._missing import has_missing
 from evidentia._reading import reading
 from evidentia._scale import as_reals, check_size
@@ -250,9 +251,7 @@ def k_means(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int
 def nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
     """(n,) nearest of some centres, for objects measured from their mean, where products of attributes keep their
     digits."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, user_api="blas"):  # on busy cores several threads take much longer for small products
+    with one_blas_thread():  # on busy cores several threads take much longer for small products
         return (np.square(centers).sum(axis=1) - X @ (2 * centers.T)).argmin(axis=1)
 
 

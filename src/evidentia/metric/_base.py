@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from evidentia import _parameters as rule
+from evidentia._blas import one_blas_thread
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 from evidentia._site import DocumentedEstimator
@@ -130,35 +129,9 @@ def checked_n_components(wanted: int | None, largest: int, words: str) -> int:
     return largest if wanted is None else int(wanted)
 
 
-class _OneThread:
-    """One BLAS thread as long as some fit wants it. The number is that of the whole process: of fits that run at the
-    same time the last gives back what the first has found."""
-
-    def __init__(self) -> None:
-        self._lock, self._fits = Lock(), 0
-        self._limits: threadpool_limits | None = None
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self._lock:
-            self._fits += 1
-            if self._fits == 1:
-                self._limits = threadpool_limits(limits=1, user_api="blas")
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._fits -= 1
-                if self._fits == 0 and self._limits is not None:
-                    self._limits.restore_original_limits()
-
-
-_one_thread = _OneThread()
-
-
 def few_threads(size: int) -> AbstractContextManager[None]:
     """One BLAS thread for many products of small matrices, where more cost more than they give."""
-    return _one_thread() if size < _SMALL else nullcontext()
+    return one_blas_thread() if size < _SMALL else nullcontext()
 
 
 def signed_rows(rows: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from evidentia._arrays import Array, like, same_place, to_host
+from evidentia._blas import one_blas_thread
 from evidentia.belief import FocalSets
 from evidentia.belief.gabriel import gabriel_pairs
 from evidentia.cluster._doubt import doubtful_masses
@@ -244,9 +245,7 @@ class DoubtModel:
         if not products:
             apply(write, blocks)
             return out
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1, user_api="blas"):  # threads go over blocks already
+        with one_blas_thread():  # threads go over blocks already
             apply(write, blocks)
         return out
 

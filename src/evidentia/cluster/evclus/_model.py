@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from evidentia._arrays import Array, is_tensor, precision_of
+from evidentia._blas import one_blas_thread
 from evidentia.belief import FocalSets
 from evidentia.cluster.evclus._wanted_conflicts import needs_products, wanted_terms
 from evidentia.cluster.evidence import ClusterEvidence
@@ -109,10 +110,8 @@ class EvclusModel:
         if not needs_products(values, references):
             return project(*arguments)
 
-        from threadpoolctl import threadpool_limits
-
         # threads go over blocks, so the matrix products inside must not start their own
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             return project(*arguments)
 
     def precision(self, values: Any) -> np.dtype:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evidentia._blas import one_blas_thread
 from evidentia.belief import FocalSets
 from evidentia.cluster.evidence import ClusterEvidence, quadratic_parts
 from evidentia.cluster.mixtures._bootstrap import Bootstraps
@@ -54,8 +55,6 @@ class PairModel:
         For the others the intervals of their pairs with some of the reference objects are computed, and matched with
         the masses of these held fixed: a small convex quadratic program each.
         """
-        from threadpoolctl import threadpool_limits
-
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
         X = np.ascontiguousarray(values, dtype=float)
         same = self.references.equals(X)
@@ -63,7 +62,7 @@ class PairModel:
         out[np.ix_(known, self.fitted.family.columns)] = self.fitted.masses[same[known]]
         if len(new):
             # threads go over blocks, so the matrix products inside must not start their own
-            with threadpool_limits(1, user_api="blas"):
+            with one_blas_thread():
                 self._project(X, new, out, apply)
         return out
 

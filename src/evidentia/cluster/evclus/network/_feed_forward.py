@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from itertools import pairwise
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from evidentia._arrays import Array, is_tensor, same_place
+from evidentia._blas import one_blas_thread
 from evidentia.cluster.evclus.network._losses import ValueAndGradient
 from evidentia.cluster.evclus.network._mass_layer import MassLayer, cross_entropy
 from evidentia.dissimilarity.transform import conflicts_among
@@ -40,7 +40,7 @@ class HostArrays:
     def session(self, seed: int) -> AbstractContextManager[object]:
         """In which a training runs. Its products are too small for threads, which slow them down on a busy machine and
         let the result depend on their number."""
-        return threadpool_limits(1, user_api="blas")
+        return one_blas_thread()
 
 
 class FeedForward:
@@ -107,7 +107,7 @@ class FeedForward:
         x = inputs.astype(self._weights.dtype, copy=False)
         h = None if decision is None else decision.astype(self._weights.dtype)
         blocks = row_blocks(len(x))
-        with threadpool_limits(1, user_api="blas"):  # threads go over blocks
+        with one_blas_thread():  # threads go over blocks
             parts = apply(lambda a, b: self(x[a:b], None if h is None else h[a:b]), blocks)
         return np.concatenate(parts)
 
