@@ -4,53 +4,85 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_info
 
-from evidentia._blas import one_blas_thread
-
-
-def blas_threads():
-    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+from evidentia import _blas
 
 
-@pytest.fixture(autouse=True)
-def _two_threads():
-    np.linalg.inv(np.eye(3))
-    with threadpool_limits(2, user_api="blas"):
-        if blas_threads() != {2}:
-            pytest.skip("this BLAS has one thread only")
-        yield
+class Libraries:
+    """In place of what threadpoolctl finds: a number of threads, and how often it was changed."""
+
+    def __init__(self):
+        self.threads, self.changes = 8, 0
+
+    def limit(self, limits, user_api):
+        assert user_api == "blas"
+        return Limit(self, limits)
 
 
-def test_inside_there_is_one_and_afterwards_as_many_as_before():
-    with one_blas_thread():
-        assert blas_threads() == {1}
-        with one_blas_thread():
-            assert blas_threads() == {1}
-        assert blas_threads() == {1}
-    assert blas_threads() == {2}
-    with pytest.raises(ValueError, match="inside"), one_blas_thread():
+class Limit:
+    def __init__(self, libraries, threads):
+        self.libraries, self.before = libraries, libraries.threads
+        self._set(threads)
+
+    def _set(self, threads):
+        self.libraries.threads = threads
+        self.libraries.changes += 1
+
+    def restore_original_limits(self):
+        self._set(self.before)
+
+
+@pytest.fixture
+def libraries(monkeypatch):
+    found = Libraries()
+    monkeypatch.setattr(_blas, "_libraries", lambda n_modules: found)
+    return found
+
+
+def test_inside_there_is_one_and_afterwards_as_many_as_before(libraries):
+    with _blas.one_blas_thread():
+        assert libraries.threads == 1
+        with _blas.one_blas_thread():
+            assert libraries.threads == 1
+        assert libraries.threads == 1
+    assert libraries.threads == 8
+    assert libraries.changes == 2
+    with pytest.raises(ValueError, match="inside"), _blas.one_blas_thread():
         raise ValueError("inside")
-    assert blas_threads() == {2}
+    assert libraries.threads == 8
 
 
-def test_fits_that_overlap_leave_what_the_first_has_found():
-    began, ended = Barrier(2, timeout=60), Barrier(2, timeout=60)
+def test_fits_that_overlap_leave_what_the_first_has_found(libraries):
+    both, one, seen = Barrier(2, timeout=60), Barrier(2, timeout=60), []
 
     def first():
-        with one_blas_thread():
-            began.wait()
-        ended.wait()  # the second is still inside
+        with _blas.one_blas_thread():
+            both.wait()
+        one.wait()
 
     def second():
-        with one_blas_thread():
-            began.wait()
-            ended.wait()
-            assert blas_threads() == {1}
+        with _blas.one_blas_thread():
+            both.wait()
+            one.wait()
+            seen.append(libraries.threads)
 
     fits = [Thread(target=work) for work in (first, second)]
     for fit in fits:
         fit.start()
     for fit in fits:
         fit.join()
-    assert blas_threads() == {2}
+    assert seen == [1]
+    assert libraries.threads == 8
+
+
+def test_the_libraries_of_this_process_are_found():
+    np.linalg.inv(np.eye(3))
+
+    def threads():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    before = threads()
+    with _blas.one_blas_thread():
+        assert threads() == {1}
+    assert threads() == before
