@@ -28,7 +28,7 @@ def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:
     name = type(estimator).__name__
     if isinstance(metric, str) and metric == "precomputed":
         return "a matrix of dissimilarities must be complete"
-    if "missing" not in estimator.get_params(deep=False):
+    if not hasattr(estimator, "missing"):
         return (
             f"{name} does not take them; impute them, or take a method that does, such as ECM or EVCLUS with "
             "missing='partial'"

@@ -2,7 +2,7 @@
 
 import inspect
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Subject:
     def __str__(self) -> str:
         return self.estimator.__name__
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """Those of the constructor, in their order."""
         return dict(inspect.signature(self.estimator).parameters)
