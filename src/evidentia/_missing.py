@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:
     name = type(estimator).__name__
     if isinstance(metric, str) and metric == "precomputed":
         return "a matrix of dissimilarities must be complete"
-    if not hasattr(estimator, "missing"):
+    if not _has_parameter(type(estimator)):
         return (
             f"{name} does not take them; impute them, or take a method that does, such as ECM or EVCLUS with "
             "missing='partial'"
@@ -38,6 +40,11 @@ def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:
     if estimator.missing != "partial":
         return "set missing='partial' to compare the attributes that are there, or impute them"
     return None
+
+
+@cache
+def _has_parameter(kind: type) -> bool:
+    return "missing" in signature(kind).parameters
 
 
 def check_missing(values: np.ndarray, X: Any, words: str | None, *, learning: bool) -> None:

@@ -19,6 +19,7 @@ from evidentia.cli.cluster import cluster
 from evidentia.cli.shared.options import recipe_from
 from evidentia.recipe import Recipe, read_labels
 
+LONG = pytest.mark.long
 X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
 
 
@@ -151,7 +152,9 @@ def test_files_of_like_names_have_results_of_their_own(folder, command):
     assert len([name for name in os.listdir() if name.startswith("year")]) == 4
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, *(pytest.param(n, marks=LONG) for n in (signal.SIGHUP, signal.SIGINT))]
+)
 def test_a_program_that_is_ended_leaves_nothing(tmp_path, number):
     """While files are written: one line, the code of the signal, no temporary file."""
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(3000, 4)))
@@ -179,7 +182,7 @@ def test_the_package_is_the_program():
     assert told.stdout.startswith("evidentia ")
 
 
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", *(pytest.param(c, marks=LONG) for c in (">&-", ">&- 2>&-", "<&-"))])
 def test_streams_that_are_closed_lead_nowhere(folder, closed):
     """Nobody listens, which is no fault, and no file takes the place of a stream."""
     command = f"{sys.executable} -m evidentia ask t.csv -c 3 --method evclus -q {closed}"
