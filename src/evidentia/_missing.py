@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from inspect import signature
 from typing import Any
@@ -43,7 +44,9 @@ def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:
 
 
 @cache
-def _has_parameter(kind: type) -> bool:
+def _has_parameter(kind: Hashable) -> bool:
+    """Whether a class has the parameter ``missing``."""
+    assert isinstance(kind, type)
     return "missing" in signature(kind).parameters
 
 

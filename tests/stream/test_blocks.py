@@ -219,6 +219,14 @@ def test_rows_that_change_between_passes():
         blocks.compute()
 
 
+def test_other_values_at_each_pass_are_refused():
+    draw = np.random.default_rng(0)
+    blocks = blocks_of(lambda: iter([draw.normal(size=(40, 2))]))
+    assert sum(map(len, blocks.blocks())) == 40
+    with pytest.raises(ValueError, match="the same rows at every pass, but gave others"):
+        list(blocks.blocks())
+
+
 def test_tables_in_memory_do_not_come_in_blocks():
     for table in (X, X.tolist(), FRAME, FRAME["a"], {"a": [1]}, range(3), b"x", None, 3.5, [[1.0, 2.0]], []):
         assert not comes_in_blocks(table)
