@@ -74,8 +74,8 @@ def read_table(
         column without a heading, if its cells differ.
     header : bool, optional
         Whether the first line of a text file or sheet names the columns. By default it does unless it is all numbers
-        and words for missing values (``NA``); if only some are numbers, or all are whole numbers but an empty first cell
-        (0, 1, 2, ... there are names, as pandas writes them), this must be said.
+        and words for missing values (``NA``); if only some are numbers, this must be said. So it must if all are whole
+        numbers but an empty first cell, except 0, 1, 2, ..., which are names, as pandas writes them.
     delimiter, decimal : str, optional
         Of a text file: what separates the columns (``" "`` for any blanks), and the decimal mark, ``"."`` or ``","``,
         also of numbers that are text in a sheet. Where the file can be read in two ways, an error asks for one of

@@ -89,7 +89,7 @@ def sniff(
     first = [cell.strip() for cell in cells[0]]
     if header is None:
         header = is_header(first, [row[0] for row in cells[1:]])
-        _refuse_remark_over_numbers(cells)
+        _refuse_remark_over_numbers(cells, delimiter)
     longer = header and len(cells) > 1 and all(len(row) == len(first) + 1 for row in cells[1:])
     trailing = longer and all(row[-1].strip() == "" for row in cells[1:])
     return Dialect(delimiter, decimal, header, first, row_names=longer and not trailing, trailing=trailing)
@@ -108,7 +108,7 @@ def _refuse_remarks(lines: Sequence[str]) -> None:
         raise ValueError(f"its first line, {lines[0].strip()}, is a remark for spreadsheets: remove it")
 
 
-def _refuse_remark_over_numbers(cells: Sequence[Sequence[str]]) -> None:
+def _refuse_remark_over_numbers(cells: Sequence[Sequence[str]], delimiter: str) -> None:
     """A remark above lines that have a cell more, the first of them numbers: it would name the columns, and they the
     rows. It begins with a number sign, or is one cell above fractions."""
     first, names = cells[0], [row[0].strip() for row in cells[1:]]
@@ -119,6 +119,7 @@ def _refuse_remark_over_numbers(cells: Sequence[Sequence[str]]) -> None:
         raise ValueError(
             f"its first line, {first[0].strip()}, may be a remark above columns without names: remove it, or set "
             "header=True if it names the columns and the first cells name the rows"
+            + (", decimal=',' if commas mark decimals" if delimiter == "," else "")
         )
 
 
