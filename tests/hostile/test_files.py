@@ -85,6 +85,12 @@ TABLES = {
     "a number sign in a name": ("#id|b\n|x\n2|y", {"#id": [None, 2], "b": ["x", "y"]}),
     "a title": ("My data\n\na,b,c\n1,2,3\n4,5,6", "remarks"),
     "a title over two columns": ("My data\na,b\n1,2\n4,5", "header=True"),
+    "a title over numbers": ("My data\n1.5,2.5\n4,5", "remark"),
+    "a remark over numbers": ("# 12 objects\n1,2.5\n4,5", "remark"),
+    "a remark over blanks": ("# x y\n1 234\n5 678", "number sign"),
+    "numbers of columns and rows as pandas writes them": (",0,1\n0,1.5,2\n1,3,4", {"0": [1.5, 3], "1": [2, 4]}),
+    "years beside an empty corner": (",2019,2020\nA,1.5,2\nB,3,4", "header=True"),
+    "an object that begins with an empty cell": (",1.5,2\n3,4,5", {"x1": [None, 3], "x2": [1.5, 4], "x3": [2, 5]}),
     "a remark": ("a,b\n1,2\n# as told; later\n3,4", "remarks"),
     "a rule": ("a,b\n1,2\n--------\n3,4", "remarks"),
     "a cell more in one line": ("a b c\n1 2 3\n1 2 3 4\n5 6 7", "line 3 has 4 cells"),
@@ -129,6 +135,13 @@ def test_options_settle_it(text, options, expected, tmp_path):
     assert read_table(path, **options).to_dict("list") == expected
 
 
+@pytest.mark.parametrize("text", ['"a","b"\n"1,5","2,5"', 'a,b\n"1,5",2\n"2,5",3'])
+def test_commas_that_separate_cells_mark_no_decimals(text, tmp_path):
+    (tmp_path / "table.csv").write_text(text)
+    with pytest.raises(ValueError, match="write it with another delimiter"):
+        read_table(tmp_path / "table.csv", decimal=",")
+
+
 def test_the_decimal_mark_comes_late(tmp_path):
     rows = "".join(f"{i};{i}\n" for i in range(150))
     (tmp_path / "table.csv").write_text(f"a;b\n{rows}1,250;2\n")
@@ -162,6 +175,7 @@ def test_one_alphabet_is_not_taken_for_another(raw, name, tmp_path):
 SHEETS = {
     "no names": ([[1.5, 2], [3, 4]], {"x1": [1.5, 3], "x2": [2, 4]}),
     "years as names": ([["a", 2019], [3, 4]], "header=True"),
+    "numbers of columns and rows": ([[None, 0, 1], [0, 5.5, 6], [1, 7, 8]], {"0": [5.5, 7], "1": [6, 8]}),
     "empty rows before the names": ([[None, None], ["a", "b"], [1, 2]], {"a": [1], "b": [2]}),
     "a title": ([["My data", None], ["a", "b"], [1, 2]], "first row"),
     "a column called NA": ([["NA", "b"], [1, 2]], {"NA": [1], "b": [2]}),
@@ -314,6 +328,23 @@ def test_pairs_and_labels_without_names_of_columns(header, tmp_path):
     (tmp_path / "labels.csv").write_text("kind\nu\nv\n")
     with pytest.raises(ValueError, match="a label for each of the 3 rows, got 2"):
         read_labels(tmp_path / "labels.csv", table)
+
+
+@pytest.mark.parametrize(("objects", "first"), [(["a", "b", "c"], "a,b"), (None, "0,1")])
+@pytest.mark.parametrize("word", ["sane", ""])
+def test_a_first_pair_is_not_taken_for_names_of_columns(objects, first, word, tmp_path):
+    (tmp_path / "pairs.csv").write_text(f"{first},{word}\n{first},same\n")
+    with pytest.raises(ValueError, match="the third column must say 'same' or 'different'"):
+        read_constraints(tmp_path / "pairs.csv", objects)
+
+
+def test_names_of_columns_may_say_same(tmp_path):
+    (tmp_path / "pairs.csv").write_text("x,y,same\na,b,1\na,c,0\n")
+    found = read_constraints(tmp_path / "pairs.csv", ["a", "b", "c"])
+    assert (found.must_link.tolist(), found.cannot_link.tolist()) == ([[0, 1]], [[0, 2]])
+    (tmp_path / "pairs.csv").write_text("x,y,same\na,b,same\na,c,different\n")
+    with pytest.raises(ValueError, match="there is no object 'x'"):
+        read_constraints(tmp_path / "pairs.csv", ["a", "b", "c"])
 
 
 def test_names_that_do_not_tell_objects_apart(tmp_path):

@@ -17,6 +17,7 @@ from evidentia.io import read_dissimilarities, read_table
         (["1 234", "22 000.5", "3"], [1234, 22000.5, 3], "thousands set apart"),
         (["$5", "$1000", "-$3"], [5, 1000, -3], "without $"),
         (["5 €", "6 €", "7 €"], [5, 6, 7], "without €"),
+        (["€ 5", "€ -6", "€-7.5"], [5, -6, -7.5], "without €"),
         (["1", "?", "2.5"], [1, np.nan, 2.5], "'?' means that a cell is missing"),
         (["−1", "2", "3"], [-1, 2, 3], "written as text"),
     ],

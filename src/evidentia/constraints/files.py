@@ -20,6 +20,7 @@ __all__ = ["positions_of", "read_constraints", "write_constraints"]
 
 SAME = {"same", "must", "must-link", "must_link", "ml", "yes", "y", "1", "1.0", "true", "together"}
 DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl", "no", "n", "0", "0.0", "-1", "-1.0", "false"}
+_TICKS = {"yes", "y", "no", "n", "1", "1.0", "0", "0.0", "-1", "-1.0", "true", "false"}
 
 
 def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objects: int | None = None) -> Constraints:
@@ -65,7 +66,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
         if n is not None:
             known.check(n)
         return known
-    table = read_table(file, header=_has_header(file))
+    table = read_table(file, header=_has_header(file, index))
     if table.shape[1] != 3:
         raise ValueError(f"{file.name} must have three columns, two objects and a word, got {table.shape[1]}")
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
@@ -82,15 +83,22 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     return Constraints(pairs[same], pairs[~same], n_objects=n)
 
 
-def _has_header(file: Path) -> bool | None:
-    """Whether the first of three cells are names of columns: no if the third says what is known of a pair."""
+def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
+    """Whether the first of three cells are names of columns: not if one is an object, or the third says what is known
+    of a pair; but if it says so in words, ``a,b,same``, and all below do by 1 and 0, or yes and no."""
     try:
         table = read_table(file, header=False)
     except ValueError:
         return None  # the reader will say what is wrong with it
     if table.shape[1] != 3 or not len(table):
         return None
-    return str(table.iloc[0, 2]).strip().lower() not in SAME | DIFFERENT
+    words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
+    first = [names[0].strip() for names in cells_as_names(file, table, (0, 1))]
+    known = set() if index is None else set(map(str, index))
+    objects = [name.isdigit() if index is None else bool({name, decode_cell(name)} & known) for name in first]
+    if words.iloc[0] not in SAME | DIFFERENT:
+        return not any(objects)
+    return not any(objects) and words.iloc[0] not in _TICKS and len(words) > 1 and bool(words[1:].isin(_TICKS).all())
 
 
 def write_constraints(constraints: Constraints, path: str | os.PathLike[str], index: Any = None) -> None:

@@ -74,7 +74,8 @@ def read_table(
         column without a heading, if its cells differ.
     header : bool, optional
         Whether the first line of a text file or sheet names the columns. By default it does unless it is all numbers
-        and words for missing values (``NA``); if only some are numbers, this must be said.
+        and words for missing values (``NA``); if only some are numbers, this must be said. So it must if all are whole
+        numbers but an empty first cell, except 0, 1, 2, ..., which are names, as pandas writes them.
     delimiter, decimal : str, optional
         Of a text file: what separates the columns (``" "`` for any blanks), and the decimal mark, ``"."`` or ``","``,
         also of numbers that are text in a sheet. Where the file can be read in two ways, an error asks for one of
@@ -299,9 +300,9 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
     # cells as they are, 007 and a column called NA too
     table = pd.read_excel(path, header=None, engine="openpyxl", dtype=object, keep_default_na=False, na_values=[""])
     table = table.dropna(how="all").dropna(axis="columns", how="all")
-    first = [] if table.empty else table.iloc[0].map(lambda cell: "" if pd.isna(cell) else str(cell)).tolist()
+    first = [] if table.empty else _written(table.iloc[0])
     if header is None:
-        header = is_header(first)
+        header = is_header(first, [] if table.empty else _written(table.iloc[1:, 0]))
     if not len(table) - header:
         raise ValueError("its first sheet is empty")
     if header and first[0] and first[1:] and not any(first[1:]):
@@ -313,6 +314,11 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
     table = table.mask(table.isin(_MISSING)).infer_objects()
     table.attrs["header"] = header
     return _with_numbers(table, index_col, decimal or decimal_mark("\t", _text_cells(table)))
+
+
+def _written(cells: pd.Series) -> list[str]:
+    """Cells of a sheet as text, nothing where they are empty."""
+    return ["" if empty else str(cell) for cell, empty in zip(cells, cells.isna(), strict=True)]
 
 
 def _numbered_names(n: int) -> list[str]:

@@ -88,7 +88,8 @@ def sniff(
     decimal = decimal or decimal_mark(delimiter, [cell for row in cells[1:] or cells for cell in row])
     first = [cell.strip() for cell in cells[0]]
     if header is None:
-        header = is_header(first)
+        header = is_header(first, [row[0] for row in cells[1:]])
+        _refuse_remark_over_numbers(cells, delimiter)
     longer = header and len(cells) > 1 and all(len(row) == len(first) + 1 for row in cells[1:])
     trailing = longer and all(row[-1].strip() == "" for row in cells[1:])
     return Dialect(delimiter, decimal, header, first, row_names=longer and not trailing, trailing=trailing)
@@ -105,6 +106,21 @@ def _refuse_remarks(lines: Sequence[str]) -> None:
     """What spreadsheets write for each other in the first line would be taken for the names of columns."""
     if re.fullmatch(r'\s*"?sep=.?"?\s*', lines[0]):
         raise ValueError(f"its first line, {lines[0].strip()}, is a remark for spreadsheets: remove it")
+
+
+def _refuse_remark_over_numbers(cells: Sequence[Sequence[str]], delimiter: str) -> None:
+    """A remark above lines that have a cell more, the first of them numbers: it would name the columns, and they the
+    rows. It begins with a number sign, or is one cell above fractions."""
+    first, names = cells[0], [row[0].strip() for row in cells[1:]]
+    longer = names and all(len(row) == len(first) + 1 and row[-1].strip() for row in cells[1:])
+    if not longer or not all(map(looks_like_number, names)):
+        return
+    if first[0].startswith("#") or (len(first) == 1 and not all(name.isdigit() for name in names)):
+        raise ValueError(
+            f"its first line, {first[0].strip()}, may be a remark above columns without names: remove it, or set "
+            "header=True if it names the columns and the first cells name the rows"
+            + (", decimal=',' if commas mark decimals" if delimiter == "," else "")
+        )
 
 
 # ---- readings -------------------------------------------------------------------------------------------------------
@@ -137,6 +153,8 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
             return _BLANKS, blanks
         _refuse_single_cells(readings[best], best)
         _refuse_title(readings)
+        _refuse_remark_over_blanks(lines[0], blanks, decimal)
+        _refuse_quoted_commas(lines, decimal)
     elif best == "," and decimal is None and _may_be_one_column(readings[best]):
         raise ValueError(
             "its commas may separate the names of rows from values, or mark decimals of a single column: "
@@ -194,6 +212,24 @@ def _refuse_title(readings: dict[str, list[list[str]]]) -> None:
                 f"its first line, {cells[0][0].strip()}, has one cell, all others have {len(cells[-1])} between "
                 f"{delimiter!r}: remove lines of remarks"
             )
+
+
+def _refuse_remark_over_blanks(first: str, blanks: Sequence[Sequence[str]], decimal: str | None) -> None:
+    """A number sign and a remark, or names, above columns between blanks, as numpy.savetxt writes them."""
+    if first.startswith("#") and _is_regular(blanks[1:]) and _numbers(blanks, _BLANKS, decimal):
+        raise ValueError(
+            f"its first line, {first.strip()}, has a number sign that the others, with {len(blanks[-1])} cells between "
+            "blanks, lack: remove the sign if it names the columns, or the line"
+        )
+
+
+def _refuse_quoted_commas(lines: Sequence[str], decimal: str | None) -> None:
+    """Commas that separate cells, some in quotation marks, though decimal="," says that they mark decimals."""
+    if decimal == "," and any('"' in line for line in lines) and _is_regular(split_cells(lines, ",")):
+        raise ValueError(
+            "its commas separate cells, some of them in quotation marks, and decimal=',' says that they mark decimals: "
+            "write it with another delimiter, such as ';'"
+        )
 
 
 def _has_other_delimiter(names: Sequence[str], width: int) -> bool:

@@ -16,6 +16,7 @@ _POINTS_APART = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*")
 _COMMA_AFTER_POINTS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
 _POINTS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3}){2,}\s*")
 _COMMAS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3}){2,}\s*")
+_WHOLE = re.compile(r"\d+")
 _NO_UNITS = str.maketrans("", "", "€$£¥%")
 
 
@@ -42,9 +43,20 @@ def decimal_mark(delimiter: str, body: Sequence[str]) -> str:
     return ","
 
 
-def is_header(first: Sequence[str]) -> bool:
-    """Names make a header; numbers, however they are written, and words for missing values do not."""
+def is_header(first: Sequence[str], below: Sequence[str] = ()) -> bool:
+    """Names make a header; numbers, however they are written, and words for missing values do not.
+
+    Whole numbers beside an empty corner may be names, if the cells ``below`` it may name the rows: 0, 1, 2, ... are, as
+    pandas writes them; of others nobody knows.
+    """
     numbers = [looks_like_number(cell) for cell in first]
+    if _may_be_names(first, below):
+        if first[1:] == [str(j) for j in range(max(len(first) - 1, 2))]:
+            return True
+        raise ValueError(
+            f"its first line may name the columns or be an object, as it holds {first[1]} beside an empty cell: set "
+            "header=True or header=False"
+        )
     if all(number or cell.strip().lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)):
         return False
     if any(numbers):
@@ -53,6 +65,13 @@ def is_header(first: Sequence[str]) -> bool:
             "header=True or header=False"
         )
     return True
+
+
+def _may_be_names(first: Sequence[str], below: Sequence[str]) -> bool:
+    """An empty corner, whole numbers that differ beside it, and cells that differ below it."""
+    names = [cell.strip() for cell in below]
+    whole = len(first) > 1 and first[0] == "" and all(map(_WHOLE.fullmatch, first[1:]))
+    return whole and len(set(first)) == len(first) and all(names) and 1 < len(names) == len(set(names))
 
 
 def looks_like_number(cell: str) -> bool:

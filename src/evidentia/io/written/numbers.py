@@ -39,7 +39,7 @@ def written_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] |
         if not all(text.lower() in _UNKNOWN or pattern.fullmatch(text) for text in part):
             return None
     found = [None if text.lower() in _UNKNOWN else pattern.fullmatch(text) for text in texts]
-    marks = {match["unit"] or match["before"] or "" for match in found if match}
+    marks = {match["unit"] or match["before"] or match["first"] or "" for match in found if match}
     marks = {"%" if "%" in mark else mark.strip() for mark in marks}
     if not marks or len(marks) > 1:
         return None
@@ -55,7 +55,7 @@ def is_written_number(cell: str, decimal: str) -> bool:
 def is_one_number(text: str) -> bool:
     """Whether a text is one number, as its unit or its thousands that are set apart show."""
     found = [_pattern(decimal).fullmatch(text.strip()) for decimal in (".", ",")]
-    return any(match is not None and (match["apart"] or match["before"] or match["unit"]) for match in found)
+    return any(match is not None and any(map(match.group, ("apart", "before", "first", "unit"))) for match in found)
 
 
 def joined_thousands(text: str) -> str:
@@ -70,7 +70,8 @@ def _pattern(decimal: str) -> re.Pattern[str]:
     apart = f"[{_BLANKS}{other}]"
     whole = rf"(?:[1-9][0-9]{{0,2}}(?P<apart>{apart})[0-9]{{3}}(?:(?P=apart)[0-9]{{3}})*|[0-9]+)"
     number = rf"(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?"
-    return re.compile(rf"(?P<sign>[-+−]?)(?P<before>[€$£¥]?)\s?(?P<number>{number})(?P<unit>\s?(?:%|€|\$|£|¥))?")
+    before = r"(?P<sign>[-+−]?)(?P<before>[€$£¥]?)\s?|(?P<first>[€$£¥])\s?(?P<then>[-+−])"  # -€5, and € -5 in Dutch
+    return re.compile(rf"(?:{before})(?P<number>{number})(?P<unit>\s?(?:%|€|\$|£|¥))?")
 
 
 def _value(match: re.Match[str], decimal: str) -> float:
@@ -78,7 +79,7 @@ def _value(match: re.Match[str], decimal: str) -> float:
     if match["apart"]:
         text = text.replace(match["apart"], "")
     value = float(text.replace(",", ".") if decimal == "," else text)
-    return -value if match["sign"] in ("-", "−") else value
+    return -value if (match["sign"] or match["then"]) in ("-", "−") else value
 
 
 def _words(mark: str, found: list[re.Match[str] | None], texts: list[str]) -> str:
