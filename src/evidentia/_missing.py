@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import cache
 from inspect import signature
 from typing import Any
@@ -28,12 +27,12 @@ def has_missing(values: Array) -> bool:
 
 def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:
     """What to do about missing values, in words; None if the estimator takes them as it is set."""
-    name = type(estimator).__name__
+    kind: Any = type(estimator)
     if isinstance(metric, str) and metric == "precomputed":
         return "a matrix of dissimilarities must be complete"
-    if not _has_parameter(type(estimator)):
+    if not _has_parameter(kind):
         return (
-            f"{name} does not take them; impute them, or take a method that does, such as ECM or EVCLUS with "
+            f"{kind.__name__} does not take them; impute them, or take a method that does, such as ECM or EVCLUS with "
             "missing='partial'"
         )
     if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
@@ -44,9 +43,8 @@ def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:
 
 
 @cache
-def _has_parameter(kind: Hashable) -> bool:
+def _has_parameter(kind: type) -> bool:
     """Whether a class has the parameter ``missing``."""
-    assert isinstance(kind, type)
     return "missing" in signature(kind).parameters
 
 
