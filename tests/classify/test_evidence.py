@@ -199,6 +199,26 @@ def test_simple_masses_keep_the_single_classes(iris):
     assert (a.masses[:, -1] <= b.masses[:, -1] + 1e-12).all()
 
 
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["c", "b", "a", "d"], "X must have the columns that the estimator was fitted to, in their order, "),
+        (["a"], "4"),
+    ],
+)
+def test_prefit_models_have_seen_the_same_attributes(iris, columns, message):
+    """Else coefficients would meet the values of other columns."""
+    X, y = pd.DataFrame(iris[0], columns=list("abcd")), iris[1]
+    fitted = LogisticRegression(max_iter=1000).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        EvidenceFromClassifier(fitted, prefit=True).fit(X[columns])
+    EvidenceFromClassifier(fitted, prefit=True).fit(X.to_numpy())
+    by_name = make_column_transformer((StandardScaler(), ["b", "d"]))  # a pipeline looks for its columns itself
+    fitted = make_pipeline(by_name, LogisticRegression()).fit(X, y)
+    model = EvidenceFromClassifier(fitted, prefit=True).fit(X[["d", "c", "b", "a"]])
+    np.testing.assert_allclose(model.predict_proba(X[["d", "c", "b", "a"]]), fitted.predict_proba(X))
+
+
 def test_prefit_models_are_not_fitted_again(iris):
     X, y = iris
     fitted = LogisticRegression(max_iter=2000).fit(X, y)

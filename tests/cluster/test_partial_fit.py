@@ -178,3 +178,13 @@ def test_missing_cells_count_as_in_fit(method):
         expected = made(method, init=START, missing="partial", max_iter=2, tol=0).fit(holes)
     np.testing.assert_allclose(online.cluster_centers_, expected.cluster_centers_, atol=1e-11)
     assert np.isfinite(online.partial_fit(holes[:50]).credal_partition_.masses).all()
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_the_number_of_clusters_stays(method):
+    """Another one would be forgotten without a word."""
+    model = made(method).partial_fit(X).set_params(n_clusters=2)
+    with pytest.raises(ValueError, match="n_clusters must stay what it was for the first block, 3, got 2"):
+        model.partial_fit(X)
+    assert model.fit(X).n_clusters_ == 2
+    assert model.set_params(n_clusters="auto").partial_fit(X).partial_fit(X).n_clusters_ == 3

@@ -466,6 +466,33 @@ def test_objects_that_were_not_clustered(ecm):
     assert all(str(one.name).endswith("of the fit") for one in few.compared)
 
 
+@pytest.mark.parametrize("method", [EVCLUS(3, random_state=0), EKNNClus(random_state=0), MECM(3, random_state=0)])
+def test_some_of_the_objects_of_the_fit_by_their_names(method):
+    """A part of the table, or its rows in another order: the same evidence, and no object speaks for itself."""
+    table = pd.DataFrame(POINTS, index=[f"o{i}" for i in range(len(POINTS))])
+    table.columns = table.columns.astype(str)
+    method.fit(table)
+    whole = explain_object(method, table, "o4", changes=False)
+    for part in (table[:9], table[4:5], table[::-1]):
+        why = explain_object(method, part, "o4", clusters=whole.clusters, changes=False)
+        np.testing.assert_allclose(why.evidence, whole.evidence)
+        assert isinstance(method, MECM) or "o4 of the fit" not in [one.name for one in why.compared]
+
+
+@pytest.mark.parametrize("row", [4, 11])
+def test_an_object_that_was_changed_since_the_fit(ecm, row):
+    """Its masses are those of what it is now."""
+    changed = POINTS.copy()
+    changed[row] = POINTS[-1] + 0.1
+    why = explain_object(ecm, changed, row)
+    np.testing.assert_allclose(why.masses.masses, ecm.predict_mass(changed[[row]]).masses)
+    D = cdist(POINTS, POINTS)
+    relational = RECM(3, metric="precomputed", random_state=0).fit(D)
+    D[row] = D[-1]
+    why = explain_object(relational, D, row)
+    np.testing.assert_allclose(why.masses.masses, relational.predict_mass(D[[row]]).masses)
+
+
 def test_missing_attributes_pull_to_nothing(ecm):
     holes = POINTS.copy()
     holes[11, 0] = np.nan

@@ -6,7 +6,7 @@ import pytest
 
 from evidentia import CredalPartition, FocalSets, MassFunctions
 from evidentia.classify import ContextualDiscounting, EKNNClassifier
-from evidentia.cluster import ECM, EVCLUS
+from evidentia.cluster import CCM, ECM, EGMM, EVCLUS, WMVEC
 from evidentia.explain import (
     CautiousTree,
     credal_silhouette,
@@ -85,6 +85,20 @@ def test_resamples_cut_what_belongs_to_objects_by_names():
     method = EVCLUS(3, metric="precomputed", n_init=1, random_state=0)
     one, other = (stability(method, d, 2, random_state=0).rand for d in (D, D[NAMES[::-1]]))
     np.testing.assert_allclose(one, other)
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge")
+@pytest.mark.parametrize("method", [ECM, CCM, EGMM, WMVEC])
+def test_columns_of_centers_are_found_by_their_names(method):
+    centers = X.iloc[:3] + 0.1
+    one, other = (method(3, init=given, max_iter=1).fit(X) for given in (centers, centers[list("cab")]))
+    np.testing.assert_array_equal(one.credal_partition_.masses, other.credal_partition_.masses)
+    assert list(other.init.columns) == list("cab")
+
+
+def test_a_start_of_other_objects_is_refused_by_its_name():
+    with pytest.raises(ValueError, match="init must be a partition of the objects of X: the names of the objects"):
+        ECM(3, init=PARTITION[:5]).fit(X)
 
 
 def test_columns_of_dissimilarities_are_found_by_their_names():

@@ -86,7 +86,7 @@ def test_bad_input_is_refused(options, error, words):
 
 
 def test_a_few_objects_are_too_few():
-    with pytest.raises(ValueError, match="minimum of 6"):
+    with pytest.raises(ValueError, match="X must hold at least 6 objects, for three in each of two clusters, got 3"):
         number_of_clusters(np.arange(6.0).reshape(3, 2))
     with pytest.raises(ValueError, match="X must hold at least 6 different objects"):
         number_of_clusters(np.repeat([[0.0], [0.1], [5], [5.1]], 3, axis=0), random_state=0)

@@ -158,6 +158,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             self.classes_ = np.arange(last_layer(self.estimator).n_classes) if names is None else names
         else:
             check_is_fitted(self.estimator)
+            self._check_attributes()
             self.classes_ = np.asarray(self.estimator.classes_)
             given = [] if y is None or is_soft(y) else hard_targets(y).names.tolist()
             unknown = set(given) - set(self.classes_.tolist())
@@ -165,6 +166,20 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
                 shown = ", ".join(sorted(map(repr, unknown))[:5])
                 raise ValueError(f"y holds classes that the fitted estimator does not know: {shown}")
         return data
+
+    def _check_attributes(self) -> None:
+        """Refuse attributes of X that are not those which the fitted estimator has seen; pipelines do so themselves."""
+        if hasattr(self.estimator, "steps"):
+            return
+        n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
+        if n != self.n_features_in_:
+            raise ValueError(f"X must have the {n} attributes of the fitted estimator, got {self.n_features_in_}")
+        seen, given = (list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self))
+        if seen and given and seen != given:
+            raise ValueError(
+                "X must have the columns that the estimator was fitted to, in their order, "
+                f"{rule.shown(list(map(str, seen)))}, got {rule.shown(list(map(str, given)))}"
+            )
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
         """Refuse a classifier whose probabilities are no softmax of its scores (one-versus-rest, for instance)."""

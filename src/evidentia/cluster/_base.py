@@ -21,7 +21,7 @@ from evidentia._progress import progress_bar
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
 from evidentia._site import DocumentedEstimator
-from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
+from evidentia._tables import column_names, object_index, object_weights, order_of_names, ordered_like
 from evidentia._tensor_input import readable, tensor_attributes
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
@@ -225,17 +225,31 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
 
     @contextmanager
     def _matched_start(self, index: Index) -> Iterator[None]:
-        """A partition to start from has its rows in the order of the objects, if both have names."""
+        """What to start from is in the order of the names of the objects and attributes while this lasts."""
         given = getattr(self, "init", None)
-        order = order_of_names(given.index, index) if isinstance(given, CredalPartition) else None
-        if order is None or given is None:
+        matched = self._start_like(given, index)
+        if matched is given:
             yield
             return
-        self.init = given[order]
+        self.init = matched
         try:
             yield
         finally:
             self.init = given
+
+    def _start_like(self, given: Any, index: Index) -> Any:
+        """A partition with its rows in the order of the objects, a table of centers with its columns in that of the
+        attributes, where both have names."""
+        if isinstance(given, CredalPartition):
+            try:
+                order = order_of_names(given.index, index)
+            except ValueError as error:
+                raise ValueError(f"init must be a partition of the objects of X: {error}") from error
+            return given if order is None else given[order]
+        names, columns = list(getattr(self, "feature_names_in_", [])), column_names(given)
+        if columns is None or columns == names or len(columns) != len(names) or set(columns) != set(names):
+            return given
+        return given[names]
 
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
         """The method and its best run."""

@@ -123,6 +123,11 @@ class OnlineClusterer(EvidentialClusterer):
         if first:
             self.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self._check_parameters()
+        if not first and self._wanted_clusters() not in (None, self.n_clusters_):
+            raise ValueError(
+                f"n_clusters must stay what it was for the first block, {self.n_clusters_}, got {self.n_clusters}: "
+                "call fit, or take a new estimator, to begin anew"
+            )
         sample = self._read_block(X, sample_weight, first=first)
         with block_map(self.n_jobs) as apply:
             learned = self._begun(sample, apply) if first else self._online

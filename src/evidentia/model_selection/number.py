@@ -99,8 +99,12 @@ def number_of_clusters(
     reader = _Reader(metric, random_state, n_jobs)
     rule.check_parameters(reader, _RULES)
     wanted = None if candidates is None else checked_candidates(candidates, "candidates")
-    source = DissimilarityInput(metric, centered=True, fewest=_FEWEST).training(reader, X)
+    source = DissimilarityInput(metric, centered=True).training(reader, X)
     assert not isinstance(source, SparseSource)  # which this reading refuses
+    if len(source) < _FEWEST:
+        raise ValueError(
+            f"X must hold at least {_FEWEST} objects, for three in each of two clusters, got {len(source)}"
+        )
     weights = object_weights(ordered_like(sample_weight, object_index(X)), len(source))
     with block_map(n_jobs) as apply:
         numbers = compared_numbers(source, weights, wanted, random_state, apply)

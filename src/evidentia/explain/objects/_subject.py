@@ -81,8 +81,9 @@ class Subject:
     def name_in_fit(self, evidence: ClusterEvidence, which: int) -> Hashable:
         """Of one of the objects that the model compares with, and of the view in which it does where it has several."""
         position = int(evidence.positions[which])
-        name = self.name_of(position)
-        if not self.among_fit:
+        if self.among_fit:
+            name = self.name_of(position)
+        else:
             index = self.estimator.credal_partition_.index
             name = f"{position if index is None else index[position]} of the fit"
         views = getattr(self.estimator, "view_names_", [])
@@ -251,7 +252,7 @@ def _among_attributes(estimator: Any, X: TableLike, i: Any, feature_names: Seque
         whole = X if image is not None else (rows_of(X, [position]) if position >= 0 else None)
         place = position if image is not None else 0
         subject.reader = read_object(estimator, row, None) if position < 0 else read_object(estimator, whole, place)
-        subject.among_fit = _is_of_fit(estimator, X, len(table), partition)
+        subject.among_fit = _is_of_fit(estimator, X, len(table), partition, position)
     elif partition is not None and len(partition) != len(table):
         raise ValueError(f"X must hold the {len(partition)} objects of the partition, got {len(table)}")
     if partition is None or not subject.among_fit:
@@ -262,9 +263,20 @@ def _among_attributes(estimator: Any, X: TableLike, i: Any, feature_names: Seque
         partition = partition if order is None else partition[order]
     subject.partition = partition
     twin = position if position >= 0 else table.find(subject.cells)
-    subject.itself = twin if subject.among_fit else -1
     subject.masses = _masses(subject, twin)
+    subject.itself = twin if subject.among_fit else _place_in_fit(subject, table.index)
     return subject
+
+
+def _place_in_fit(subject: Subject, names: Index) -> int:
+    """Where an object of another table is among those of the fit: the only one there of its name, with its masses."""
+    fitted = getattr(subject.estimator, "credal_partition_", None)
+    if names is None or subject.position < 0 or fitted is None or fitted.index is None:
+        return -1
+    places = [k for k, name in enumerate(fitted.index) if name == names[subject.position]]
+    if len(places) != 1 or np.abs(subject.masses.masses - fitted.masses[places]).max() > _SAME:
+        return -1
+    return places[0]
 
 
 def _masses(subject: Subject, twin: int) -> CredalPartition:
@@ -294,11 +306,13 @@ def _nearest_cluster(partition: CredalPartition, evidence: ClusterEvidence) -> C
     return CredalPartition(masses, partition.focal_sets, frame=partition.frame)
 
 
-def _is_of_fit(estimator: Any, X: TableLike, n: int, partition: CredalPartition | None) -> bool:
-    """Whether X holds the objects that were clustered: as many, and some of them have the masses they should."""
+def _is_of_fit(estimator: Any, X: TableLike, n: int, partition: CredalPartition | None, position: int) -> bool:
+    """Whether X holds the objects that were clustered: as many, and some of them, with the one that is to be explained
+    (at ``position``, -1 for a new one), have the masses they should."""
     if partition is None or len(partition) != n:
         return False
-    some = np.unique(np.linspace(0, n - 1, _PROBES).astype(int))
+    some = np.linspace(0, n - 1, _PROBES).astype(int)
+    some = np.unique(some if position < 0 else np.append(some, position))
     if hasattr(estimator, "image_shape_"):
         masses = estimator.predict_mass(X).masses[some]
     else:
@@ -334,7 +348,7 @@ def _among_dissimilarities(
         row = views.given(list(views.row_of_dissimilarities(i)[:, None]))
     subject = Subject(estimator, names, new=position < 0)
     subject.partition = partition
-    square = n_rows == n and (not asked or _is_of_fit(estimator, X, n, partition))
+    square = n_rows == n and (not asked or _is_of_fit(estimator, X, n, partition, position))
     subject.position = subject.itself = position if square else -1
     subject._is_new = subject.position < 0
     if asked:
