@@ -64,12 +64,12 @@ def readable(estimator: Any, X: Any) -> Any:
         return _readable_array(X)
     if not is_tensor(X):
         return with_plain_columns(X)
+    check_tensor(X, "X")
     if X.device.type != "cpu":
         raise ValueError(
             f"X must be in memory for {type(estimator).__name__} as it is set, which works on the processor, but is a "
             f"tensor on {X.device}: give X.cpu()"
         )
-    check_tensor(X, "X")
     return to_host(X)
 
 

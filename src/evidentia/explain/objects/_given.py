@@ -10,12 +10,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from evidentia._parameters import is_integer, shown
+from evidentia._scale import as_reals
 from evidentia._types import Index, TableLike
 from evidentia.belief import MassFunctions
+from evidentia.dissimilarity.sources import check_values
 from evidentia.dissimilarity.views import Views
 from evidentia.explain.objects._table import array_of
 
-__all__ = ["as_meant", "is_estimator", "position_of"]
+__all__ = ["as_meant", "checked_matrix", "full_row", "is_estimator", "position_of"]
 
 
 def as_meant(estimator: Any, X: TableLike, i: Any, metric: str | None) -> tuple[TableLike, Any]:
@@ -87,3 +89,29 @@ def position_of(i: Any, names: Index, n: int, image: tuple[int, ...] | None) -> 
             f"i must be the position or name of an object, or a row of attributes; none is called {shown(i)}"
         )
     return -1
+
+
+def checked_matrix(X: TableLike) -> Any:
+    """Dissimilarities of objects in rows, checked."""
+    if hasattr(X, "tocsr"):
+        return X
+    values = as_reals(X, "X")
+    if values.ndim != 2:
+        raise ValueError(f"X must hold dissimilarities of objects in rows, got shape {values.shape}")
+    check_values(values, "X")
+    return X if hasattr(X, "iloc") else values
+
+
+def full_row(estimator: Any, row: Any, n: int) -> np.ndarray:
+    """(n,) dissimilarities to all objects, NaN where they are not known."""
+    out = np.full(n, np.nan)
+    if hasattr(row, "tocsr"):
+        stored = row.tocsr()
+        out[stored.indices] = stored.data
+        return out
+    values = np.asarray(row, dtype=float).reshape(-1)
+    where = np.arange(n) if len(values) == n else getattr(estimator, "landmark_indices_", np.zeros(0, dtype=int))
+    if len(values) != len(where):
+        raise ValueError(f"i must be a position, a name, or {n} dissimilarities to the objects, got {len(values)}")
+    out[where] = values
+    return out

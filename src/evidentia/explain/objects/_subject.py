@@ -18,7 +18,7 @@ from evidentia.dissimilarity.input import with_columns
 from evidentia.dissimilarity.sources import AttributeSource, check_values
 from evidentia.dissimilarity.views import Views
 from evidentia.explain.objects._along_path import evidence_along_path
-from evidentia.explain.objects._given import as_meant, is_estimator, position_of
+from evidentia.explain.objects._given import as_meant, checked_matrix, full_row, is_estimator, position_of
 from evidentia.explain.objects._members import (
     differences,
     evidence_from_dissimilarities,
@@ -329,7 +329,7 @@ def _among_dissimilarities(
     partition = _partition_known(estimator)
     assert partition is not None
     views = Views.of(X)  # of a model that takes several
-    X = X if views is not None else _matrix(X)
+    X = X if views is not None else checked_matrix(X)
     n, n_rows = len(partition), X.shape[0] if views is None else len(views)
     index = object_index(X) if views is None else views.index
     names = index if index is not None else partition.index if n_rows == n else None
@@ -354,7 +354,7 @@ def _among_dissimilarities(
     if asked:
         subject.reader = read_object(estimator, row, 0)
     if views is None or subject.reader is None:
-        subject.row = _full_row(estimator, row, n)
+        subject.row = full_row(estimator, row, n)
     else:
         subject.row = subject.reader.dissimilarities()
     if attributes is not None:
@@ -377,29 +377,3 @@ def _arranged(X: TableLike, position: int, names: Index) -> tuple[Any, int]:
     """The rows in the order of the objects with these names, and where the one at a position went."""
     rows = ordered_like(X, names)
     return rows, position if rows is X or position < 0 else list(names).index(X.index[position])
-
-
-def _matrix(X: TableLike) -> Any:
-    """Dissimilarities of objects in rows, checked."""
-    if hasattr(X, "tocsr"):
-        return X
-    values = as_reals(X, "X")
-    if values.ndim != 2:
-        raise ValueError(f"X must hold dissimilarities of objects in rows, got shape {values.shape}")
-    check_values(values, "X")
-    return X if hasattr(X, "iloc") else values
-
-
-def _full_row(estimator: Any, row: Any, n: int) -> np.ndarray:
-    """(n,) dissimilarities to all objects, NaN where they are not known."""
-    out = np.full(n, np.nan)
-    if hasattr(row, "tocsr"):
-        stored = row.tocsr()
-        out[stored.indices] = stored.data
-        return out
-    values = np.asarray(row, dtype=float).reshape(-1)
-    where = np.arange(n) if len(values) == n else getattr(estimator, "landmark_indices_", np.zeros(0, dtype=int))
-    if len(values) != len(where):
-        raise ValueError(f"i must be a position, a name, or {n} dissimilarities to the objects, got {len(values)}")
-    out[where] = values
-    return out
