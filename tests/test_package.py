@@ -23,8 +23,8 @@ MODULES = {
 # From the ground up. A module imports from its own floor or a lower one. The numerical kernels of `optimize` know
 # nothing of the rest, so they lie below everything that needs them.
 FLOORS = [
-    {"_arrays", "_blas", "_fitting", "_missing", "_native", "_parameters", "_progress", "_random", "_reading", "_scale"}
-    | {"_site", "_sizes", "_tables", "_tensor_input", "_types", "optimize", "stream"},
+    {"_arrays", "_blas", "_fitting", "_input", "_missing", "_native", "_parameters", "_progress", "_random", "_reading"}
+    | {"_scale", "_site", "_sizes", "_tables", "_types", "optimize", "stream"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},

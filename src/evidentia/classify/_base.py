@@ -14,12 +14,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._input import readable
 from evidentia._parameters import check, check_choice, hashable, listed, real, shown
 from evidentia._reading import as_labels, is_missing, plain_text, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
 from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
-from evidentia._tensor_input import readable
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
 

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evidentia import _parameters as rule
 from evidentia._arrays import Array, copied, is_followed, same_place, to_host
 from evidentia._fitting import draft_of
+from evidentia._input import readable, tensor_attributes
 from evidentia._missing import check_missing, remedy
 from evidentia._progress import progress_bar
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size, checked_masses
 from evidentia._site import DocumentedEstimator
 from evidentia._tables import column_names, object_index, object_weights, order_of_names, ordered_like
-from evidentia._tensor_input import readable, tensor_attributes
 from evidentia._types import Advance, ArrayLike, Index, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._blockwise import BlockwiseClusterer, check_alone

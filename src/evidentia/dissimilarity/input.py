@@ -19,11 +19,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from evidentia import _parameters as rule
+from evidentia._input import readable
 from evidentia._missing import check_missing, remedy
 from evidentia._reading import naming_table, reading
 from evidentia._scale import check_scale, check_size
 from evidentia._tables import object_index, order_of_names
-from evidentia._tensor_input import readable
 from evidentia._types import Metric, TableLike
 from evidentia.dissimilarity.sources import (
     AttributeSource,

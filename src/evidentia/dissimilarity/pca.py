@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._input import readable
 from evidentia._random import as_random_state
 from evidentia._reading import reading
 from evidentia._site import DocumentedEstimator
-from evidentia._tensor_input import readable
 from evidentia.dissimilarity.sources import check_square, check_values
 
 __all__ = ["DissimilarityPCA"]

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._blas import one_blas_thread
+from evidentia._input import readable
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 from evidentia._site import DocumentedEstimator
 from evidentia._sizes import check_memory
-from evidentia._tensor_input import readable
 
 __all__ = [
     "MetricLearner",

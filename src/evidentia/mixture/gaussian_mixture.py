@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
+from evidentia._input import readable
 from evidentia._random import as_random_state
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 from evidentia._site import DocumentedEstimator
 from evidentia._sizes import check_memory
 from evidentia._tables import object_index, object_weights, ordered_like
-from evidentia._tensor_input import readable
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
 from evidentia.mixture.models import MODELS, model_name, n_parameters

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from evidentia import _parameters as rule
+from evidentia._input import tensor_attributes
 from evidentia._random import generator
-from evidentia._tensor_input import tensor_attributes
 from evidentia._types import ArrayLike, Metric, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from evidentia import _parameters as rule
+from evidentia._input import readable
 from evidentia._random import as_random_state
 from evidentia._reading import reading_labels, reading_table
-from evidentia._tensor_input import readable
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
