@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from sklearn.preprocessing import StandardScaler
 
 from evidentia.cli.cluster import cluster
+from evidentia.cli.shared import passes
 from evidentia.cli.shared.errors import UserError
 from evidentia.cluster import ECM
 from evidentia.io import load, read_partition
@@ -89,8 +90,9 @@ def test_a_missing_value_names_its_block(folder):
     assert not list(folder.glob(".out*"))
 
 
-def test_workers_of_dask(folder):
+def test_workers_of_dask(folder, monkeypatch):
     distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(passes, "_PATIENCE", 1)
     expected = run(folder / "in", "-o", folder / "here", "--exclude", "n")
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
         done = run(folder / "in", "-o", folder / "there", "--exclude", "n", "--dask", cluster.scheduler_address)

@@ -17,7 +17,7 @@ QUICK = [s for s in SUBJECTS if str(s) not in ("NNEVCLUS", "SECM")]  # networks 
 RISES = {"ECMdd", "WECMdd"}  # what represents sets is not derived from the objective, as their docstrings say
 
 problems = st.integers(0, 2**31 - 1)
-each = settings(deadline=None, max_examples=12, derandomize=True, suppress_health_check=list(HealthCheck))
+each = settings(deadline=None, max_examples=8, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 def objects(subject, seed):

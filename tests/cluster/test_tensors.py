@@ -214,6 +214,7 @@ print("passed")
 """
 
 
+@pytest.mark.long
 def test_scikit_learns_check_passes():
     """In a process of its own: SciPy reads the variable when it is imported. The densities of EGMM for the data of the
     check, whose covariance is almost singular, agree to ten digits and not to the fourteen that are asked for."""

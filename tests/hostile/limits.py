@@ -54,14 +54,7 @@ def refused_or_sensible(call, check, words=""):
             return None
     assert len(message) > 10
     assert "internal" not in message.lower()
-    for obscure in (
-        "'NoneType' object",
-        "broadcast",
-        "unhashable",
-        "has no attribute",
-        "not subscriptable",
-        "out of bounds",
-    ):
+    for obscure in _OBSCURE:
         assert obscure not in message, message
     if words:
         assert re.search(words, message), f"{message!r} does not say {words!r}"

@@ -140,8 +140,8 @@ def test_a_metric_that_changes_what_it_is_given_changes_a_copy():
     np.testing.assert_array_equal(X, before)
 
 
-def test_all_pairs_of_a_thousand_clusters():
+def test_all_pairs_of_many_clusters():
     with limited():
-        family = FocalSets.pairs(1000)
-    assert len(family) == 1 + 1000 + 499_500 + 1
+        family = FocalSets.pairs(500)
+    assert len(family) == 1 + 500 + 124_750 + 1
     assert family.cardinality.tolist() == sorted(family.cardinality.tolist())

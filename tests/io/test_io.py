@@ -318,7 +318,7 @@ def test_a_name_returns_with_its_type(name):
     assert type(decode_name(text)) is type(name)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.data())
 def test_headings_tell_the_sets_and_the_frame(data):
     frame = data.draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))

@@ -371,7 +371,7 @@ def test_starts_are_not_overwritten_and_empty_batches_are_fine():
 bounded = st.floats(-4, 4).map(lambda v: round(v, 3))  # rounded: ties and exact zeros are the hard cases
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_optimality_conditions(data):
     """Gradients equal on the nonzeros and not smaller elsewhere (Karush-Kuhn-Tucker)."""
@@ -389,7 +389,7 @@ def test_optimality_conditions(data):
     assert np.all(x * (gradient - multiplier) <= tolerance)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_diagonal_optimality_conditions(data):
     f = data.draw(st.integers(1, 9))

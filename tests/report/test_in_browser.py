@@ -68,7 +68,9 @@ def drawn(page):
 
 
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-@pytest.mark.parametrize("name", ["wine", "hostile", "many"])
+@pytest.mark.parametrize(
+    "name", ["wine", pytest.param("hostile", marks=pytest.mark.long), pytest.param("many", marks=pytest.mark.long)]
+)
 def test_the_page_fits_and_nothing_complains(opened, name, width):
     page = opened(name, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -259,6 +259,7 @@ def test_columns_of_every_kind():
     assert "kind = red" in text
 
 
+@pytest.mark.long
 def test_100_000_rows_stay_small_and_quick():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 10)) + 6 * rng.integers(0, 3, 100_000)[:, None]

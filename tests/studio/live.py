@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import socket
 import threading
 import time
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import uvicorn
 
 from evidentia.studio.app import make_app
 from evidentia.studio.guard import Guard
+from evidentia.studio.server import _listener
 
 PATIENCE = 120  # seconds; other programs may be running
 
@@ -95,8 +95,7 @@ class Client:
 @contextmanager
 def running_studio(file=None):
     """A studio in a thread of this process; gives its guard."""
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener = _listener("127.0.0.1", 0)
     guard = Guard("127.0.0.1", listener.getsockname()[1])
     server = uvicorn.Server(uvicorn.Config(make_app(guard, file), log_level="warning", lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -114,7 +114,7 @@ def test_the_program_prints_the_address_and_serves_it(tmp_path):
         process.stdout.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
 def test_a_studio_that_is_ended_leaves_nothing(tmp_path, number):
     command = [sys.executable, "-c", "from evidentia.cli import main; main()", "studio", "--no-browser"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -61,13 +61,13 @@ def test_a_table_can_be_dropped(page):
 
 def test_a_run_can_be_stopped_and_the_page_stays_alive(page, tmp_path):
     table = tmp_path / "noise.csv"
-    np.savetxt(table, np.random.default_rng(0).normal(size=(4000, 6)), delimiter=",", header="a,b,c,d,e,f", comments="")
+    np.savetxt(table, np.random.default_rng(0).normal(size=(800, 6)), delimiter=",", header="a,b,c,d,e,f", comments="")
     page.set_input_files("input[type=file] >> nth=0", table)
     page.wait_for_selector("#run:visible")
     page.select_option("#method", "ecmdd")
     page.fill("#clusters", "12")
     page.click("text=All parameters")
-    page.fill("[aria-label='n init']", "500")
+    page.fill("[aria-label='n init']", "5000")
     page.press("[aria-label='n init']", "Tab")
     page.click("#run")
     page.wait_for_selector(".card .stop")
@@ -77,7 +77,7 @@ def test_a_run_can_be_stopped_and_the_page_stays_alive(page, tmp_path):
     page.wait_for_selector("#run:enabled")
     assert page.locator(".run-list li").count() == 0
     cluster(page, "2", method="ecm")
-    assert sum(counts(page)) == 4000
+    assert sum(counts(page)) == 800
 
 
 def test_what_cannot_be_done_is_told(page):
@@ -349,7 +349,7 @@ def test_everything_by_keyboard(iris_page):
     assert iris_page.locator(".tour-card").count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_a_narrow_window(chromium, studio, scheme):
     context = chromium.new_context(viewport={"width": 420, "height": 800}, color_scheme=scheme)
     with watched(context.new_page()) as page:
@@ -402,6 +402,7 @@ def test_with_webgl_points_are_drawn_and_selected(webgl_page):
     assert 100 < selected(webgl_page) <= 400
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_objects_do_not_freeze_the_page(webgl_page, tmp_path):
     page, rng = webgl_page, np.random.default_rng(0)
     places = rng.normal(size=(4, 3)) * 6

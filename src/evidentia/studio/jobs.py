@@ -72,21 +72,20 @@ class Job:
             "seconds": round(seconds, 2),
         }
 
-    def watch(self, task: tuple[str, dict[str, Any]]) -> None:
-        """Hand over the task and listen until it is done, or the process ends."""
+    def watch(self, task: tuple[str, dict[str, Any]], begun: Callable[[], None]) -> None:
+        """Hand over the task and listen until it is done, or the process ends; ``begun`` is called when it works."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
         try:
             pickle.dump(task, stdin, protocol=5)
             stdin.flush()
-            while True:
+            kind, content = pickle.load(stdout)
+            begun()
+            while kind == "progress":
+                self.words, self.share = content["words"], content["share"]
                 kind, content = pickle.load(stdout)
-                if kind == "progress":
-                    self.words, self.share = content["words"], content["share"]
-                else:
-                    self._end(kind, content)
-                    return
+            self._end(kind, content)
         except (EOFError, OSError, pickle.UnpicklingError):
             self._process.kill()
             self._end("failed", "the process that did the work ended; perhaps there was not enough memory")
@@ -137,8 +136,7 @@ class Workers:
         return job
 
     def _watch(self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, dict[str, Any]]) -> None:
-        self.prepare()  # for whoever comes next while this one works
-        job.watch(task)
+        job.watch(task, begun=self.prepare)  # for whoever comes next; not before, as imports would slow each other down
         with self._lock:
             keep = process.poll() is None and job.state != "stopped" and len(self._idle) < _MOST_IDLE
             if keep and not self._closed:

@@ -23,11 +23,21 @@ def network_of_torch():
 
 
 @pytest.mark.parametrize("network", ["auto", network_of_torch])
-@pytest.mark.parametrize("solver", ["lbfgs", "adaptive-steps", "mini-batch"])
+@pytest.mark.parametrize(
+    "solver", ["lbfgs", *(pytest.param(name, marks=pytest.mark.long) for name in ("adaptive-steps", "mini-batch"))]
+)
 def test_a_killed_fit_goes_on_to_the_same_result(solver, network, tmp_path, monkeypatch):
     network = network if isinstance(network, str) else network()
     training = Training(solver, batch_size=32)
-    settings = {"training": training, "n_init": 2, "init": "random", "tol": 0.0, "n_partners": 20, "network": network}
+    settings = {
+        "training": training,
+        "n_init": 2,
+        "init": "random",
+        "tol": 0.0,
+        "max_iter": 30,
+        "n_partners": 20,
+        "network": network,
+    }
     whole = quick(**settings).fit(X)
     path = tmp_path / "fit.checkpoint"
     write = _checkpoint.Checkpoint.save

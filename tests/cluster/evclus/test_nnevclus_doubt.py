@@ -132,6 +132,7 @@ def test_lessons_are_what_evclus_reads_off(row):
     assert without.masses[:, without.family.empty_index].max() == 0
 
 
+@pytest.mark.long
 def test_networks_of_torch_learn_it_too(row, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(_pretraining, "_STEPS", 1000)  # as many as users get

@@ -15,6 +15,9 @@ from evidentia.constraints import Constraints
 from evidentia.datasets import make_fourclass
 
 SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
+with_solvers = pytest.mark.parametrize(
+    "solver", [SOLVERS[0], *(pytest.param(s, marks=pytest.mark.long) for s in SOLVERS[1:])]
+)
 
 
 def quick(c=2, *, solver="auto", **keywords):
@@ -59,7 +62,7 @@ def test_a_network_of_your_own_on_images(torch):
         quick(2, network=torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))).fit(images)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@with_solvers
 def test_all_knowledge_reaches_a_network_of_torch(torch, blobs, solver):
     """Labels, constraints, penalties: the same clusters as with our layers."""
     X, y = blobs
@@ -72,7 +75,7 @@ def test_all_knowledge_reaches_a_network_of_torch(torch, blobs, solver):
         np.testing.assert_allclose(model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@with_solvers
 def test_a_network_of_torch_has_a_detector(torch, solver):
     X, _ = make_fourclass(200, random_state=0)
     network = layers(torch, 2, 20, 6)
@@ -90,7 +93,7 @@ def test_layers_of_torch_are_trained_like_ours(torch, blobs):
     assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.15)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@with_solvers
 def test_same_seed_same_bits(torch, blobs, solver):
     """Also of layers that draw numbers, and of those that learn from batches."""
     network = torch.nn.Sequential(layers(torch, 2, 20), torch.nn.BatchNorm1d(20), torch.nn.Dropout(0.1))

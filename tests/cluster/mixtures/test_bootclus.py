@@ -104,6 +104,7 @@ def test_higher_confidence_gives_wider_intervals(sample):
     assert index[0] < index[1]
 
 
+@pytest.mark.long
 def test_joblib_may_send_the_work_to_processes(sample):
     model = BootClus(3, mixture="EII", n_bootstraps=25, random_state=7).fit(sample.data)
     with parallel_config("loky", n_jobs=2):

@@ -36,6 +36,7 @@ def coverages(mixture, models, n_datasets, n_bootstraps, levels, first_seed=0):
     return {key: np.mean(values, axis=0) for key, values in found.items()}
 
 
+@pytest.mark.long
 def test_calibration_of_a_right_model_and_of_a_wrong_one():
     """A small version of Tables 2 and 3: 12 datasets, 60 samples."""
     right = coverages(1, ["EII"], 12, 60, [0.9])["EII", 0.9]
@@ -119,6 +120,7 @@ def cells(shared_data, seed):
     return X[np.random.default_rng(seed).choice(len(X), 1000, replace=False)]
 
 
+@pytest.mark.long
 def test_gvhd(shared_data):
     """Seven clusters of 1,000 cells: the pairs of mutually most similar clusters (K = 2) are as many as in other draws.
 

@@ -152,6 +152,7 @@ def test_automatic_number_hardly_depends_on_the_neighbors(shared_data, n_neighbo
     assert BeliefPeaks(n_neighbors=n_neighbors + 20).fit(shared_data("d31")[0]).n_clusters_ == 31
 
 
+@pytest.mark.long
 def test_hundred_thousand_objects(shared_data):
     X, y = shared_data("birch1")
     start = time.perf_counter()

@@ -185,7 +185,9 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, metric, xi, c
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
-@pytest.mark.parametrize(("family", "n_fitted"), [("auto", 3), ("simple", 5), ("pairs", 8)])
+@pytest.mark.parametrize(
+    ("family", "n_fitted"), [("auto", 3), ("simple", 5), pytest.param("pairs", 8, marks=pytest.mark.long)]
+)
 def test_without_constraints_it_is_ecm(family, n_fitted, metric):
     X, y = blobs()
     ecm = ECM(3, focal_sets=family, metric=metric, beta=2.0, random_state=0).fit(X)

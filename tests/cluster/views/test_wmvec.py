@@ -446,6 +446,7 @@ def test_starts_and_copies(seen):
         assert adjusted_rand_score(y, WMVEC(3, init=init, random_state=0).fit(views).labels_) > 0.9
 
 
+@pytest.mark.long
 def test_leaves_are_told_apart_better_by_all_views(shared):
     """Mean over three sets of twenty species, one of them of species that are alike. The rows of the three files are
     matched by species, and by their order within them."""

@@ -12,6 +12,8 @@ from evidentia.cli.shared.errors import UserError
 
 __all__ = ["DASK_OPTION", "Notes", "passes_told", "workers"]
 
+_PATIENCE = 10  # seconds until a cluster must have answered
+
 DASK_OPTION = click.option(
     "--dask",
     is_flag=False,
@@ -36,7 +38,7 @@ def workers(address: str | None) -> Iterator[None]:
             yield
         return
     try:
-        client = Client(address, timeout=10)
+        client = Client(address, timeout=_PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
         raise UserError(f"--dask: there is no cluster of Dask at {address}: {error}") from error
     with client:

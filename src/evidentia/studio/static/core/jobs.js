@@ -3,7 +3,8 @@
 import { getJson, post, remove, Refused } from "./api.js";
 import { get, set } from "./store.js";
 
-const PAUSE = 180; // milliseconds between two questions
+const FIRST_PAUSE = 15; // milliseconds between two questions: short work is shown at once,
+const LAST_PAUSE = 180; // and long work is asked about five times a second
 
 function note(job) {
   set({ jobs: { ...get("jobs"), [job.kind]: job } });
@@ -18,8 +19,10 @@ export async function follow(job) {
   note(job);
   let latest = job;
   let misses = 0;
+  let pause = FIRST_PAUSE;
   while (latest.state === "running") {
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    pause = Math.min(2 * pause, LAST_PAUSE);
     try {
       latest = await getJson(`/jobs/${job.id}`);
       misses = 0;
