@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# Those that take some seconds; the site runs them as well.
+LONG = {"calibrated_clustering", "how_good", "images_with_your_own_network", "a_report", "segment_an_image"}
 
 
 @pytest.fixture
@@ -30,7 +32,10 @@ def run(monkeypatch, tmp_path, capsys):
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.long] * (path.stem in LONG)) for path in EXAMPLES],
+)
 def test_example_runs(script, run):
     assert run(script).strip()
 

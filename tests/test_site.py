@@ -203,6 +203,7 @@ def test_a_missing_package_is_named_and_the_page_says_so():
     assert pages.saying_what_is_missing(there) == there
 
 
+@pytest.mark.long
 def test_a_page_whose_package_is_missing_is_not_run(tmp_path, monkeypatch):
     import pages
     import running

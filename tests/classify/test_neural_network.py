@@ -145,7 +145,7 @@ def test_hundreds_of_sure_prototypes_do_not_underflow():
 # ---- quality --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_prototypes", [33, 55])
+@pytest.mark.parametrize("n_prototypes", [33, pytest.param(55, marks=pytest.mark.long)])
 def test_vowel(shared, n_prototypes):
     """Published: 0.38 and 0.37."""
     with np.load(shared / "data" / "vowel.npz") as z:

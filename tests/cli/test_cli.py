@@ -156,6 +156,7 @@ def test_interrupt(tmp_path):
     assert names_in(tmp_path) == ["labels.csv", "large.npy"]
 
 
+@pytest.mark.long
 def test_demo_without_torch(tmp_path):
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not installed')")
     code = "import sys; from evidentia.cli import main; sys.path.insert(0, '.'); sys.argv[1:] = ['demo']; main()"

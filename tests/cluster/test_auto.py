@@ -136,7 +136,9 @@ def test_the_number_of_clusters_of_few_objects(method):
             assert method("auto", random_state=0).fit(data).n_clusters_ == 1
 
 
-@pytest.mark.parametrize("method", [ECM, RECM, ECMdd, EVCLUS])
+@pytest.mark.parametrize(
+    "method", [ECM, EVCLUS, pytest.param(RECM, marks=pytest.mark.long), pytest.param(ECMdd, marks=pytest.mark.long)]
+)
 def test_the_number_of_clusters_is_found_with_weights_and_matrices(method):
     X, _ = row(3, 2, "equal")
     X[:, 0] *= 2

@@ -92,6 +92,7 @@ def test_units_do_not_matter(kind):
     np.testing.assert_allclose(masses(other), masses(made(kind).fit(HOLES)), atol=1e-9)
 
 
+@pytest.mark.long
 @of_each(TAKERS)
 def test_far_from_the_origin(kind):
     np.testing.assert_allclose(masses(made(kind).fit(HOLES + 1e6)), masses(made(kind).fit(HOLES)), atol=1e-4)
@@ -106,6 +107,7 @@ def test_a_weight_does_what_repeating_a_row_does(kind):
     np.testing.assert_allclose(np.repeat(masses(weighted), times, axis=0), masses(repeated), atol=2e-3)
 
 
+@pytest.mark.long
 @of_each(TAKERS)
 def test_single_precision_is_kept(kind):
     single = made(kind).fit(HOLES.astype(np.float32))
@@ -113,6 +115,7 @@ def test_single_precision_is_kept(kind):
     assert np.mean(single.labels_ == made(kind).fit(HOLES).labels_) > 0.95
 
 
+@pytest.mark.long
 @of_each(TAKERS)
 @pytest.mark.parametrize("family", ["full", "selected"])
 def test_other_families(kind, family):
@@ -350,6 +353,7 @@ def test_gower_doubts_what_is_not_known():
     assert masses(plain).tobytes() == masses(model).tobytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sampling", ["random", "landmarks"])
 def test_evclus_with_few_of_the_pairs(sampling):
     X, y = make_blobs(1200, 3, centers=3, random_state=1)
@@ -358,6 +362,7 @@ def test_evclus_with_few_of_the_pairs(sampling):
     np.testing.assert_allclose(model.predict_mass(with_holes(X, 0.1)).masses, masses(model), atol=1e-6)
 
 
+@pytest.mark.long
 def test_many_objects_go_by_a_sample():
     X, y = make_blobs(25_000, 3, centers=3, random_state=1)
     model = made(ECM, n_init=2).fit(with_holes(X, 0.1))

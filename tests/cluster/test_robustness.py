@@ -37,6 +37,7 @@ def test_units_do_not_matter(subject, exponent):
     np.testing.assert_array_equal(model.labels_, subject.fitted().labels_)
 
 
+@pytest.mark.long
 @of_each(NUMERIC)
 @pytest.mark.parametrize("exponent", [30, -30])
 def test_units_do_not_matter_in_single_precision(subject, exponent):

@@ -222,6 +222,7 @@ def test_draws_are_different_true_and_labelled(n, seed):
         Constraints.from_labels(y, most + 1)
 
 
+@pytest.mark.long
 def test_draws_are_uniform():
     counts = np.zeros((6, 6))
     rng = np.random.default_rng(0)

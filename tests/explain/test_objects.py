@@ -446,6 +446,7 @@ def test_some_dissimilarities_are_enough():
         assert known.evidence[k] == pytest.approx(-D[7, members].mean())
 
 
+@pytest.mark.long
 def test_pictures_and_a_network_of_torch():
     torch = pytest.importorskip("torch")
     images = np.random.default_rng(0).normal(size=(45, 1, 4, 4)).astype(np.float32)

@@ -307,6 +307,7 @@ def test_networks_of_torch():
         assert_same(EvidenceFromClassifier(network.eval(), prefit=True).fit(X, y), around(X)[:-4])
 
 
+@pytest.mark.long
 def test_images():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)

@@ -216,7 +216,7 @@ def perturbed(covariances, model, scale, rng):
 
 
 @EVERY_MODEL
-@pytest.mark.parametrize("scale", [1e-3, 0.3])
+@pytest.mark.parametrize("scale", [0.3, pytest.param(0.001, marks=pytest.mark.long)])
 def test_no_neighbour_in_the_model_is_better(model, scale):
     X, Z = overlapping()
     sizes, scatter = moments(X, Z)

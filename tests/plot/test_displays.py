@@ -621,6 +621,7 @@ def test_new_figure_when_no_axes_are_given(fourclass, make):
     assert dict(matplotlib.rcParams) == settings
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [_credal, _convergence, _map])
 def test_every_format_can_be_written(fourclass, make, tmp_path):
     display = make(*fourclass, None)

@@ -296,6 +296,7 @@ def test_given_axes_are_used_and_nothing_else_changes(fourclass):
     assert dict(matplotlib.rcParams) == settings
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["panels", "together"])
 def test_every_format_can_be_written(fourclass, layout, tmp_path):
     display = small(*fourclass, sets=[(), (0,)], layout=layout)

@@ -90,6 +90,7 @@ def test_dots_are_medians(iris):
     assert all(text.startswith("20") for text in dates)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["heat", "dots"])
 def test_many_clusters_attributes_and_long_names(crowd, kind):
     table, partition = crowd
@@ -168,6 +169,7 @@ def test_bars_are_the_shares_of_the_sets(iris):
     np.testing.assert_allclose(widths, expected)
 
 
+@pytest.mark.long
 def test_nothing_overlaps_in_a_large_tree(crowd):
     table, partition = crowd
     table = table.assign(code=np.arange(300) % 15)

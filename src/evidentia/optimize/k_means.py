@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from evidentia._native import interruptible, kernel
@@ -10,6 +12,7 @@ __all__ = ["k_means"]
 
 _MAX_ITER = 300
 _TOLERANCE = 1e-4  # share of the mean variance of the attributes
+_SOON = 30_000_000  # operations, less than a tenth of a second
 
 _k_means = kernel("""k_means(
     X: float64[n, d], weights: float64[n], draws: float64[k, trials], max_iter: int, tol: float,
@@ -48,5 +51,6 @@ def k_means(
     trials = 2 + int(np.log(n_clusters))
     draws = rng.random_sample((n_clusters, trials))
     centers, labels = np.empty((n_clusters, data.shape[1])), np.empty(len(data), np.int64)
-    interruptible(_k_means, data, w, draws, _MAX_ITER, _TOLERANCE * float(data.var(axis=0).mean()), centers, labels)
+    call = _k_means if data.size * n_clusters * _MAX_ITER < _SOON else partial(interruptible, _k_means)
+    call(data, w, draws, _MAX_ITER, _TOLERANCE * float(data.var(axis=0).mean()), centers, labels)
     return centers, labels

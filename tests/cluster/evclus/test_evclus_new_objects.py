@@ -21,7 +21,7 @@ def largest_distance(a, b):
 
 
 @sampled
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "metric", ["euclidean", "manhattan", "cosine", "correlation", "seuclidean", "mahalanobis", largest_distance]
 )

@@ -29,15 +29,7 @@ def network_of_torch():
 def test_a_killed_fit_goes_on_to_the_same_result(solver, network, tmp_path, monkeypatch):
     network = network if isinstance(network, str) else network()
     training = Training(solver, batch_size=32)
-    settings = {
-        "training": training,
-        "n_init": 2,
-        "init": "random",
-        "tol": 0.0,
-        "max_iter": 30,
-        "n_partners": 20,
-        "network": network,
-    }
+    settings = {"training": training, "n_init": 2, "init": "random", "tol": 0.0, "n_partners": 20, "network": network}
     whole = quick(**settings).fit(X)
     path = tmp_path / "fit.checkpoint"
     write = _checkpoint.Checkpoint.save

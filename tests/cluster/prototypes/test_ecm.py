@@ -142,7 +142,7 @@ def test_objective_never_rises_and_masses_are_masses(seed, family, metric, beta,
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
-@pytest.mark.parametrize("beta", [1.5, 2.0])
+@pytest.mark.parametrize("beta", [1.5, pytest.param(2.0, marks=pytest.mark.long)])
 def test_no_small_move_improves_the_result(metric, beta):
     """The end of the iterations is a stationary point of the published criterion in masses and prototypes."""
     X, _ = make_blobs(60, 2, centers=3, random_state=1)
@@ -194,7 +194,7 @@ def test_all_families(family):
         assert model.focal_sets_ == family
 
 
-@pytest.mark.parametrize("n_clusters", [1, 2, 4, 7])
+@pytest.mark.parametrize("n_clusters", [1, 2, 4, pytest.param(7, marks=pytest.mark.long)])
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
 def test_auto_reads_neighbours_off_the_fit_with_single_clusters(n_clusters, metric):
     """The empty set and the pairs of neighbours are added; prototypes, metrics and objective stay as they are."""

@@ -71,8 +71,8 @@ def test_the_objective_is_that_of_the_definition(shape):
     assert model.objective_ == pytest.approx(objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("family", ["simple", "pairs"])
-@pytest.mark.parametrize("sigma", [0.3, 0.5])
+@pytest.mark.parametrize("family", ["simple", pytest.param("pairs", marks=pytest.mark.long)])
+@pytest.mark.parametrize("sigma", [0.3, pytest.param(0.5, marks=pytest.mark.long)])
 def test_better_than_ecm_on_a_noisy_phantom(sigma, family):
     regions = phantom()
     for seed in range(2):
@@ -84,6 +84,7 @@ def test_better_than_ecm_on_a_noisy_phantom(sigma, family):
         assert gain > 0.1
 
 
+@pytest.mark.long
 def test_better_than_ecm_on_a_volume_and_on_channels():
     regions = np.zeros((16, 16, 16), dtype=int)
     regions[:, :, 8:] = 1

@@ -65,7 +65,7 @@ def test_objective_never_rises(seed, family, beta, alpha, gamma):
     assert len(set(model.medoid_indices_)) == 3
 
 
-@pytest.mark.parametrize("family", [FocalSets.pairs(3), FocalSets.full(4)])
+@pytest.mark.parametrize("family", [FocalSets.pairs(3), pytest.param(FocalSets.full(4), marks=pytest.mark.long)])
 def test_no_other_medoid_is_better(family):
     c = family.n_clusters
     X, _ = make_blobs(25, 2, centers=c, random_state=1)
