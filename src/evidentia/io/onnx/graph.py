@@ -151,10 +151,17 @@ class Value:
         return self.graph.node("ArgMin", self, dtype=_INDEX, axis=1, keepdims=0)
 
     def smallest(self, k: int) -> tuple[Value, Value]:
-        """(n, k) smallest numbers of each row, in order, and their columns; of equal ones the first."""
+        """(n, k) smallest numbers of each row, in order, and their columns; of equal ones the first.
+
+        One row is added and left out again: onnxruntime 1.30 ends the whole process where there is none.
+        """
         count, dtypes = self.graph.constant([k], _INDEX), [self.dtype, _INDEX]
-        values, columns = self.graph.nodes_of("TopK", self, count, dtypes=dtypes, axis=1, largest=0, sorted=1)
-        return values, columns
+        more = self.graph.node("Pad", self, self.graph.constant([0, 0, 1, 0], _INDEX))
+        values, columns = self.graph.nodes_of("TopK", more, count, dtypes=dtypes, axis=1, largest=0, sorted=1)
+        return values._without_last_row(), columns._without_last_row()
+
+    def _without_last_row(self) -> Value:
+        return self.graph.node("Slice", self, *(self.graph.constant([end], _INDEX) for number in (0, -1, 0)))
 
     def columns(self, which: Any, axis: int = 1) -> Value:
         """Some of the columns, in this order."""
