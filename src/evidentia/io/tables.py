@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,8 @@ from evidentia.io.atomic import as_file
 from evidentia.io.failures import OTHERWISE, failure_in_words
 from evidentia.io.set_names import plain_value
 from evidentia.io.written.delimited import Dialect, check_lengths, later_decimal, sniff
-from evidentia.io.written.marks import decimal_mark, is_header
-from evidentia.io.written.numbers import written_numbers
+from evidentia.io.written.marks import decimal_mark, has_decimal_commas, is_header
+from evidentia.io.written.numbers import meant_as_numbers, written_numbers
 from evidentia.io.written.text import open_text, text_encoding
 
 if TYPE_CHECKING:
@@ -123,7 +124,23 @@ def read_table(
         table = _selected(table, None, _UNNAMED, path)
         table.index.name = None
         table.attrs["unnamed_index"] = True
-    return _selected(table, wanted, index_col, path)
+    table = _selected(table, wanted, index_col, path)
+    if kind in ("text", "excel"):
+        _tell_of_text(table, path)
+    return table
+
+
+def _tell_of_text(table: pd.DataFrame, path: Path) -> None:
+    """Warn of columns of text that may have been meant as numbers."""
+    found = {name: meant_as_numbers(table[name]) for name in _text_columns(table)}
+    told = [f"{name!r} (such as {rule.shown(cell)})" for name, cell in found.items() if cell is not None]
+    if told:
+        more = f" and {len(told) - 5} more columns" if len(told) > 5 else ""
+        warnings.warn(
+            f"{path.name}: read as text, though most of it looks like numbers: {', '.join(told[:5])}{more}",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def check_reading(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
@@ -231,7 +248,16 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
     encoding = text_encoding(path)
     if encoding != "utf-8-sig":
         table.attrs["encoding"] = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}[encoding]
-    return _with_numbers(table, index_col, dialect.decimal)
+    return _with_numbers(table, index_col, _mark_of_text(table, dialect))
+
+
+def _mark_of_text(table: pd.DataFrame, dialect: Dialect) -> str:
+    """The decimal mark of cells that were not read as numbers: a comma between quotation marks, where commas separate
+    the cells, if those of a whole column mark decimals and no number has a point."""
+    if dialect.delimiter != "," or dialect.decimal == "," or _has_decimals(table):
+        return dialect.decimal
+    columns = [[cell for cell in table[name].unique() if isinstance(cell, str)] for name in _text_columns(table)]
+    return "," if any(map(has_decimal_commas, columns)) else dialect.decimal
 
 
 def _text_columns(table: pd.DataFrame) -> Any:
