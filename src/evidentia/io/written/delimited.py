@@ -158,6 +158,8 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
         if all(len(row) == 1 for row in readings[best]):
             refuse_columns_between_others(lines)
     elif best == "," and decimal is None and _may_be_one_column(readings[best]):
+        if len(readings[best][0]) == 2:
+            _refuse_one_column(lines, readings[best], "','")
         raise ValueError(
             f"its commas may separate {'the names of rows from values' if len(readings[best][0]) == 1 else 'two columns'}, "
             "or mark decimals of a single column: set delimiter=',' or decimal=','"
@@ -304,10 +306,10 @@ def _blanks_fit_better(
     """
     ours, theirs = _numbers(blanks, _BLANKS, decimal), _numbers(cells, delimiter, decimal)
     named = len(blanks[0]) == len(blanks[-1])
-    if exact and delimiter == "\t":
+    if delimiter == "\t" and (exact or any("" in row for row in cells[1:])):
         return False  # blanks stand inside its cells
     if named == exact or delimiter == "\t":
-        if not named and not exact and ours == theirs > 0 and len(blanks[-1]) == len(cells[-1]):
+        if not named and delimiter != "\t" and ours == theirs > 0 and len(blanks[-1]) == len(cells[-1]):
             raise ValueError(f"its lines can be split in more than one way: set delimiter=' ' or delimiter={delimiter!r}")
         return ours > theirs and named >= exact
     return named and (ours > theirs or _count(blanks, ours) >= _count(cells, theirs) > 0)
