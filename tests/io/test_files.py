@@ -535,6 +535,22 @@ def test_forged_attributes_are_refused(name, forged, words, path):
     refused(path, words)
 
 
+@pytest.mark.parametrize("name", ["support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_"])
+def test_forged_vectors_of_a_detector_are_refused(name, path):
+    """They would be read beyond their ends."""
+    model = NNEVCLUS(2, network=3, max_iter=2, n_init=1, random_state=0, outlier_detector="one-class-svm").fit(X)
+    save(model, path)
+
+    def changed(objects):
+        detector = next(record for record in objects if record.get("class") == "sklearn.OneClassSVM")
+        pairs = detector["parts"]["fitted"]["dict"]
+        other = next(value for key, value in pairs if key == ("_probA" if name == "support_vectors_" else "support_vectors_"))
+        pairs[:] = [[key, other if key == name else value] for key, value in pairs]
+
+    rewritten(path, content_changed(changed))
+    refused(path, f"{name} must be an array")
+
+
 def test_forged_arrays_are_refused(path):
     save(ECM(2, n_init=1, random_state=0).fit(X), path)
     before = path.read_bytes()
