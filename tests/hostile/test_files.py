@@ -256,6 +256,25 @@ def test_sheets_are_read_in_one_way_or_refused(which, tmp_path):
     assert {name: table[name].tolist() for name in expected} == expected
 
 
+def test_sheets_that_are_not_what_they_seem(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / "table.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], [1, 2], [3, "=A2+B2"]):
+        book.active.append(row)
+    book.save(path)
+    with pytest.raises(ValueError, match="its cell B3 holds a formula, =A2.B2, without its value"):
+        read_table(path)
+    book.active.sheet_state = "hidden"
+    other = book.create_sheet("seen")
+    for row in (["c", "d"], [5, 6], [7, None]):
+        other.append(row)
+    book.save(path)
+    table = read_table(path)
+    assert table.columns.tolist() == ["c", "d"]
+    assert table["c"].tolist() == [5, 7]
+
+
 def test_names_of_rows_in_other_files(tmp_path):
     pytest.importorskip("openpyxl")
     pd.DataFrame({"id": ["007", "010"], "x": [1, 2]}).to_excel(tmp_path / "table.xlsx", index=False)

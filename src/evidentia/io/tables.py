@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,8 @@ from evidentia.io.failures import OTHERWISE, failure_in_words
 from evidentia.io.set_names import plain_value
 from evidentia.io.written.delimited import Dialect, check_lengths, later_decimal, sniff
 from evidentia.io.written.marks import decimal_mark, has_decimal_commas, is_header
-from evidentia.io.written.numbers import meant_as_numbers, written_numbers
+from evidentia.io.written.numbers import warn_of_text, written_numbers
+from evidentia.io.written.sheets import first_sheet, refuse_formulas
 from evidentia.io.written.text import open_text, text_encoding
 
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ def read_table(
     path : path
         ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``: the delimiter, a decimal comma and a missing header line are
         recognised, and so are UTF-16 and Windows-1252), ``.parquet``, ``.feather``, ``.npy`` (a numeric array of two
-        dimensions), or ``.xlsx`` (the first sheet). Text such as ``12 %``, ``1 234`` or ``?`` among numbers is read as
-        12, 1234 and missing, if a whole column is written so.
+        dimensions), or ``.xlsx`` (the first sheet that is not hidden). Text such as ``12 %``, ``1 234`` or ``?`` among
+        numbers is read as 12, 1234 and missing, if a whole column is written so. A warning names columns of text that
+        look like numbers, such as ``CHF 5.50``.
     columns : sequence of str, optional
         The columns to keep, in this order; all by default. Columns without a name are called ``x1``, ``x2``, ...
     index_col : str, optional
@@ -126,21 +127,8 @@ def read_table(
         table.attrs["unnamed_index"] = True
     table = _selected(table, wanted, index_col, path)
     if kind in ("text", "excel"):
-        _tell_of_text(table, path)
+        warn_of_text(table[_text_columns(table)], path.name)
     return table
-
-
-def _tell_of_text(table: pd.DataFrame, path: Path) -> None:
-    """Warn of columns of text that may have been meant as numbers."""
-    found = {name: meant_as_numbers(table[name]) for name in _text_columns(table)}
-    told = [f"{name!r} (such as {rule.shown(cell)})" for name, cell in found.items() if cell is not None]
-    if told:
-        more = f" and {len(told) - 5} more columns" if len(told) > 5 else ""
-        warnings.warn(
-            f"{path.name}: read as text, though most of it looks like numbers: {', '.join(told[:5])}{more}",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 def check_reading(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
@@ -319,12 +307,14 @@ def _read_npy(path: Path) -> pd.DataFrame:
 
 
 def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal: str | None) -> pd.DataFrame:
-    """The first sheet, without rows and columns that are empty."""
-    import openpyxl  # noqa: F401, so that its absence is told
+    """The first sheet that is seen, without rows and columns that are empty."""
     import pandas as pd
 
     # cells as they are, 007 and a column called NA too
-    table = pd.read_excel(path, header=None, engine="openpyxl", dtype=object, keep_default_na=False, na_values=[""])
+    as_they_are: dict[str, Any] = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
+    sheet = first_sheet(path)
+    table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **as_they_are)
+    refuse_formulas(path, sheet, table.isna().to_numpy())
     table = table.dropna(how="all").dropna(axis="columns", how="all")
     first = [] if table.empty else _written(table.iloc[0])
     if header is None:
