@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 import zipfile
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -275,6 +276,12 @@ def test_sheets_that_are_not_what_they_seem(tmp_path):
     assert table["c"].tolist() == [5, 7]
 
 
+def test_decimals_of_databases_are_numbers(tmp_path):
+    cells = [Decimal("1.50"), None, Decimal("-2.25")]
+    pd.DataFrame({"a": [1, 2, 3], "b": cells}).to_parquet(tmp_path / "table.parquet")
+    np.testing.assert_array_equal(read_table(tmp_path / "table.parquet")["b"], [1.5, np.nan, -2.25])
+
+
 def test_names_of_rows_in_other_files(tmp_path):
     pytest.importorskip("openpyxl")
     pd.DataFrame({"id": ["007", "010"], "x": [1, 2]}).to_excel(tmp_path / "table.xlsx", index=False)
@@ -386,6 +393,35 @@ def test_objects_are_known_by_their_names_as_they_are_written(tmp_path):
     found = read_labels(tmp_path / "labels.csv", table)
     assert found[["007", "NA", "1e5", "True"]].tolist() == ["u", "v", "w", "w"]
     assert found.isna().sum() == 2
+
+
+@pytest.mark.parametrize("text", ["kind\nu\n\nv\nu\n", "\nkind\r\n1\r\n\r\n2\r\n1\r\n\r\n"])
+def test_an_empty_line_among_labels_is_one_that_is_not_known(text, tmp_path):
+    (tmp_path / "labels.csv").write_bytes(text.encode())
+    found = read_labels(tmp_path / "labels.csv", pd.DataFrame({"a": range(4)}))
+    assert found.isna().tolist() == [False, True, False, False]
+    assert found[0] == found[3]
+
+
+def test_pairs_between_blanks(tmp_path):
+    (tmp_path / "pairs.csv").write_text(" r , s , same \n")
+    assert read_constraints(tmp_path / "pairs.csv", ["r", "s"]).must_link.tolist() == [[0, 1]]
+
+
+# text of a matrix, and what it holds
+WRITTEN_MATRICES = {
+    "percent": ("0%,5%\n5%,0%", [[0, 5], [5, 0]]),
+    "lower half": ("0,,\n1,0,\n2,3,0", [[0, 1, 2], [1, 0, 3], [2, 3, 0]]),
+    "upper half, named": (",a,b\na,0,1.5\nb,,0", [[0, 1.5], [1.5, 0]]),
+    "a cell missing": ("0,1,\n1,0,3\n2,3,0", [[0, 1, np.nan], [1, 0, 3], [2, 3, 0]]),
+}
+
+
+@pytest.mark.parametrize("which", WRITTEN_MATRICES)
+def test_matrices_of_people(which, tmp_path):
+    text, expected = WRITTEN_MATRICES[which]
+    (tmp_path / "matrix.csv").write_text(text)
+    np.testing.assert_array_equal(read_dissimilarities(tmp_path / "matrix.csv"), expected)
 
 
 @pytest.mark.parametrize("header", ["", "object,other,answer\n"])

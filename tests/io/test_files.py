@@ -544,7 +544,9 @@ def test_forged_vectors_of_a_detector_are_refused(name, path):
     def changed(objects):
         detector = next(record for record in objects if record.get("class") == "sklearn.OneClassSVM")
         pairs = detector["parts"]["fitted"]["dict"]
-        other = next(value for key, value in pairs if key == ("_probA" if name == "support_vectors_" else "support_vectors_"))
+        other = next(
+            value for key, value in pairs if key == ("_probA" if name == "support_vectors_" else "support_vectors_")
+        )
         pairs[:] = [[key, other if key == name else value] for key, value in pairs]
 
     rewritten(path, content_changed(changed))

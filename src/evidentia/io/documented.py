@@ -72,7 +72,9 @@ def check_feature_names(names: Any, width: int | None) -> None:
     """Refuse names of attributes that are no texts, or not one for each of them."""
     if names is None:
         return
-    texts = isinstance(names, np.ndarray) and names.dtype == object and all(isinstance(name, str) for name in names.flat)
+    texts = (
+        isinstance(names, np.ndarray) and names.dtype == object and all(isinstance(name, str) for name in names.flat)
+    )
     if not texts or names.shape != (width,) or len(set(names)) < len(names):
         raise ValueError(f"feature_names_in_ must be {width} different texts, got {_told(names)}")
 

@@ -18,6 +18,7 @@ from evidentia.io.set_names import plain_value
 from evidentia.io.written.delimited import Dialect, check_lengths, later_decimal, sniff
 from evidentia.io.written.marks import decimal_mark, has_decimal_commas, is_header
 from evidentia.io.written.numbers import warn_of_text, written_numbers
+from evidentia.io.written.remarks import refuse_lines_of_remarks
 from evidentia.io.written.sheets import first_sheet, refuse_formulas
 from evidentia.io.written.text import open_text, text_encoding
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "read_table",
+    "read_quietly",
     "cells_as_names",
     "file_kind",
     "natural_index",
@@ -42,7 +44,6 @@ _KINDS = {
     ".npy": "npy",
     ".xlsx": "excel",
 }
-_REMARK = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
 _MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # in sheets; in text pandas knows
 _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 
@@ -109,6 +110,21 @@ def read_table(
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
     path = as_file(path)
+    table = read_quietly(path, columns, index_col, header, delimiter, decimal)
+    if file_kind(path, _KINDS) in ("text", "excel"):
+        warn_of_text(table[_text_columns(table)], path.name)
+    return table
+
+
+def read_quietly(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    index_col: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> pd.DataFrame:
+    """What `read_table` reads, for those who look only, or will say themselves what is wrong with it."""
     check_reading(index_col, header, delimiter, decimal)
     wanted = None if columns is None else _listed_columns(columns)
     kind = file_kind(path, _KINDS)
@@ -125,10 +141,7 @@ def read_table(
         table = _selected(table, None, _UNNAMED, path)
         table.index.name = None
         table.attrs["unnamed_index"] = True
-    table = _selected(table, wanted, index_col, path)
-    if kind in ("text", "excel"):
-        warn_of_text(table[_text_columns(table)], path.name)
-    return table
+    return _selected(table, wanted, index_col, path)
 
 
 def check_reading(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
@@ -151,7 +164,8 @@ def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> l
     """Columns of a table that was read, by their positions: their cells as names of rows, as they are written, so that
     007 is not 7 and NA is not missing."""
     header = table.attrs.get("header")
-    return [[str(name) for name in read_table(path, index_col=table.columns[j], header=header).index] for j in columns]
+    names = [table.columns[j] for j in columns]
+    return [[str(name) for name in read_quietly(path, index_col=name, header=header).index] for name in names]
 
 
 def _listed_columns(columns: Any) -> list[str]:
@@ -222,7 +236,7 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
             return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal)
     if table.shape[1] and table.iloc[:, -1].hasnans:  # which is where the cells of too short a line are missing
         check_lengths(path, dialect)
-        _refuse_remarks(table, dialect)
+        refuse_lines_of_remarks(table, dialect.row_names)
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     names = _UNNAMED if unnamed else index_col
     if dialect.row_names or names in table.columns:
@@ -273,17 +287,6 @@ def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> p
     if converted:
         table.attrs["converted"] = converted
     return table
-
-
-def _refuse_remarks(table: pd.DataFrame, dialect: Dialect) -> None:
-    """Lines of one cell that are rules or begin with #, where all others have several."""
-    rest = table if dialect.row_names else table.iloc[:, 1:]
-    if rest.shape[1] == 0:
-        return
-    alone = rest.isna().all(axis=1).to_numpy()
-    for cell in (table.index if dialect.row_names else table.iloc[:, 0])[alone]:
-        if isinstance(cell, str) and _REMARK.fullmatch(cell):
-            raise ValueError(f"the line {rule.shown(cell)} has no further cells: remove lines of remarks")
 
 
 def _check_width(table: pd.DataFrame, dialect: Dialect) -> None:
@@ -347,6 +350,9 @@ def _read_columnar(path: Path, kind: str) -> pd.DataFrame:
     table = pd.read_parquet(path) if kind == "parquet" else pd.read_feather(path)
     table.attrs = {}
     table.columns = pd.Index(_distinct(table.columns))
+    for name in _text_columns(table):
+        if pd.api.types.infer_dtype(table[name]) == "decimal":  # which databases call numeric
+            table[name] = table[name].astype(float)
     return table
 
 

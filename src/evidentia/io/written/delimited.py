@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -160,9 +160,9 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     elif best == "," and decimal is None and _may_be_one_column(readings[best]):
         if len(readings[best][0]) == 2:
             _refuse_one_column(lines, readings[best], "','")
+        what = "the names of rows from values" if len(readings[best][0]) == 1 else "two columns"
         raise ValueError(
-            f"its commas may separate {'the names of rows from values' if len(readings[best][0]) == 1 else 'two columns'}, "
-            "or mark decimals of a single column: set delimiter=',' or decimal=','"
+            f"its commas may separate {what}, or mark decimals of a single column: set delimiter=',' or decimal=','"
         )
     elif best == ",":
         _refuse_one_column(lines, readings[best], "','")
@@ -310,7 +310,9 @@ def _blanks_fit_better(
         return False  # blanks stand inside its cells
     if named == exact or delimiter == "\t":
         if not named and delimiter != "\t" and ours == theirs > 0 and len(blanks[-1]) == len(cells[-1]):
-            raise ValueError(f"its lines can be split in more than one way: set delimiter=' ' or delimiter={delimiter!r}")
+            raise ValueError(
+                f"its lines can be split in more than one way: set delimiter=' ' or delimiter={delimiter!r}"
+            )
         return ours > theirs and named >= exact
     return named and (ours > theirs or _count(blanks, ours) >= _count(cells, theirs) > 0)
 

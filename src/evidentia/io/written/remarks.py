@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from evidentia._parameters import shown
 from evidentia.io.written.cells import blank_cells, is_regular, split_cells
 from evidentia.io.written.marks import looks_like_number
 from evidentia.io.written.numbers import is_one_number
 
-__all__ = ["refuse_columns_between_others", "refuse_other_text", "refuse_padded_title"]
+if TYPE_CHECKING:
+    import pandas as pd
 
+__all__ = ["refuse_columns_between_others", "refuse_lines_of_remarks", "refuse_other_text", "refuse_padded_title"]
+
+_REMARK = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
 _SEPARATOR = re.compile(r'\s*"?sep=.?"?\s*')
 _JSON = re.compile(r'\s*[\[{]\s*(["\[{].*)?', re.DOTALL)
 _MARKUP = re.compile(r"\s*<(\?xml|!doctype|html|head|body|table|svg)\b.*", re.DOTALL | re.IGNORECASE)
@@ -22,7 +28,7 @@ _RARE = ("^", "~", ":")  # between cells of tables of few programs
 
 
 def refuse_other_text(lines: Sequence[str]) -> None:
-    """What begins as other kinds of file do, lines that are drawn, and cells between quotation marks that no CSV has."""
+    """What begins as other kinds of file do, lines that are drawn, and quotation marks that no CSV has."""
     if _SEPARATOR.fullmatch(lines[0]):
         raise ValueError(f"its first line, {lines[0].strip()}, is a remark for spreadsheets: remove it")
     for pattern, kind in ((_JSON, "JSON"), (_MARKUP, "HTML or XML")):
@@ -44,19 +50,15 @@ def refuse_other_text(lines: Sequence[str]) -> None:
 def _refuse_whole_lines(lines: Sequence[str]) -> None:
     """Each line in quotation marks as if it were one cell, as a table that was written twice has them."""
     inside = [match[1] for match in map(_WHOLE_LINE.fullmatch, lines) if match]
-    if len(inside) < max(len(lines), 2) or all(map(looks_like_number, inside[1:])) and not _has_cells(inside[0]):
+    if len(inside) < max(len(lines), 2) or looks_like_number(inside[0]):
         return
     rows = [line + "\n" for line in inside]
     for cells in (split_cells(rows, delimiter) for delimiter in _BETWEEN):
         numbers = any(looks_like_number(cell) for row in cells[1:] for cell in row)
-        if is_regular(cells) and len(cells[0]) == len(cells[-1]) and numbers and not looks_like_number(inside[0]):
+        if is_regular(cells) and len(cells[0]) == len(cells[-1]) and numbers:
             raise ValueError(
                 f"each of its lines is in quotation marks as a whole, as {lines[0].strip()[:40]}: remove these"
             )
-
-
-def _has_cells(line: str) -> bool:
-    return any(delimiter in line for delimiter in _BETWEEN)
 
 
 def refuse_columns_between_others(lines: Sequence[str]) -> None:
@@ -66,8 +68,8 @@ def refuse_columns_between_others(lines: Sequence[str]) -> None:
     several = [is_row and not is_one_number(line) for is_row, line in zip(several, lines, strict=False)]
     if len(several) == len(lines) and any(several) and (several[0] or sum(several) > 1):
         raise ValueError(
-            f"its line {lines[several.index(True)].strip()[:40]} holds several numbers between blanks, others have more "
-            "cells or fewer: remove lines of remarks, fill cells that are missing, or set delimiter=';' for a single "
+            f"its line {lines[several.index(True)].strip()[:40]} holds several numbers between blanks, others have "
+            "more cells or fewer: remove lines of remarks, fill cells that are missing, or set delimiter=';' for one "
             "column"
         )
     for delimiter in _RARE:
@@ -91,3 +93,14 @@ def refuse_padded_title(cells: Sequence[Sequence[str]]) -> None:
         raise ValueError(
             f"its first line must name the columns, and has {first[0]!r} only: remove remarks, or set header=True"
         )
+
+
+def refuse_lines_of_remarks(table: pd.DataFrame, row_names: bool) -> None:
+    """Lines of one cell that are rules or begin with #, where all others have several."""
+    rest = table if row_names else table.iloc[:, 1:]
+    if rest.shape[1] == 0:
+        return
+    alone = rest.isna().all(axis=1).to_numpy()
+    for cell in (table.index if row_names else table.iloc[:, 0])[alone]:
+        if isinstance(cell, str) and _REMARK.fullmatch(cell):
+            raise ValueError(f"the line {shown(cell)} has no further cells: remove lines of remarks")
