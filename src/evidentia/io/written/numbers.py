@@ -25,7 +25,7 @@ _BLANKS = "\u0020\u00a0\u202f\u2009'’"  # what stands between thousands beside
 _SIGNS = " ()[]<>=≤≥~≈±+-−*\"'€$£¥%"  # beside numbers
 _FOUND = re.compile(r"[-+−]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?")  # numbers, whatever their decimal mark
 _BESIDE = re.compile(
-    r"(?P<before>[^\w.,]*(?:[^\W\d_]{1,3}\.?\s)?[^\w.,]*)"
+    r"(?P<before>[^\w.,]*(?:[^\W\d_]{1,3}[.$]?\s)?[^\w.,]*)"
     r"(?:\d+(?:[.,]\d+)?|\d{1,3}(?:[.,'’\s]\d{2,3})*[.,'’\s]\d{3}(?:[.,]\d+)?)(?:[eEdD][-+]?\d+)?"
     r"(?P<after>[^\d.,:]*)"
 )
@@ -84,7 +84,8 @@ def _meant_as_number(column: pd.Series) -> str | None:
     if len(texts) < 2 or not all(found):
         return None
     words = [{match[side].strip(_SIGNS) for match in found if match} - {""} for side in ("before", "after")]
-    return texts[0] if all(len(side) < 2 for side in words) else None
+    strange = next((text for text in texts if not _FOUND.fullmatch(text)), texts[0])
+    return strange if all(len(side) < 2 for side in words) else None
 
 
 def is_written_number(cell: str, decimal: str) -> bool:
@@ -113,7 +114,7 @@ def _pattern(decimal: str) -> re.Pattern[str]:
     number = rf"(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+){power}"
     blank = "[\u0020\u00a0\u202f\u2009]?"
     # -€5, and € -5 in Dutch
-    before = rf"(?P<sign>[-+−]?)(?P<before>[€$£¥]?){blank}|(?P<first>[€$£¥]){blank}(?P<then>[-+−])"
+    before = rf"(?P<sign>[-+−–]?)(?P<before>[€$£¥]?){blank}|(?P<first>[€$£¥]){blank}(?P<then>[-+−–])"
     return re.compile(rf"(?:{before})(?P<number>{number})(?P<unit>{blank}(?:%|€|\$|£|¥))?")
 
 
@@ -128,7 +129,7 @@ def _value(match: re.Match[str], decimal: str) -> float:
     if match["apart"]:
         text = text.replace(match["apart"], "")
     value = float(text.replace(",", ".") if decimal == "," else text)
-    return -value if (match["sign"] or match["then"]) in ("-", "−") else value
+    return -value if (match["sign"] or match["then"]) in ("-", "−", "–") else value
 
 
 def _words(mark: str, found: list[re.Match[str] | None], texts: list[str], decimal: str) -> str:

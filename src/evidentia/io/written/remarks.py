@@ -37,14 +37,20 @@ def refuse_other_text(lines: Sequence[str]) -> None:
     rule = next((line.strip() for line in lines if len(line.strip()) > 3 and _RULE.fullmatch(line)), None)
     if rule is not None:
         raise ValueError(f"its line {rule[:40]} is drawn and holds no cells: remove lines of remarks")
-    for delimiter in _BETWEEN:
-        cells = lines[0].split(delimiter)
-        if len(cells) > 1 and all(map(_OTHER_MARKS.fullmatch, cells)):
-            raise ValueError(
-                f'the cells of its first line, as {cells[0].strip()}, are between other quotation marks than ": '
-                "replace them, or remove them"
-            )
+    _refuse_other_marks(lines)
     _refuse_whole_lines(lines)
+
+
+def _refuse_other_marks(lines: Sequence[str]) -> None:
+    """Cells of the first line, and some below it, between marks that stay part of the cells."""
+    for delimiter in _BETWEEN:
+        first, *others = (line.split(delimiter) for line in lines)
+        marked = len(first) > 1 and all(map(_OTHER_MARKS.fullmatch, first))
+        if marked and any(cell.strip()[:1] == first[0].strip()[:1] for row in others for cell in row):
+            raise ValueError(
+                f'the cells of its lines, as {first[0].strip()}, are between other quotation marks than ": replace '
+                "them, or remove them"
+            )
 
 
 def _refuse_whole_lines(lines: Sequence[str]) -> None:
@@ -62,8 +68,8 @@ def _refuse_whole_lines(lines: Sequence[str]) -> None:
 
 
 def refuse_columns_between_others(lines: Sequence[str]) -> None:
-    """Of lines that no delimiter splits alike: numbers between blanks among lines that are none, and cells
-    between marks that few programs write."""
+    """Of lines that no delimiter splits alike: numbers between blanks among lines that are none, names with
+    blanks in them above columns between more blanks, and cells between marks that few programs write."""
     several = [len(row) > 1 and all(map(looks_like_number, row)) for row in blank_cells(lines)]
     several = [is_row and not is_one_number(line) for is_row, line in zip(several, lines, strict=False)]
     if len(several) == len(lines) and any(several) and (several[0] or sum(several) > 1):
@@ -71,6 +77,12 @@ def refuse_columns_between_others(lines: Sequence[str]) -> None:
             f"its line {lines[several.index(True)].strip()[:40]} holds several numbers between blanks, others have "
             "more cells or fewer: remove lines of remarks, fill cells that are missing, or set delimiter=';' for one "
             "column"
+        )
+    apart = [re.split(r"\s{2,}|\t", line.strip()) for line in lines]
+    if is_regular(apart) and len(apart[0]) == len(apart[-1]) and any(map(looks_like_number, apart[-1])):
+        raise ValueError(
+            f"its lines may be {len(apart[0])} columns between runs of blanks, of which some names hold blanks, as "
+            f"{apart[0][0]}: put these names in quotation marks, or set delimiter=';' for one column"
         )
     for delimiter in _RARE:
         cells = split_cells(lines, delimiter)
