@@ -200,6 +200,16 @@ def test_text_that_may_be_numbers_is_told(which, tmp_path):
     assert told is None or f"'a' (such as '{told}')" in words[0]
 
 
+def test_the_program_tells_of_text_that_may_be_numbers(tmp_path):
+    rows = "".join(f"CHF {i % 4}.50,{i % 3 * 5 + i * 0.1},{'u' if i % 2 else 'v'}\n" for i in range(20))
+    (tmp_path / "table.csv").write_text("price,b,kind\n" + rows)
+    result = run("cluster", tmp_path / "table.csv", "-c", "2", "--method", "ecm")
+    assert "price (text that looks like numbers, such as 'CHF 0.50')" in result.output
+    asked = ("--categories", "price,kind", "--method", "evclus")
+    result = run("cluster", tmp_path / "table.csv", "-c", "2", *asked)
+    assert "taken as categories: price (text that looks like numbers, such as 'CHF 0.50')" in result.output
+
+
 def test_the_decimal_mark_comes_late(tmp_path):
     rows = "".join(f"{i};{i}\n" for i in range(150))
     (tmp_path / "table.csv").write_text(f"a;b\n{rows}1,250;2\n")

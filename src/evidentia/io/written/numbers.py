@@ -14,7 +14,15 @@ from evidentia._parameters import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING_WORDS", "is_one_number", "is_written_number", "joined_thousands", "warn_of_text", "written_numbers"]
+__all__ = [
+    "MISSING_WORDS",
+    "is_one_number",
+    "is_written_number",
+    "joined_thousands",
+    "meant_as_number",
+    "warn_of_text",
+    "written_numbers",
+]
 
 # what spreadsheets and statistical programs write into cells that they could not compute, in several languages
 _FAILED = {"#null!", "#n/a", "#nv", "#div/0!", "#num!", "#zahl!", "#value!", "#wert!", "#valeur!", "#ref!", "#bezug!"}
@@ -59,7 +67,7 @@ def written_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] |
 
 def warn_of_text(columns: pd.DataFrame, name: str) -> None:
     """Warn of columns of text that may have been meant as numbers; ``name`` is that of the file."""
-    found = {column: _meant_as_number(columns[column]) for column in columns}
+    found = {column: meant_as_number(columns[column]) for column in columns}
     told = [f"{column!r} (such as {shown(cell)})" for column, cell in found.items() if cell is not None]
     if told:
         more = f" and {len(told) - 5} more columns" if len(told) > 5 else ""
@@ -70,7 +78,7 @@ def warn_of_text(columns: pd.DataFrame, name: str) -> None:
         )
 
 
-def _meant_as_number(column: pd.Series) -> str | None:
+def meant_as_number(column: pd.Series) -> str | None:
     """A cell that keeps a column of text from being numbers, if most of the others are, or all are with the same word
     beside them: the unit, the currency, brackets; None for words, dates and codes."""
     import pandas as pd
