@@ -61,6 +61,10 @@ TABLES = {
     "a cell missing between blanks": ("a b c\n1 2 3\n4  6\n7 8 9", "between blanks"),
     "quoted decimal commas": ('"a","b"\n"-14,5","8"\n"2,5","9"', {"a": [-14.5, 2.5], "b": [8, 9]}),
     "quoted decimal commas in one column": ('"a"\n"3,5"\n"?"\n"1,250"', {"a": [3.5, None, 1.25]}),
+    "quoted commas after points": (
+        'a,b\n"1.135,77","3,597"\n"967,5","3,6"',
+        {"a": [1135.77, 967.5], "b": [3.597, 3.6]},
+    ),
     "quoted powers of ten": ('"a"\n"9,177e-01"\n"1,25e+00"', {"a": [0.9177, 1.25]}),
     "quoted thousands": ('a,b\n"3,500",1\n"1,250",2', {"a": [3500, 1250]}),
     "quoted commas beside points": ('a,b\n"3,5",1.5\n"4,5",2', {"a": ["3,5", "4,5"], "b": [1.5, 2]}),

@@ -64,9 +64,9 @@ def has_decimal_commas(cells: Sequence[str]) -> bool:
     thousands."""
     known = [joined_thousands(cell.translate(_NO_UNITS)).strip() for cell in cells]
     known = [cell for cell in known if cell.lower() not in MISSING_WORDS]
-    commas = [cell for cell in known if _DECIMAL_COMMA.fullmatch(cell)]
-    others = [cell for cell in known if not _DECIMAL_COMMA.fullmatch(cell)]
-    return not all(map(_THOUSANDS.fullmatch, commas)) and all(_SIGNED.fullmatch(cell) for cell in others)
+    commas = [cell for cell in known if _DECIMAL_COMMA.fullmatch(cell) or _COMMA_AFTER_POINTS.fullmatch(cell)]
+    whole = [cell for cell in known if _SIGNED.fullmatch(cell) or _POINTS_APART.fullmatch(cell)]
+    return not all(map(_THOUSANDS.fullmatch, commas)) and len(commas) + len(whole) == len(known)
 
 
 def is_header(first: Sequence[str], below: Sequence[str] = ()) -> bool:
