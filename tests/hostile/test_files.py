@@ -88,6 +88,8 @@ TABLES = {
     "dashes for minus": ("a,b\n–1.5,1\n2.5,2", {"a": [-1.5, 2.5]}),
     "lines in quotation marks": ('"a,b,c"\n"1,2,3"\n"4,5,6"', "as a whole"),
     "names with blanks above columns between more": ("sample id   value\nA1          1.5\nA2          2.5", "runs of"),
+    "names with blanks and prices": ("Temp. °C;b\n98.88 €;?\n-33.09 €;M", {"Temp. °C": [98.88, -33.09]}),
+    "prices under a name of two words": ("t [s]\n22 €\n4 €", "delimiter"),
     "a rare delimiter": ("a^b\n1^2\n3^4", "may be split at"),
     "JSON": ('{"a":1,"b":2}\n{"a":3,"b":4}', "JSON"),
     "HTML": ("<html><body>\n<table>\n<tr><td>1</td></tr>", "HTML"),

@@ -31,6 +31,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = r"\s+"
 _WHOLE, _DIGITS = re.compile(r"\s*[-+]?\d*\s*"), re.compile(r"\s*\d+([eE][-+]?\d+)?\s*")
 _SAMPLE_LINES = 100
+_UNITS = tuple("€$£¥%")
 _LONGEST_LINE = 1 << 24
 
 
@@ -137,7 +138,8 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     best = _most_numbers(exact or regular, readings, decimal)
     blanks = blank_cells(lines)
     words = _are_words(lines, blanks, decimal)
-    may_be_blanks = is_regular(blanks) and not words and not _has_other_delimiter(blanks[0], len(blanks[-1]))
+    other = _has_other_delimiter(blanks[0], len(blanks[-1])) or _splits_names(lines)
+    may_be_blanks = is_regular(blanks) and not words and not other
     if may_be_blanks and (best is None or _blanks_fit_better(blanks, readings[best], best, decimal, best in exact)):
         _refuse_one_column(lines, blanks, "' '")
         return _BLANKS, blanks
@@ -182,7 +184,9 @@ def _are_words(lines: Sequence[str], blanks: Sequence[Sequence[str]], decimal: s
 
 def _refuse_one_column(lines: Sequence[str], cells: Sequence[Sequence[str]], delimiter: str) -> None:
     """Refuse lines that are one number each or several columns, if there are no names that show which."""
-    named = len(cells[0]) == len(cells[-1]) and not is_one_number(lines[0])
+    body = [line.strip() for line in lines[1:] or lines]
+    units = delimiter == "' '" and all(line[:1] in _UNITS or line[-1:] in _UNITS for line in body)
+    named = len(cells[0]) == len(cells[-1]) and not is_one_number(lines[0]) and not units
     if not named and all(map(is_one_number, lines[1:] or lines)):
         raise ValueError(_one_or_several(lines[-1].strip(), delimiter))
 
@@ -236,6 +240,15 @@ def _refuse_remark_over_blanks(first: str, blanks: Sequence[Sequence[str]], deci
             f"its first line, {first.strip()}, has a number sign that the others, with {len(blanks[-1])} cells between "
             "blanks, lack: remove the sign if it names the columns, or the line"
         )
+
+
+def _splits_names(lines: Sequence[str]) -> bool:
+    """Whether a delimiter is in every line, and between those of the first are names with blanks, as in ``t [s];b``."""
+    return any(
+        all(delimiter in line for line in lines)
+        and any(" " in cell.strip() for cell in lines[0].split(delimiter) if '"' not in cell)
+        for delimiter in (";", "|", "\t")
+    )
 
 
 def _has_other_delimiter(names: Sequence[str], width: int) -> bool:
