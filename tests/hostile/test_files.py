@@ -69,6 +69,7 @@ TABLES = {
     "quoted thousands": ('a,b\n"3,500",1\n"1,250",2', {"a": [3500, 1250]}),
     "quoted commas beside points": ('a,b\n"3,5",1.5\n"4,5",2', {"a": ["3,5", "4,5"], "b": [1.5, 2]}),
     "prices without a name": ("19,99\n4,99\n24,50", "decimal"),
+    "zeros without a name": ("862000,0\n-288,0\n69,0", "decimal"),
     "powers of ten without a name": ("-5,52E+01\n1,50E+00", "decimal"),
     "points in large numbers only": ("a;b\n1.234;1\n999;2\n2.345;3", "decimal"),
     "commas in large numbers only": ("a;b\n1,234;1\n999;2\n2,345;3", "decimal"),

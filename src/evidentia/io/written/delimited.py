@@ -352,10 +352,12 @@ def _may_be_one_column(cells: Sequence[Sequence[str]]) -> bool:
 
 
 def _are_fractions(digits: Sequence[str]) -> bool:
-    """Zeros before other digits, as in 1,05; an exponent; or so many digits in every line, two or more, as prices."""
+    """Zeros before other digits, as in 1,05; an exponent; or so many digits in every line, two or more, as in prices,
+    or nothing but a zero."""
     if any(re.match(r"0\d|\d+[eE]", cell) for cell in digits):
         return True
-    return len(digits) > 2 and len(digits[0]) > 1 and len({len(cell) for cell in digits}) == 1
+    same = len(digits) > 2 and len({len(cell) for cell in digits}) == 1
+    return same and (len(digits[0]) > 1 or set(digits) == {"0"})
 
 
 # ---- numbers and names ----------------------------------------------------------------------------------------------
