@@ -5,7 +5,9 @@ import hashlib
 import io
 import json
 import os
+import warnings
 import zipfile
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -56,8 +58,42 @@ TABLES = {
     "one column of thousands": ("a\n198,465.5\n-163,958.7", "delimiter"),
     "one column of thousands between blanks": ("a\n44 349.9\n15 869.7", "delimiter"),
     "one column of prices": ("a\n€7,24\n-€2,46", "delimiter"),
-    "a cell missing between blanks": ("a b c\n1 2 3\n4  6\n7 8 9", {}),
-    "quoted decimal commas": ('"a","b"\n"-14,5","8"\n"2,5","9"', {"a": ["-14,5", "2,5"], "b": [8, 9]}),
+    "a cell missing between blanks": ("a b c\n1 2 3\n4  6\n7 8 9", "between blanks"),
+    "quoted decimal commas": ('"a","b"\n"-14,5","8"\n"2,5","9"', {"a": [-14.5, 2.5], "b": [8, 9]}),
+    "quoted decimal commas in one column": ('"a"\n"3,5"\n"?"\n"1,250"', {"a": [3.5, None, 1.25]}),
+    "quoted commas after points": (
+        'a,b\n"1.135,77","3,597"\n"967,5","3,6"',
+        {"a": [1135.77, 967.5], "b": [3.597, 3.6]},
+    ),
+    "quoted powers of ten": ('"a"\n"9,177e-01"\n"1,25e+00"', {"a": [0.9177, 1.25]}),
+    "quoted thousands": ('a,b\n"3,500",1\n"1,250",2', {"a": [3500, 1250]}),
+    "quoted commas beside points": ('a,b\n"3,5",1.5\n"4,5",2', {"a": ["3,5", "4,5"], "b": [1.5, 2]}),
+    "prices without a name": ("19,99\n4,99\n24,50", "decimal"),
+    "zeros without a name": ("862000,0\n-288,0\n69,0", "decimal"),
+    "powers of ten without a name": ("-5,52E+01\n1,50E+00", "decimal"),
+    "points in large numbers only": ("a;b\n1.234;1\n999;2\n2.345;3", "decimal"),
+    "commas in large numbers only": ("a;b\n1,234;1\n999;2\n2,345;3", "decimal"),
+    "names of rows and a delimiter at the end": ("a;b;\nr1;3;4;\nr2;5;6;", {"a": [3, 5], "b": [4, 6]}),
+    "names of rows or commas": ("a\nr1 10,93\nr2 11,5", "delimiter=' '"),
+    "units that occur again": ("a\n3 kg\n3 kg", {"a": ["3 kg", "3 kg"]}),
+    "words under a quoted name": ('"a b"\ndark green\nred wine', {"a b": ["dark green", "red wine"]}),
+    "names of rows between tabs": ('"a b"\t"c"\nr1\t1\tx\nr2\t2\ty', {"a b": [1, 2], "c": ["x", "y"]}),
+    "names of rows and empty cells between tabs": ("a\tc\nr1\t\t5.5\nr2\t\t6.5", {"a": [None, None], "c": [5.5, 6.5]}),
+    "one line with a number sign": ("#1\n", {}),
+    "remarks over blanks": ("% written by hand\n% x y\n1.5 2.5\n3.5 4.5", "between blanks"),
+    "a title and empty cells": ("My data,,\n,,\na,b,c\n1,2,3\n4,5,6", "remarks"),
+    "a drawn table": ("| a | b |\n|---|---|\n| 1 | 2 |", "drawn"),
+    "a table of a database": (" a | b\n---+---\n 1 | 2\n(1 row)", "drawn"),
+    "single quotation marks": ("'a','b'\n'1,5','x'\n'2,5','y'", "quotation marks"),
+    "single quotation marks around names": ("'a'\t'b'\n1\t2\n3\t4", {"'a'": [1, 3], "'b'": [2, 4]}),
+    "dashes for minus": ("a,b\n–1.5,1\n2.5,2", {"a": [-1.5, 2.5]}),
+    "lines in quotation marks": ('"a,b,c"\n"1,2,3"\n"4,5,6"', "as a whole"),
+    "names with blanks above columns between more": ("sample id   value\nA1          1.5\nA2          2.5", "runs of"),
+    "names with blanks and prices": ("Temp. °C;b\n98.88 €;?\n-33.09 €;M", {"Temp. °C": [98.88, -33.09]}),
+    "prices under a name of two words": ("t [s]\n22 €\n4 €", "delimiter"),
+    "a rare delimiter": ("a^b\n1^2\n3^4", "may be split at"),
+    "JSON": ('{"a":1,"b":2}\n{"a":3,"b":4}', "JSON"),
+    "HTML": ("<html><body>\n<table>\n<tr><td>1</td></tr>", "HTML"),
     "names of rows as in R": ("x,y\nr1,1,2\nr2,3,4", {"x": [1, 3], "y": [2, 4]}),
     "quoted delimiters": ('a,b\n"1,5",2\n"2,5",3', {"b": [2, 3]}),
     "quoted line ends": ('a,b\n"x\ny",2\n"z",3', {"b": [2, 3]}),
@@ -125,6 +161,12 @@ def test_tables_are_read_in_one_way_or_refused(which, tmp_path):
         ("a\n1,5\n2,25", {"decimal": ","}, {"a": [1.5, 2.25]}),
         ("a\n1,5\n2,25", {"delimiter": ","}, {"a": [5, 25]}),
         ("a\tb\n1,234\t5", {"decimal": ","}, {"a": [1.234], "b": [5]}),
+        ("19,99\n4,99\n24,50", {"decimal": ","}, {"x1": [19.99, 4.99, 24.5]}),
+        ("19,99\n4,99\n24,50", {"delimiter": ","}, {"x1": [19, 4, 24], "x2": [99, 99, 50]}),
+        ("a;b\n1.234;1\n999;2\n2.345;3", {"decimal": ","}, {"a": [1234, 999, 2345], "b": [1, 2, 3]}),
+        ('"a","b"\n"1,5","2,5"', {"decimal": ","}, {"a": [1.5], "b": [2.5]}),
+        ('a,b\n"1,5",1.234\n"2,5",3.456', {"decimal": ","}, {"a": [1.5, 2.5], "b": [1234, 3456]}),
+        ("a^b\n1^2\n3^4", {"delimiter": "^"}, {"a": [1, 3], "b": [2, 4]}),
         ("rose,1.5\ntulip,2.5", {"header": False}, {"x1": ["rose", "tulip"], "x2": [1.5, 2.5]}),
         ("name,2019\nx,1", {"header": True}, {"name": ["x"], "2019": [1]}),
     ],
@@ -135,11 +177,44 @@ def test_options_settle_it(text, options, expected, tmp_path):
     assert read_table(path, **options).to_dict("list") == expected
 
 
-@pytest.mark.parametrize("text", ['"a","b"\n"1,5","2,5"', 'a,b\n"1,5",2\n"2,5",3'])
-def test_commas_that_separate_cells_mark_no_decimals(text, tmp_path):
-    (tmp_path / "table.csv").write_text(text)
-    with pytest.raises(ValueError, match="write it with another delimiter"):
-        read_table(tmp_path / "table.csv", decimal=",")
+# cells of a column of text, and the one that is told of in a warning
+TOLD = {
+    "a unit under the name": (["kg", "1.5", "2.5", "3"], "kg"),
+    "brackets": (['"(1,234.50)"', "(5.00)", "7.25"], "(1,234.50)"),
+    "currencies in words": (["CHF 5.50", "CHF 6.50"], "CHF 5.50"),
+    "reals": (['"R$ 1.234,50"', '"R$ 12,00"'], "R$ 1.234,50"),
+    "units": (["5 kg", "7.5 kg"], "5 kg"),
+    "below what can be measured": (["<0.01", "0.5", "0.7"], "<0.01"),
+    "lakhs": (['"1,23,456.50"', '"2,34,567"'], "1,23,456.50"),
+    "words": (["red", "blue"], None),
+    "codes": (["A1", "B2", "C-3"], None),
+    "dates": (["2024-01-05", "2024-02-03"], None),
+    "days": (["01.02.2024", "03.02.2024"], None),
+    "versions": (["1.2.3", "1.10.0"], None),
+    "times": (["12:30", "13:45"], None),
+}
+
+
+@pytest.mark.parametrize("which", TOLD)
+def test_text_that_may_be_numbers_is_told(which, tmp_path):
+    cells, told = TOLD[which]
+    (tmp_path / "table.csv").write_text("a,b\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_table(tmp_path / "table.csv")
+    words = [str(warning.message) for warning in caught if warning.category is UserWarning]
+    assert words == ([] if told is None else words)
+    assert told is None or f"'a' (such as '{told}')" in words[0]
+
+
+def test_the_program_tells_of_text_that_may_be_numbers(tmp_path):
+    rows = "".join(f"CHF {i % 4}.50,{i % 3 * 5 + i * 0.1},{'u' if i % 2 else 'v'}\n" for i in range(20))
+    (tmp_path / "table.csv").write_text("price,b,kind\n" + rows)
+    result = run("cluster", tmp_path / "table.csv", "-c", "2", "--method", "ecm")
+    assert "price (text that looks like numbers, such as 'CHF 0.50')" in result.output
+    asked = ("--categories", "price,kind", "--method", "evclus")
+    result = run("cluster", tmp_path / "table.csv", "-c", "2", *asked)
+    assert "taken as categories: price (text that looks like numbers, such as 'CHF 0.50')" in result.output
 
 
 def test_the_decimal_mark_comes_late(tmp_path):
@@ -181,6 +256,7 @@ SHEETS = {
     "a column called NA": ([["NA", "b"], [1, 2]], {"NA": [1], "b": [2]}),
     "a column of failures": ([["a", "b"], ["#DIV/0!", 1], ["#N/A", 2]], {"b": [1, 2]}),
     "decimals or thousands": ([["a", "b"], ["1,234", 1], ["2,345", 2]], "decimal"),
+    "numbers among text": ([["a", "b"], [1.5, 1], ["2,5", 2], ["3", 4]], {"a": [1.5, 2.5, 3]}),
     "decimal commas": ([["a", "b"], ["1,5", 1], ["2,345", 2]], {"a": [1.5, 2.345]}),
 }
 
@@ -200,6 +276,31 @@ def test_sheets_are_read_in_one_way_or_refused(which, tmp_path):
         return
     table = read_table(tmp_path / "table.xlsx")
     assert {name: table[name].tolist() for name in expected} == expected
+
+
+def test_sheets_that_are_not_what_they_seem(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / "table.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], [1, 2], [3, "=A2+B2"]):
+        book.active.append(row)
+    book.save(path)
+    with pytest.raises(ValueError, match="its cell B3 holds a formula, =A2.B2, without its value"):
+        read_table(path)
+    book.active.sheet_state = "hidden"
+    other = book.create_sheet("seen")
+    for row in (["c", "d"], [5, 6], [7, None]):
+        other.append(row)
+    book.save(path)
+    table = read_table(path)
+    assert table.columns.tolist() == ["c", "d"]
+    assert table["c"].tolist() == [5, 7]
+
+
+def test_decimals_of_databases_are_numbers(tmp_path):
+    cells = [Decimal("1.50"), None, Decimal("-2.25")]
+    pd.DataFrame({"a": [1, 2, 3], "b": cells}).to_parquet(tmp_path / "table.parquet")
+    np.testing.assert_array_equal(read_table(tmp_path / "table.parquet")["b"], [1.5, np.nan, -2.25])
 
 
 def test_names_of_rows_in_other_files(tmp_path):
@@ -313,6 +414,35 @@ def test_objects_are_known_by_their_names_as_they_are_written(tmp_path):
     found = read_labels(tmp_path / "labels.csv", table)
     assert found[["007", "NA", "1e5", "True"]].tolist() == ["u", "v", "w", "w"]
     assert found.isna().sum() == 2
+
+
+@pytest.mark.parametrize("text", ["kind\nu\n\nv\nu\n", "\nkind\r\n1\r\n\r\n2\r\n1\r\n\r\n"])
+def test_an_empty_line_among_labels_is_one_that_is_not_known(text, tmp_path):
+    (tmp_path / "labels.csv").write_bytes(text.encode())
+    found = read_labels(tmp_path / "labels.csv", pd.DataFrame({"a": range(4)}))
+    assert found.isna().tolist() == [False, True, False, False]
+    assert found[0] == found[3]
+
+
+def test_pairs_between_blanks(tmp_path):
+    (tmp_path / "pairs.csv").write_text(" r , s , same \n")
+    assert read_constraints(tmp_path / "pairs.csv", ["r", "s"]).must_link.tolist() == [[0, 1]]
+
+
+# text of a matrix, and what it holds
+WRITTEN_MATRICES = {
+    "percent": ("0%,5%\n5%,0%", [[0, 5], [5, 0]]),
+    "lower half": ("0,,\n1,0,\n2,3,0", [[0, 1, 2], [1, 0, 3], [2, 3, 0]]),
+    "upper half, named": (",a,b\na,0,1.5\nb,,0", [[0, 1.5], [1.5, 0]]),
+    "a cell missing": ("0,1,\n1,0,3\n2,3,0", [[0, 1, np.nan], [1, 0, 3], [2, 3, 0]]),
+}
+
+
+@pytest.mark.parametrize("which", WRITTEN_MATRICES)
+def test_matrices_of_people(which, tmp_path):
+    text, expected = WRITTEN_MATRICES[which]
+    (tmp_path / "matrix.csv").write_text(text)
+    np.testing.assert_array_equal(read_dissimilarities(tmp_path / "matrix.csv"), expected)
 
 
 @pytest.mark.parametrize("header", ["", "object,other,answer\n"])

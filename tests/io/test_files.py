@@ -14,14 +14,14 @@ from sklearn.ensemble import RandomForestClassifier
 
 import evidentia
 from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.classify import EvidenceFromClassifier
+from evidentia.classify import EKNNClassifier, EvidenceFromClassifier
 from evidentia.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, BeliefPeaks
 from evidentia.constraints import Constraints
 from evidentia.dissimilarity.point_tree import PointTree
 from evidentia.io import describe, load, save
 from evidentia.io.schema import schemas_by_name
 from tests.cluster.contract import SUBJECTS
-from tests.io.models import MODELS, TABLE, X, network_model, own_network
+from tests.io.models import CLASSES, MODELS, TABLE, X, network_model, own_network
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 EVERY_MODEL = {**{str(subject): (lambda s=subject: (s.fitted(), s.data)) for subject in SUBJECTS}, **MODELS}
@@ -508,6 +508,49 @@ def test_forged_names_are_refused(part, forged, path):
     save(CredalPartition(np.eye(2), FocalSets.from_sets(2, [[0], [1]]), ["x", "y"], frame=("a", "b")), path)
     rewritten(path, content_changed(lambda objects: objects[-1]["parts"].update({part: forged})))
     refused(path, "cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("name", "forged", "words"),
+    [
+        ("n_neighbors_", "x", "n_neighbors_ must be int, got str"),
+        ("focal_sets_", 3, "focal_sets_ must be FocalSets"),
+        ("leave_one_out_masses_", [1], "leave_one_out_masses_ must be MassFunctions"),
+        ("feature_names_in_", {"cells": ["a", "b", "c", 4], "shape": [4]}, "4 different texts"),
+        ("feature_names_in_", [1, 2], "4 different texts"),
+        ("_codes", {"array": 0}, "_codes must be the position"),
+        ("_codes", -1, "_codes must be np.ndarray or None"),
+        ("_reliability", "x", "_reliability must be float"),
+        ("gamma", 1, "'gamma' is no fitted attribute"),
+    ],
+)
+def test_forged_attributes_are_refused(name, forged, words, path):
+    save(EKNNClassifier(3, optimize=False).fit(TABLE, CLASSES), path)
+
+    def changed(objects):
+        pairs = objects[-1]["parts"]["fitted"]["dict"]
+        pairs[:] = [pair for pair in pairs if pair[0] != name] + [[name, forged]]
+
+    rewritten(path, content_changed(changed))
+    refused(path, words)
+
+
+@pytest.mark.parametrize("name", ["support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_"])
+def test_forged_vectors_of_a_detector_are_refused(name, path):
+    """They would be read beyond their ends."""
+    model = NNEVCLUS(2, network=3, max_iter=2, n_init=1, random_state=0, outlier_detector="one-class-svm").fit(X)
+    save(model, path)
+
+    def changed(objects):
+        detector = next(record for record in objects if record.get("class") == "sklearn.OneClassSVM")
+        pairs = detector["parts"]["fitted"]["dict"]
+        other = next(
+            value for key, value in pairs if key == ("_probA" if name == "support_vectors_" else "support_vectors_")
+        )
+        pairs[:] = [[key, other if key == name else value] for key, value in pairs]
+
+    rewritten(path, content_changed(changed))
+    refused(path, f"{name} must be an array")
 
 
 def test_forged_arrays_are_refused(path):

@@ -25,7 +25,16 @@ class SoftLabels:
     A neighbour at distance d keeps the share phi(d) of its label and gives the rest to the whole frame, so that its
     commonalities are 1 - phi (1 - q*). Dempster's rule multiplies them; all happens on the smallest family that holds
     the focal sets of the labels, the frame, and all their intersections (Denoeux, 1995, section III).
+
+    Attributes
+    ----------
+    family : FocalSets
+    missing : (n, f) array
+        1 - q* of each label.
+    _supersets : (f, f) array
     """
+
+    family: FocalSets
 
     def __init__(self, labels: MassFunctions):
         self.family = _closed(labels.focal_sets)

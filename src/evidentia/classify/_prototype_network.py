@@ -61,8 +61,16 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
 
     Subclasses have the parameters of `NETWORK_RULES`. The strength of the regularisation is a number, a sequence of
     numbers to choose from, or "cv".
+
+    Attributes
+    ----------
+    _centre : (n_features,) array
+    _unit : float
+        What is taken off attributes and by what they are divided.
     """
 
+    _centre: np.ndarray
+    _unit: float
     _strengths: tuple[float, ...]  # what regularization="cv" tries
 
     # ---- what a method supplies -----------------------------------------------------------------------------------

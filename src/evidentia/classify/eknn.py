@@ -135,6 +135,11 @@ class EKNNClassifier(EvidentialClassifier):
      [0. 0. 0. 1.]]
     """
 
+    _codes: np.ndarray | None
+    _n_training: int
+    _reliability: float
+    _soft: SoftLabels | None
+
     _rules: Mapping[str, rule.Rule] = {
         "n_neighbors": rule.integer(1) | rule.choice("auto") | rule.array,
         "metric": METRIC_RULE,

@@ -10,9 +10,20 @@ from evidentia.io.schema import Schema
 
 __all__ = ["SAVED"]
 
+
+def _check_classes(model: EKNNClassifier) -> None:
+    """The training objects have a class each, which is a position among the classes."""
+    codes = model._codes
+    if codes is None:
+        return
+    fits = codes.dtype.kind in "iu" and codes.shape == (model._n_training,)
+    if not fits or codes.min() < 0 or codes.max() >= len(model.classes_):
+        raise ValueError("_codes must be the position of a class for each training object")
+
+
 SAVED = (
     Schema.of(ContextualDiscounting),
-    Schema.of(EKNNClassifier),
+    Schema.of_estimator(EKNNClassifier, _check_classes),
     Schema.of(EvidenceFromClassifier),
     Schema.of(EvidentialNeuralNetworkClassifier),
     Schema.of(EvidentialRBFClassifier),

@@ -162,12 +162,12 @@ class _Expert:
     def read(self, path: Path) -> None:
         """Answers from a table of two objects and a word; lines without a word are questions still open."""
         from evidentia.constraints.files import positions_of
-        from evidentia.io import read_table
-        from evidentia.io.tables import cells_as_names
+        from evidentia.io.atomic import as_file
+        from evidentia.io.tables import cells_as_names, read_quietly
 
         index = range(len(self.partition)) if self.partition.index is None else self.partition.index
         with user_errors():
-            table = read_table(path)
+            table = read_quietly(as_file(path))
             if table.shape[1] < 3:
                 raise ValueError(f"{path.name} must have three columns: two objects and an answer")
             both = [positions_of(names, index, path.name) for names in cells_as_names(path, table, (0, 1))]

@@ -11,10 +11,10 @@ import numpy as np
 
 from evidentia._parameters import listed
 from evidentia.constraints.constraints import Constraints
-from evidentia.io import atomic_write, load, read_table
-from evidentia.io.atomic import as_path
+from evidentia.io import atomic_write, load
+from evidentia.io.atomic import as_file, as_path
 from evidentia.io.set_names import decode_cell, encode_cell
-from evidentia.io.tables import cells_as_names
+from evidentia.io.tables import cells_as_names, read_quietly
 
 __all__ = ["positions_of", "read_constraints", "write_constraints"]
 
@@ -66,7 +66,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
         if n is not None:
             known.check(n)
         return known
-    table = read_table(file, header=_has_header(file, index))
+    table = read_quietly(as_file(file), header=_has_header(file, index))
     if table.shape[1] != 3:
         raise ValueError(f"{file.name} must have three columns, two objects and a word, got {table.shape[1]}")
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
@@ -87,7 +87,7 @@ def _has_header(file: Path, index: Sequence[Any] | None) -> bool | None:
     """Whether the first of three cells are names of columns: not if one is an object, or the third says what is known
     of a pair; but if it says so in words, ``a,b,same``, and all below do by 1 and 0, or yes and no."""
     try:
-        table = read_table(file, header=False)
+        table = read_quietly(file, header=False)
     except ValueError:
         return None  # the reader will say what is wrong with it
     if table.shape[1] != 3 or not len(table):
@@ -150,7 +150,7 @@ def positions_of(names: Sequence[str], index: Iterable[Any], source: str) -> np.
         places.setdefault(name, []).append(place)
     found = []
     for name in names:
-        where = places.get(name) or places.get(decode_cell(name))
+        where = places.get(name) or places.get(decode_cell(name)) or places.get(name.strip())
         if where is None:
             raise ValueError(f"{source}: there is no object {name!r}")
         if len(where) > 1:

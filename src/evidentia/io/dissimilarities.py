@@ -11,8 +11,9 @@ import numpy as np
 
 from evidentia.io.atomic import as_file
 from evidentia.io.failures import failure_in_words
-from evidentia.io.tables import check_reading, file_kind, read_table
+from evidentia.io.tables import check_reading, file_kind, read_quietly
 from evidentia.io.written.delimited import sniff
+from evidentia.io.written.marks import looks_like_number
 from evidentia.io.written.text import open_text
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def read_dissimilarities(
     path : path
         ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy``, MatrixMarket (``.mtx``), or
         a sparse matrix of SciPy (``.npz``). A text file may name the objects in its first line, its first column or
-        both.
+        both. All cells above the diagonal may be empty, or all below.
     index_col : str, optional
         The column that names the objects, if it has a heading.
     header, delimiter, decimal : optional
@@ -91,9 +92,9 @@ def read_dissimilarities(
         with failure_in_words(path):
             header = _has_header(path, delimiter, decimal)
     options: dict[str, Any] = {"header": header, "delimiter": delimiter, "decimal": decimal}
-    table = read_table(path, index_col=index_col, **options)
+    table = read_quietly(path, index_col=index_col, **options)
     if index_col is None and _begins_with_names(table):
-        table = read_table(path, index_col=table.columns[0], **options)
+        table = read_quietly(path, index_col=table.columns[0], **options)
     return _square(table, path)
 
 
@@ -106,11 +107,7 @@ def _has_header(path: Path, delimiter: str | None, decimal: str | None) -> bool:
         lines = sum(1 for line in islice(file, width + 2) if line.strip())
     if lines != width:
         return lines > width
-    try:
-        float(dialect.first_line[0].replace(",", "."))
-    except ValueError:
-        return True
-    return False
+    return not looks_like_number(dialect.first_line[0])
 
 
 def _begins_with_names(table: pd.DataFrame) -> bool:
@@ -152,11 +149,20 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     if named and table.attrs.get("header", True):
         table = _in_order_of_rows(table, path)
     index = table.index.rename(None) if named else pd.RangeIndex(len(table))
-    found = pd.DataFrame(table.to_numpy(dtype=float), index=index)
+    found = pd.DataFrame(_both_halves(table.to_numpy(dtype=float)), index=index)
     if not named and table.attrs.get("header"):  # names in the first line only
         found.index = pd.Index(table.columns)
     found.columns = found.index.map(str)
     return found
+
+
+def _both_halves(values: np.ndarray) -> np.ndarray:
+    """The matrix; where the cells above the diagonal are all empty, or all below, they are those on its other side."""
+    empty = np.isnan(values)
+    for half in (np.tri(len(values), k=-1, dtype=bool).T, np.tri(len(values), k=-1, dtype=bool)):
+        if len(values) > 1 and np.array_equal(empty, half):
+            return np.where(half, values.T, values)
+    return values
 
 
 def _read_market(path: Path) -> Any:

@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 
 from evidentia._parameters import is_integer
-from evidentia.belief import FocalSets
+from evidentia.belief import FocalSets, MassFunctions
+from evidentia.partition import CredalPartition
 
-__all__ = ["check_types", "check_shapes", "family_lengths"]
+__all__ = ["check_feature_names", "check_types", "check_shapes", "family_lengths"]
 
 _SHAPE = re.compile(
     r"^ *(\w+(?:, \w+)*) : (?:(?:nd)?arrays? of shape \(([^()]*)\)|\(([^()]*)\) (?:(\w+) )?(?:arrays?|numbers|sums?))"
     r"(?: of (\w+)[^()]*)?(?:,? optional| or None)?$",
     re.MULTILINE,
 )
+_SAID = re.compile(r"^ *((?:\w+_, )*\w+_) : (\w+)( or None)?$", re.MULTILINE)  # what a fit has left behind
 _OF_MODELS = {"c", "f", "g", "n_features"}  # letters of clusters, sets and components: what belongs to them is known
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "None": lambda value: value is None,
@@ -34,23 +36,47 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "float": lambda value: is_integer(value) or isinstance(value, float | np.floating),
     "str": lambda value: isinstance(value, str),
     "FocalSets": lambda value: isinstance(value, FocalSets),
+    "MassFunctions": lambda value: isinstance(value, MassFunctions),
+    "CredalPartition": lambda value: isinstance(value, CredalPartition),
+    "np.dtype": lambda value: isinstance(value, np.dtype),
     "np.ndarray": lambda value: isinstance(value, np.ndarray) and value.dtype.kind != "c",
 }
 
 
 def check_types(kind: type, parts: Mapping[str, Any]) -> None:
-    """Refuse parts of a record that are not of the plain types, or classes of the package, that its annotations name;
-    others are not looked at."""
-    annotations = {
-        name: (str(said), base.__module__)
-        for base in reversed(kind.__mro__)
-        for name, said in vars(base).get("__annotations__", {}).items()
-    }
+    """Refuse parts of a record that are not of the plain types, or classes of the package, that its annotations or its
+    docstring name; others are not looked at."""
+    annotations = _said(kind)
     for name, value in parts.items():
         said, module = annotations.get(name, ("", ""))
         tests = [_test_of(word, module) for word in said.split(" | ")]
         if all(tests) and not any(test(value) for test in tests if test):
             raise TypeError(f"{name} must be {said.replace(' | ', ' or ')}, got {_told(value)}")
+
+
+@cache
+def _said(kind: type) -> dict[str, tuple[str, str]]:
+    """Of each attribute, by its name, the type in words, and the module in which these words are understood."""
+    found: dict[str, tuple[str, str]] = {}
+    for base in reversed(kind.__mro__):
+        doc = (vars(base).get("__doc__") or "") if base.__module__.startswith("evidentia.") else ""
+        for names, said, optional in _SAID.findall(doc):
+            if said in _TYPES:
+                found |= dict.fromkeys(names.split(", "), (said + " | None" * bool(optional), base.__module__))
+        annotations = vars(base).get("__annotations__", {})
+        found |= {name: (str(said), base.__module__) for name, said in annotations.items()}
+    return found
+
+
+def check_feature_names(names: Any, width: int | None) -> None:
+    """Refuse names of attributes that are no texts, or not one for each of them."""
+    if names is None:
+        return
+    texts = (
+        isinstance(names, np.ndarray) and names.dtype == object and all(isinstance(name, str) for name in names.flat)
+    )
+    if not texts or names.shape != (width,) or len(set(names)) < len(names):
+        raise ValueError(f"feature_names_in_ must be {width} different texts, got {_told(names)}")
 
 
 def _test_of(word: str, module: str) -> Callable[[Any], bool] | None:

@@ -32,7 +32,8 @@ from evidentia.io.set_names import (
 )
 from evidentia.io.sparse_partitions import is_sparse_schema, read_sparse
 from evidentia.io.tables import exact_floats, file_kind, natural_index
-from evidentia.io.written.delimited import Dialect, sniff, split_cells
+from evidentia.io.written.cells import split_cells
+from evidentia.io.written.delimited import Dialect, sniff
 from evidentia.io.written.text import open_text
 from evidentia.partition import CredalPartition
 

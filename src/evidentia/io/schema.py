@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from evidentia._parameters import is_integer
-from evidentia.io.documented import check_shapes, check_types, family_lengths
+from evidentia.io.documented import check_feature_names, check_shapes, check_types, family_lengths
 
 __all__ = ["Schema", "check_names", "schemas_by_name", "schema_named", "schema_for"]
 
@@ -82,9 +82,10 @@ class Schema:
         return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
 
     @classmethod
-    def of_estimator(cls, kind: type) -> Schema:
+    def of_estimator(cls, kind: type, check: Callable[[Any], None] | None = None) -> Schema:
         """An estimator in scikit-learn's manner: its parameters, and what `fit` has left behind, but for what is lazy.
-        Files of earlier versions may lack parameters, which then have their defaults."""
+        Files of earlier versions may lack parameters, which then have their defaults. ``check`` refuses one whose
+        attributes do not go together."""
 
         def parts(estimator: Any) -> Parts:
             parameters = estimator.get_params(deep=False)
@@ -100,8 +101,9 @@ class Schema:
                 raise TypeError("parameters and fitted attributes must be given by name")
             estimator: Any = kind()
             check_names(found["parameters"], estimator.get_params(deep=False), required=())
+            ours = kind.__module__.startswith("evidentia.")
             # what is defined by the class, such as its methods, is not for a file to replace
-            taken = [name for name in found["fitted"] if not str(name).isidentifier() or _is_behavior(kind, name)]
+            taken = [name for name in found["fitted"] if not _is_fitted(name, ours) or _is_behavior(kind, name)]
             if taken:
                 raise ValueError(f"{taken[0]!r} is no fitted attribute")
             width = found["fitted"].get("n_features_in_")
@@ -110,9 +112,13 @@ class Schema:
             model = found["fitted"].get("_model")
             if model is not None and schema_for(model) is None:
                 raise TypeError(f"_model must be a model, got {type(model).__name__}")
+            if ours:
+                check_feature_names(found["fitted"].get("feature_names_in_"), width)
             check_types(kind, found["fitted"])
             check_shapes(kind, found["fitted"], {} if width is None else {"n_features": int(width)})
             estimator.__setstate__({**vars(estimator), **found["parameters"], **found["fitted"]})
+            if check is not None and found["fitted"]:
+                check(estimator)
             return estimator
 
         return cls(kind, parts, build)
@@ -149,6 +155,11 @@ def _is_lazy(value: Any) -> bool:
     from evidentia.stream.blocks import Blocks
 
     return isinstance(value, LazyCredalPartition | Blocks) or hasattr(value, "__dask_graph__")
+
+
+def _is_fitted(name: Any, ours: bool) -> bool:
+    """Whether a name may be that of what `fit` leaves behind, which begins or ends with a stroke in our classes."""
+    return isinstance(name, str) and name.isidentifier() and (not ours or "_" in (name[0], name[-1]))
 
 
 def _is_behavior(kind: type, name: str) -> bool:

@@ -16,8 +16,10 @@ from evidentia.io.atomic import as_file
 from evidentia.io.failures import OTHERWISE, failure_in_words
 from evidentia.io.set_names import plain_value
 from evidentia.io.written.delimited import Dialect, check_lengths, later_decimal, sniff
-from evidentia.io.written.marks import decimal_mark, is_header
-from evidentia.io.written.numbers import written_numbers
+from evidentia.io.written.marks import decimal_mark, has_decimal_commas, is_header
+from evidentia.io.written.numbers import warn_of_text, written_numbers
+from evidentia.io.written.remarks import refuse_lines_of_remarks
+from evidentia.io.written.sheets import first_sheet, refuse_formulas
 from evidentia.io.written.text import open_text, text_encoding
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "read_table",
+    "read_quietly",
     "cells_as_names",
     "file_kind",
     "natural_index",
@@ -41,7 +44,6 @@ _KINDS = {
     ".npy": "npy",
     ".xlsx": "excel",
 }
-_REMARK = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
 _MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # in sheets; in text pandas knows
 _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
 
@@ -65,8 +67,9 @@ def read_table(
     path : path
         ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``: the delimiter, a decimal comma and a missing header line are
         recognised, and so are UTF-16 and Windows-1252), ``.parquet``, ``.feather``, ``.npy`` (a numeric array of two
-        dimensions), or ``.xlsx`` (the first sheet). Text such as ``12 %``, ``1 234`` or ``?`` among numbers is read as
-        12, 1234 and missing, if a whole column is written so.
+        dimensions), or ``.xlsx`` (the first sheet that is not hidden). Text such as ``12 %``, ``1 234`` or ``?`` among
+        numbers is read as 12, 1234 and missing, if a whole column is written so. A warning names columns of text that
+        look like numbers, such as ``CHF 5.50``.
     columns : sequence of str, optional
         The columns to keep, in this order; all by default. Columns without a name are called ``x1``, ``x2``, ...
     index_col : str, optional
@@ -107,6 +110,21 @@ def read_table(
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
     path = as_file(path)
+    table = read_quietly(path, columns, index_col, header, delimiter, decimal)
+    if file_kind(path, _KINDS) in ("text", "excel"):
+        warn_of_text(table[_text_columns(table)], path.name)
+    return table
+
+
+def read_quietly(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    index_col: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> pd.DataFrame:
+    """What `read_table` reads, for those who look only, or will say themselves what is wrong with it."""
     check_reading(index_col, header, delimiter, decimal)
     wanted = None if columns is None else _listed_columns(columns)
     kind = file_kind(path, _KINDS)
@@ -146,7 +164,8 @@ def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> l
     """Columns of a table that was read, by their positions: their cells as names of rows, as they are written, so that
     007 is not 7 and NA is not missing."""
     header = table.attrs.get("header")
-    return [[str(name) for name in read_table(path, index_col=table.columns[j], header=header).index] for j in columns]
+    names = [table.columns[j] for j in columns]
+    return [[str(name) for name in read_quietly(path, index_col=name, header=header).index] for name in names]
 
 
 def _listed_columns(columns: Any) -> list[str]:
@@ -217,7 +236,7 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
             return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal)
     if table.shape[1] and table.iloc[:, -1].hasnans:  # which is where the cells of too short a line are missing
         check_lengths(path, dialect)
-        _refuse_remarks(table, dialect)
+        refuse_lines_of_remarks(table, dialect.row_names)
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     names = _UNNAMED if unnamed else index_col
     if dialect.row_names or names in table.columns:
@@ -231,7 +250,16 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
     encoding = text_encoding(path)
     if encoding != "utf-8-sig":
         table.attrs["encoding"] = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}[encoding]
-    return _with_numbers(table, index_col, dialect.decimal)
+    return _with_numbers(table, index_col, _mark_of_text(table, dialect))
+
+
+def _mark_of_text(table: pd.DataFrame, dialect: Dialect) -> str:
+    """The decimal mark of cells that were not read as numbers: a comma between quotation marks, where commas separate
+    the cells, if those of a whole column mark decimals and no number has a point."""
+    if dialect.delimiter != "," or dialect.decimal == "," or _has_decimals(table):
+        return dialect.decimal
+    columns = [[cell for cell in table[name].unique() if isinstance(cell, str)] for name in _text_columns(table)]
+    return "," if any(map(has_decimal_commas, columns)) else dialect.decimal
 
 
 def _text_columns(table: pd.DataFrame) -> Any:
@@ -261,17 +289,6 @@ def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> p
     return table
 
 
-def _refuse_remarks(table: pd.DataFrame, dialect: Dialect) -> None:
-    """Lines of one cell that are rules or begin with #, where all others have several."""
-    rest = table if dialect.row_names else table.iloc[:, 1:]
-    if rest.shape[1] == 0:
-        return
-    alone = rest.isna().all(axis=1).to_numpy()
-    for cell in (table.index if dialect.row_names else table.iloc[:, 0])[alone]:
-        if isinstance(cell, str) and _REMARK.fullmatch(cell):
-            raise ValueError(f"the line {rule.shown(cell)} has no further cells: remove lines of remarks")
-
-
 def _check_width(table: pd.DataFrame, dialect: Dialect) -> None:
     """pandas takes further cells as levels of an index; only one, the name of the row, is meant."""
     if table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names and len(table)):
@@ -293,12 +310,14 @@ def _read_npy(path: Path) -> pd.DataFrame:
 
 
 def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal: str | None) -> pd.DataFrame:
-    """The first sheet, without rows and columns that are empty."""
-    import openpyxl  # noqa: F401, so that its absence is told
+    """The first sheet that is seen, without rows and columns that are empty."""
     import pandas as pd
 
     # cells as they are, 007 and a column called NA too
-    table = pd.read_excel(path, header=None, engine="openpyxl", dtype=object, keep_default_na=False, na_values=[""])
+    as_they_are: dict[str, Any] = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
+    sheet = first_sheet(path)
+    table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **as_they_are)
+    refuse_formulas(path, sheet, table.isna().to_numpy())
     table = table.dropna(how="all").dropna(axis="columns", how="all")
     first = [] if table.empty else _written(table.iloc[0])
     if header is None:
@@ -331,6 +350,9 @@ def _read_columnar(path: Path, kind: str) -> pd.DataFrame:
     table = pd.read_parquet(path) if kind == "parquet" else pd.read_feather(path)
     table.attrs = {}
     table.columns = pd.Index(_distinct(table.columns))
+    for name in _text_columns(table):
+        if pd.api.types.infer_dtype(table[name]) == "decimal":  # which databases call numeric
+            table[name] = table[name].astype(float)
     return table
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia._scale import as_reals, read_fields
-from evidentia.recipe.columns import as_numbers, check_table, choose_columns
+from evidentia.recipe.columns import as_numbers, check_table, choose_columns, notes_of_categories
 from evidentia.recipe.words import counted, quoted
 
 if TYPE_CHECKING:
@@ -214,6 +214,7 @@ def choose_attributes(
         told = ", ".join(name + why for name, why in chosen.left_out[:12])
         more = f" and {len(chosen.left_out) - 12} more" if len(chosen.left_out) > 12 else ""
         notes.append(f"left out the {'columns' if len(chosen.left_out) > 1 else 'column'} {told}{more}")
+    notes += notes_of_categories(table, chosen.categories)
     everyone = _columns_of(table, chosen.numbers, chosen.categories)
     kept_rows = _kept_rows(everyone, missing, notes.append)
     rows = everyone if len(kept_rows) == len(everyone) else everyone.iloc[kept_rows]

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia._parameters import check_flags, hashable, listed
+from evidentia.io.written.numbers import meant_as_number
 from evidentia.recipe.words import counted, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ALL", "ChosenColumns", "check_table", "choose_columns", "as_numbers"]
+__all__ = ["ALL", "ChosenColumns", "as_numbers", "check_table", "choose_columns", "notes_of_categories"]
 
 ALL = "all"  # instead of names of categories: every column of text
 _IDENTIFIER = re.compile(r"(.*[\W_])?(id|ids|uuid|guid|key|index|row|rownames?|nr|no|number)", re.IGNORECASE)
@@ -150,7 +151,7 @@ def _why_useless(column: pd.Series, position: int) -> str:
         if _IDENTIFIER.fullmatch(str(column.name)):
             return " (it identifies the rows)"
     if column.dtype.kind in "OTU" and column.is_unique and len(column) > 10 and not _nearly_numeric(column):
-        return " (dates)" if _are_dates(column) else " (text, different in every row)"
+        return " (dates)" if _are_dates(column) else _like_numbers(column) or " (text, different in every row)"
     return ""
 
 
@@ -167,6 +168,12 @@ def _leave_out_repeated(table: pd.DataFrame, found: ChosenColumns) -> None:
                 found.left_out.append((name, f" (the same as '{first[key]}')"))
             else:
                 first.setdefault(key, name)
+
+
+def notes_of_categories(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Which columns that are taken as categories may have been meant as numbers."""
+    found = {name: _like_numbers(table[name]) for name in names if table[name].dtype.kind in "OTU"}
+    return [f"taken as categories: {name}{why}" for name, why in found.items() if why]
 
 
 def _nearly_numeric(column: pd.Series) -> bool:
@@ -187,7 +194,12 @@ def _why_not_numeric(column: pd.Series) -> str:
     text = filled[pd.to_numeric(filled, errors="coerce").isna()]
     if 0 < len(text) <= len(filled) / 2:
         return f" ({counted(len(text), 'cell')} of {len(filled):,} not a number, such as '{text.iloc[0]}')"
-    return f" (text, {counted(filled.nunique(), 'different value')})"
+    return _like_numbers(column) or f" (text, {counted(filled.nunique(), 'different value')})"
+
+
+def _like_numbers(column: pd.Series) -> str:
+    cell = meant_as_number(column)
+    return "" if cell is None else f" (text that looks like numbers, such as '{cell}')"
 
 
 def _are_dates(column: pd.Series) -> bool:

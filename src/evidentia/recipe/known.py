@@ -11,9 +11,9 @@ import numpy as np
 
 from evidentia._reading import as_labels, reading_labels
 from evidentia._types import ArrayLike, Seed
-from evidentia.io import read_table
-from evidentia.io.atomic import as_path
-from evidentia.io.tables import cells_as_names
+from evidentia.io.atomic import as_file, as_path
+from evidentia.io.tables import cells_as_names, read_quietly
+from evidentia.io.written.text import open_text
 from evidentia.recipe.columns import check_table
 from evidentia.recipe.words import counted, quoted
 
@@ -70,8 +70,9 @@ def labels_of(name: str, source: str | os.PathLike[str], table: pd.DataFrame) ->
     check_labels(name, source, table)
     if not is_file_name(os.fspath(source)):
         return _whole_numbers(table[os.fspath(source)])
-    found = _without_header(path, read_table(path), table)
+    found = _without_header(path, read_quietly(as_file(path)), table)
     if found.shape[1] == 1 and isinstance(found.index, pd.RangeIndex):
+        found = _with_empty_lines(path, found, len(table))
         if len(found) != len(table):
             raise ValueError(
                 f"{path.name} must have a label for each of the {counted(len(table), 'row')}, got {len(found):,}; or "
@@ -100,7 +101,19 @@ def _without_header(path: Path, found: pd.DataFrame, table: pd.DataFrame) -> pd.
     first = str(found.columns[0])
     rows = found.shape[1] == 2 and first in set(map(str, table.index))
     labels = found.shape[1] == 1 and len(found) + 1 == len(table) and first in set(map(str, found.iloc[:, 0]))
-    return read_table(path, header=False) if found.attrs.get("header") and (rows or labels) else found
+    return read_quietly(path, header=False) if found.attrs.get("header") and (rows or labels) else found
+
+
+def _with_empty_lines(path: Path, found: pd.DataFrame, n_rows: int) -> pd.DataFrame:
+    """Labels in a single column, with those that are empty lines in the file, if they are as many as the rows then."""
+    if len(found) >= n_rows or "header" not in found.attrs or path.suffix.lower() == ".xlsx":
+        return found
+    with open_text(path) as file:
+        lines = file.read().strip("\r\n").splitlines()[int(found.attrs["header"]) :]
+    filled = [place for place, line in enumerate(lines) if line.strip()]
+    if len(lines) != n_rows or len(filled) != len(found):
+        return found
+    return found.set_axis(filled).reindex(range(n_rows))
 
 
 def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 
 from evidentia import _parameters as rule
 from evidentia._progress import Listener, heard_by
-from evidentia.io import read_dissimilarities, read_table
+from evidentia.io import read_dissimilarities
+from evidentia.io.atomic import as_file
+from evidentia.io.tables import read_quietly
 from evidentia.recipe.attributes import choose_attributes
 from evidentia.recipe.known import check_labels, label_codes, labels_as_constraints, labels_of
 from evidentia.recipe.outcome import Outcome, Prepared
@@ -74,7 +76,7 @@ def prepare(recipe: Recipe, note: Note | None = None) -> Prepared:
         return _prepared_matrix(recipe, notes)
     several = len(recipe.files) > 1
     options = recipe.reading_options()
-    table = read_views(recipe.files, **options) if several else read_table(recipe.files[0], **options)
+    table = read_views(recipe.files, **options) if several else read_quietly(as_file(recipe.files[0]), **options)
     for text in notes_of_reading(table, header=recipe.header):
         tell(text)
     for name, source in (("labels", recipe.labels), ("truth", recipe.truth)):

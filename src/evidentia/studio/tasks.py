@@ -11,7 +11,8 @@ import numpy as np
 
 from evidentia._progress import heard_by
 from evidentia.cluster import BeliefPeaks
-from evidentia.io import read_table
+from evidentia.io.atomic import as_file
+from evidentia.io.tables import read_quietly
 from evidentia.model_selection import number_of_clusters
 from evidentia.recipe import Recipe, prepare
 from evidentia.studio.planes.plane import Plane, scaling_plane, umap_plane
@@ -44,7 +45,7 @@ def load(tell: Tell, path: str, options: dict[str, Any]) -> Any:
     """Read a table as data, nothing else."""
     tell("reading the table", None)
     _check_unzipped(Path(path))
-    table = read_table(path, **options)
+    table = read_quietly(as_file(path), **options)
     if len(table) == 0:
         raise ValueError("the table has no rows")
     if table.size > MOST_CELLS:

@@ -123,10 +123,10 @@ class ColumnNames(click.ParamType):
 
 def _columns_of(file: Path) -> list[str]:
     """The columns of a file, from its first lines where it is text."""
-    from evidentia.io.tables import read_table
+    from evidentia.io.tables import read_quietly
     from evidentia.io.written.delimited import sniff
 
     if file.suffix.lower() in (".csv", ".tsv", ".txt", ".gz"):
         dialect = sniff(file)
         return dialect.first_line if dialect.has_header else []
-    return list(read_table(file).columns)
+    return list(read_quietly(file).columns)

@@ -55,6 +55,10 @@ class TreeNode:
     set_shares: np.ndarray
     fidelity: float
 
+    def __post_init__(self) -> None:
+        if np.min(self.mass, initial=0) < 0 or not np.isclose(np.sum(self.mass), 1):
+            raise ValueError("mass must be a mass function, at least 0 with sum 1")
+
     @property
     def is_leaf(self) -> bool:
         return not self.children

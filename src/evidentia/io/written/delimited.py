@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from evidentia.io.written.marks import decimal_mark, is_header, is_number, looks_like_number
+from evidentia.io.written.cells import blank_cells, is_open, is_regular, split_cells
+from evidentia.io.written.marks import decimal_mark, is_header, is_number, looks_like_number, refuse_thousands
 from evidentia.io.written.numbers import MISSING_WORDS, is_one_number
+from evidentia.io.written.remarks import refuse_columns_between_others, refuse_other_text, refuse_padded_title
 from evidentia.io.written.text import open_text
 
 __all__ = [
@@ -23,16 +25,14 @@ __all__ = [
     "check_lengths",
     "later_decimal",
     "sniff",
-    "split_cells",
 ]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = r"\s+"
+_WHOLE, _DIGITS = re.compile(r"\s*[-+]?\d*\s*"), re.compile(r"\s*\d+([eE][-+]?\d+)?\s*")
 _SAMPLE_LINES = 100
+_UNITS = tuple("€$£¥%")
 _LONGEST_LINE = 1 << 24
-_BETWEEN_BLANKS = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
-_OPENED = re.compile(r'(?:^|[,;\t| \r\n])"')
 
 
 @dataclass(frozen=True)
@@ -72,26 +72,32 @@ def sniff(
     with open_text(path) as file:
         following = iter(lambda: file.readline(_LONGEST_LINE), "")
         lines = [line for line in islice(following, _SAMPLE_LINES) if line.strip()]
-        while _is_open("".join(lines)) and (line := next(following, "")) and len(lines) < 2 * _SAMPLE_LINES:
+        while is_open("".join(lines)) and (line := next(following, "")) and len(lines) < 2 * _SAMPLE_LINES:
             lines.append(line)
     if not lines:
         raise ValueError("the file is empty")
     _refuse_zero_bytes(path)
-    _refuse_remarks(lines)
+    refuse_other_text(lines)
     delimiter, cells = _best_delimiter(lines, delimiter, decimal)
+    if not cells:
+        raise ValueError("the file is empty")
     remark = lines[0].startswith("#") or len(cells[0]) < len(cells[min(1, len(cells) - 1)])
     if header is None and remark and _begins_with_names(cells[1:]):
         raise ValueError(
             "its first line may be a remark and its second name the columns: remove the first, or set header=True if "
             "it names the columns"
         )
-    decimal = decimal or decimal_mark(delimiter, [cell for row in cells[1:] or cells for cell in row])
+    if decimal is None:
+        decimal = decimal_mark(delimiter, [cell for row in cells[1:] or cells for cell in row])
+        if delimiter != ",":
+            refuse_thousands(cells[1:], decimal)
     first = [cell.strip() for cell in cells[0]]
     if header is None:
         header = is_header(first, [row[0] for row in cells[1:]])
+        refuse_padded_title(cells)
         _refuse_remark_over_numbers(cells, delimiter)
     longer = header and len(cells) > 1 and all(len(row) == len(first) + 1 for row in cells[1:])
-    trailing = longer and all(row[-1].strip() == "" for row in cells[1:])
+    trailing = longer and first[-1] != "" and all(row[-1].strip() == "" for row in cells[1:])
     return Dialect(delimiter, decimal, header, first, row_names=longer and not trailing, trailing=trailing)
 
 
@@ -100,12 +106,6 @@ def _refuse_zero_bytes(path: str | os.PathLike[str]) -> None:
         while block := file.read(1 << 20):
             if "\0" in block:
                 raise ValueError("this is not a text file, it holds zero bytes")
-
-
-def _refuse_remarks(lines: Sequence[str]) -> None:
-    """What spreadsheets write for each other in the first line would be taken for the names of columns."""
-    if re.fullmatch(r'\s*"?sep=.?"?\s*', lines[0]):
-        raise ValueError(f"its first line, {lines[0].strip()}, is a remark for spreadsheets: remove it")
 
 
 def _refuse_remark_over_numbers(cells: Sequence[Sequence[str]], delimiter: str) -> None:
@@ -130,15 +130,16 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     """The delimiter that gives every line the same number of cells, and the cells."""
     if given is not None:
         _check_given(lines[0], given)
-        return (_BLANKS, _blank_cells(lines)) if given == " " else (given, split_cells(lines, given))
+        return (_BLANKS, blank_cells(lines)) if given == " " else (given, split_cells(lines, given))
     possible = [delimiter for delimiter in _DELIMITERS if delimiter != decimal]
     readings = {delimiter: split_cells(lines, delimiter) for delimiter in possible}
-    regular = [delimiter for delimiter, cells in readings.items() if _is_regular(cells)]
+    regular = [delimiter for delimiter, cells in readings.items() if is_regular(cells)]
     exact = [delimiter for delimiter in regular if len(readings[delimiter][0]) == len(readings[delimiter][-1])]
     best = _most_numbers(exact or regular, readings, decimal)
-    blanks = _blank_cells(lines)
-    words = len(blanks[0]) == 1 and not any('"' in line for line in lines) and not _numbers(blanks, _BLANKS, decimal)
-    may_be_blanks = _is_regular(blanks) and not words and not _has_other_delimiter(blanks[0], len(blanks[-1]))
+    blanks = blank_cells(lines)
+    words = _are_words(lines, blanks, decimal)
+    other = _has_other_delimiter(blanks[0], len(blanks[-1])) or _splits_names(lines)
+    may_be_blanks = is_regular(blanks) and not words and not other
     if may_be_blanks and (best is None or _blanks_fit_better(blanks, readings[best], best, decimal, best in exact)):
         _refuse_one_column(lines, blanks, "' '")
         return _BLANKS, blanks
@@ -148,26 +149,44 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     if best is None:
         # One column, or a ragged file: the commonest delimiter of the first line, so that the reader can name the line.
         best = max(possible, key=lines[0].count)
-        fitting = sum(_is_regular([blanks[0], row]) for row in blanks[1:])
+        fitting = sum(is_regular([blanks[0], row]) for row in blanks[1:])
         if best not in lines[0] and not words and fitting > len(blanks) / 2:
             return _BLANKS, blanks
         _refuse_single_cells(readings[best], best)
         _refuse_title(readings)
         _refuse_remark_over_blanks(lines[0], blanks, decimal)
-        _refuse_quoted_commas(lines, decimal)
+        if decimal == "," and any('"' in line for line in lines) and is_regular(quoted := split_cells(lines, ",")):
+            return ",", quoted  # its commas mark decimals between quotation marks, and separate cells elsewhere
+        if all(len(row) == 1 for row in readings[best]):
+            refuse_columns_between_others(lines)
     elif best == "," and decimal is None and _may_be_one_column(readings[best]):
+        if len(readings[best][0]) == 2:
+            _refuse_one_column(lines, readings[best], "','")
+        what = "the names of rows from values" if len(readings[best][0]) == 1 else "two columns"
         raise ValueError(
-            "its commas may separate the names of rows from values, or mark decimals of a single column: "
-            "set delimiter=',' or decimal=','"
+            f"its commas may separate {what}, or mark decimals of a single column: set delimiter=',' or decimal=','"
         )
     elif best == ",":
         _refuse_one_column(lines, readings[best], "','")
     return best, readings[best]
 
 
+def _are_words(lines: Sequence[str], blanks: Sequence[Sequence[str]], decimal: str | None) -> bool:
+    """One name above words with blanks in them, such as New York; or above numbers with a unit, such as 3 kg, of which
+    some occur again, as names of rows do not."""
+    if len(blanks[0]) > 1 or any('"' in line for line in lines[1:]):
+        return False
+    first, rest = [row[0] for row in blanks[1:]], [row[1:] for row in blanks[1:]]
+    if _numbers([[], *rest], _BLANKS, decimal):
+        return False
+    return len(set(first)) < len(first) or not _numbers([[], first], _BLANKS, decimal)
+
+
 def _refuse_one_column(lines: Sequence[str], cells: Sequence[Sequence[str]], delimiter: str) -> None:
     """Refuse lines that are one number each or several columns, if there are no names that show which."""
-    named = len(cells[0]) == len(cells[-1]) and not is_one_number(lines[0])
+    body = [line.strip() for line in lines[1:] or lines]
+    units = delimiter == "' '" and all(line[:1] in _UNITS or line[-1:] in _UNITS for line in body)
+    named = len(cells[0]) == len(cells[-1]) and not is_one_number(lines[0]) and not units
     if not named and all(map(is_one_number, lines[1:] or lines)):
         raise ValueError(_one_or_several(lines[-1].strip(), delimiter))
 
@@ -190,9 +209,9 @@ def _is_column_of_numbers(lines: Sequence[str], decimal: str | None) -> bool:
     values = values if nameless else values[1:]
     if decimal == "." or not any("," in text for text in values) or not all(is_number(text, ",") for text in values):
         return False
-    if nameless:
+    if nameless and decimal is None:
         raise ValueError(_one_or_several(next(text for text in values if "," in text), "','"))
-    return not any(delimiter in name for delimiter in _DELIMITERS)
+    return nameless or not any(delimiter in name for delimiter in _DELIMITERS)
 
 
 def _refuse_single_cells(cells: Sequence[Sequence[str]], delimiter: str) -> None:
@@ -207,7 +226,7 @@ def _refuse_single_cells(cells: Sequence[Sequence[str]], delimiter: str) -> None
 def _refuse_title(readings: dict[str, list[list[str]]]) -> None:
     """A line of one cell above a table of several columns."""
     for delimiter, cells in readings.items():
-        if len(cells[0]) == 1 and len(cells) > 2 and _is_regular(cells[1:]):
+        if len(cells[0]) == 1 and len(cells) > 2 and is_regular(cells[1:]):
             raise ValueError(
                 f"its first line, {cells[0][0].strip()}, has one cell, all others have {len(cells[-1])} between "
                 f"{delimiter!r}: remove lines of remarks"
@@ -216,20 +235,20 @@ def _refuse_title(readings: dict[str, list[list[str]]]) -> None:
 
 def _refuse_remark_over_blanks(first: str, blanks: Sequence[Sequence[str]], decimal: str | None) -> None:
     """A number sign and a remark, or names, above columns between blanks, as numpy.savetxt writes them."""
-    if first.startswith("#") and _is_regular(blanks[1:]) and _numbers(blanks, _BLANKS, decimal):
+    if first.startswith("#") and is_regular(blanks[1:]) and _numbers(blanks, _BLANKS, decimal):
         raise ValueError(
             f"its first line, {first.strip()}, has a number sign that the others, with {len(blanks[-1])} cells between "
             "blanks, lack: remove the sign if it names the columns, or the line"
         )
 
 
-def _refuse_quoted_commas(lines: Sequence[str], decimal: str | None) -> None:
-    """Commas that separate cells, some in quotation marks, though decimal="," says that they mark decimals."""
-    if decimal == "," and any('"' in line for line in lines) and _is_regular(split_cells(lines, ",")):
-        raise ValueError(
-            "its commas separate cells, some of them in quotation marks, and decimal=',' says that they mark decimals: "
-            "write it with another delimiter, such as ';'"
-        )
+def _splits_names(lines: Sequence[str]) -> bool:
+    """Whether a delimiter is in every line, and between those of the first are names with blanks, as in ``t [s];b``."""
+    return any(
+        all(delimiter in line for line in lines)
+        and any(" " in cell.strip() for cell in lines[0].split(delimiter) if '"' not in cell)
+        for delimiter in (";", "|", "\t")
+    )
 
 
 def _has_other_delimiter(names: Sequence[str], width: int) -> bool:
@@ -240,22 +259,6 @@ def _has_other_delimiter(names: Sequence[str], width: int) -> bool:
     )
 
 
-def _is_open(text: str) -> bool:
-    """Whether the text ends inside a cell in quotation marks."""
-    return _OPENED.search(_QUOTED.sub("", text)) is not None
-
-
-def _blank_cells(lines: Iterable[str]) -> list[list[str]]:
-    """Cells between blanks and tabs; the blanks of typographers, which stand inside numbers, separate nothing."""
-    rows: list[list[str]] = [[]]
-    for cell in _BETWEEN_BLANKS.findall("".join(lines)):
-        if cell in ("\n", "\r", "\r\n"):
-            rows.append([])
-        else:
-            rows[-1].append(cell[1:-1].replace('""', '"') if cell.startswith('"') and len(cell) > 1 else cell)
-    return [row for row in rows if row]
-
-
 def check_lengths(path: str | os.PathLike[str], dialect: Dialect) -> None:
     """Refuse lines between whose blanks a cell is missing, as nobody knows which."""
     if dialect.delimiter != _BLANKS:
@@ -264,9 +267,9 @@ def check_lengths(path: str | os.PathLike[str], dialect: Dialect) -> None:
         record, first = "", True
         for number, line in enumerate(file, 1):
             record += line
-            if not record.strip() or _is_open(record):
+            if not record.strip() or is_open(record):
                 continue
-            found = sum(map(len, _blank_cells([record])))
+            found = sum(map(len, blank_cells([record])))
             if found != len(dialect.first_line) + (dialect.row_names and not first):
                 raise ValueError(f"line {number} has {found} cells, the first {len(dialect.first_line)}")
             record, first = "", False
@@ -316,9 +319,13 @@ def _blanks_fit_better(
     """
     ours, theirs = _numbers(blanks, _BLANKS, decimal), _numbers(cells, delimiter, decimal)
     named = len(blanks[0]) == len(blanks[-1])
-    if exact and delimiter == "\t":
+    if delimiter == "\t" and (exact or any("" in row for row in cells[1:])):
         return False  # blanks stand inside its cells
     if named == exact or delimiter == "\t":
+        if not named and delimiter != "\t" and ours == theirs > 0 and len(blanks[-1]) == len(cells[-1]):
+            raise ValueError(
+                f"its lines can be split in more than one way: set delimiter=' ' or delimiter={delimiter!r}"
+            )
         return ours > theirs and named >= exact
     return named and (ours > theirs or _count(blanks, ours) >= _count(cells, theirs) > 0)
 
@@ -336,49 +343,21 @@ def _numbers(cells: Sequence[Sequence[str]], delimiter: str, decimal: str | None
 
 def _may_be_one_column(cells: Sequence[Sequence[str]]) -> bool:
     """One name in the header, and two runs of digits in every line below, the second perhaps with an exponent; or no
-    header, and zeros before other digits, as in 1,05."""
-    whole, rest = re.compile(r"\s*[-+]?\d*\s*"), re.compile(r"\s*\d+([eE][-+]?\d+)?\s*")
+    header, and digits that look like those of fractions."""
     named = len(cells[0]) == 1
     body = cells[1:] if named else cells
-    if not body or not all(len(row) == 2 and whole.fullmatch(row[0]) and rest.fullmatch(row[1]) for row in body):
+    if not body or not all(len(row) == 2 and _WHOLE.fullmatch(row[0]) and _DIGITS.fullmatch(row[1]) for row in body):
         return False
-    return named or any(re.match(r"\s*0\d", row[1]) for row in body)
+    return named or _are_fractions([row[1].strip() for row in body])
 
 
-def split_cells(lines: Sequence[str], delimiter: str) -> list[list[str]]:
-    """Rows of cells, with quotation marks as in CSV, of any length; the last line may be cut inside quotes."""
-    text = "".join(lines)
-    plain = re.compile(f"[^{re.escape(delimiter)}\r\n]*")
-    rows: list[list[str]] = [[]]
-    at = 0
-    while at < len(text):
-        while at < len(text) and text[at] == " ":
-            at += 1
-        cell = ""
-        if text.startswith('"', at):
-            end = at + 1
-            while (end := text.find('"', end)) >= 0 and text.startswith('""', end):
-                end += 2
-            end = len(text) if end < 0 else end
-            cell, at = text[at + 1 : end].replace('""', '"'), end + 1
-        match = plain.match(text, min(at, len(text)))
-        assert match is not None
-        rows[-1].append(cell + match.group())
-        at = match.end()
-        if text.startswith(delimiter, at):
-            at += 1
-            if at == len(text) or text[at] in "\r\n":
-                rows[-1].append("")
-        if at < len(text) and text[at] in "\r\n":
-            at += 2 if text.startswith("\r\n", at) else 1
-            rows.append([])
-    return [row for row in rows if row and row != [""]]
-
-
-def _is_regular(cells: Sequence[Sequence[str]]) -> bool:
-    """All lines have the same number of cells, two at least; the header may lack that of the row names."""
-    sizes = {len(row) for row in cells[1:]} or {len(cells[0])}
-    return len(sizes) == 1 and max(sizes) > 1 and max(sizes) - len(cells[0]) in (0, 1)
+def _are_fractions(digits: Sequence[str]) -> bool:
+    """Zeros before other digits, as in 1,05; an exponent; or so many digits in every line, two or more, as in prices,
+    or nothing but a zero."""
+    if any(re.match(r"0\d|\d+[eE]", cell) for cell in digits):
+        return True
+    same = len(digits) > 2 and len({len(cell) for cell in digits}) == 1
+    return same and (len(digits[0]) > 1 or set(digits) == {"0"})
 
 
 # ---- numbers and names ----------------------------------------------------------------------------------------------

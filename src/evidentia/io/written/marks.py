@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from evidentia.io.written.numbers import MISSING_WORDS, is_written_number, joined_thousands
 
-__all__ = ["decimal_mark", "is_header", "is_number", "looks_like_number"]
+__all__ = ["decimal_mark", "has_decimal_commas", "is_header", "is_number", "looks_like_number", "refuse_thousands"]
 
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
 _DECIMAL_POINT = re.compile(r"\s*[-+]?\d*\.\d+([eE][-+]?\d+)?\s*")
@@ -17,6 +17,7 @@ _COMMA_AFTER_POINTS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
 _POINTS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3}){2,}\s*")
 _COMMAS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3}){2,}\s*")
 _WHOLE = re.compile(r"\d+")
+_SIGNED = re.compile(r"[-+]?\d+")
 _NO_UNITS = str.maketrans("", "", "€$£¥%")
 
 
@@ -41,6 +42,31 @@ def decimal_mark(delimiter: str, body: Sequence[str]) -> str:
     if delimiter != ";" and all(map(_THOUSANDS.fullmatch, commas)):
         raise ValueError(f"the comma of {commas[0].strip()} may mark decimals or thousands: {settled}")
     return ","
+
+
+def refuse_thousands(rows: Sequence[Sequence[str]], decimal: str) -> None:
+    """Refuse numbers of which only those above 999 have the mark of decimals, always three digits behind it."""
+    apart = _THOUSANDS if decimal == "," else _POINTS_APART
+    for column in range(min(map(len, rows), default=0)):
+        cells = [row[column].strip() for row in rows]
+        marked = [cell for cell in cells if decimal in cell]
+        small = [cell for cell in cells if re.fullmatch(r"[-+]?\d{1,3}", cell)]
+        known = len(marked) + len(small) == sum(cell.lower() not in MISSING_WORDS for cell in cells)
+        if known and small and len(marked) > 1 and all(map(apart.fullmatch, marked)):
+            raise ValueError(
+                f"the mark in {marked[0]} may be that of decimals or of thousands, which {small[0]} in the same column "
+                "lacks: set decimal=',' or decimal='.'"
+            )
+
+
+def has_decimal_commas(cells: Sequence[str]) -> bool:
+    """Whether the commas of a column mark decimals: all cells are numbers then, and some comma is not between
+    thousands."""
+    known = [joined_thousands(cell.translate(_NO_UNITS)).strip() for cell in cells]
+    known = [cell for cell in known if cell.lower() not in MISSING_WORDS]
+    commas = [cell for cell in known if _DECIMAL_COMMA.fullmatch(cell) or _COMMA_AFTER_POINTS.fullmatch(cell)]
+    whole = [cell for cell in known if _SIGNED.fullmatch(cell) or _POINTS_APART.fullmatch(cell)]
+    return not all(map(_THOUSANDS.fullmatch, commas)) and len(commas) + len(whole) == len(known)
 
 
 def is_header(first: Sequence[str], below: Sequence[str] = ()) -> bool:
