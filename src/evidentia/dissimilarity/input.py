@@ -22,7 +22,7 @@ from evidentia import _parameters as rule
 from evidentia._input import readable
 from evidentia._missing import check_missing, remedy
 from evidentia._reading import naming_table, reading
-from evidentia._scale import check_scale, check_size
+from evidentia._scale import check_scale, check_size, mean_of_rows
 from evidentia._tables import object_index, order_of_names
 from evidentia._types import Metric, TableLike
 from evidentia.dissimilarity.sources import (
@@ -111,7 +111,7 @@ class DissimilarityInput:
         values = self._validated(estimator, X, reset=True)
         if not self.is_precomputed:
             if self.centered:
-                self.origin = values.mean(axis=0, dtype=float).astype(values.dtype)
+                self.origin = mean_of_rows(values).astype(values.dtype)
                 values = values - self.origin
             source = AttributeSource(values, self.metric)
             if callable(self.metric):
