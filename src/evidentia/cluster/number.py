@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia._missing import has_missing
-from evidentia._scale import mean_of_rows
 from evidentia._random import as_random_state
+from evidentia._scale import mean_of_rows
 from evidentia._types import Seed
 from evidentia.cluster._medoid_starts import medoid_starts
 from evidentia.cluster._starts import order_along_line, sample_in_order
