@@ -12,7 +12,9 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
+from evidentia._input import readable
 from evidentia._scale import far_origin
+from evidentia.dissimilarity.input import columns_of_fit, square_table
 from evidentia.metric._base import MetricLearner
 
 __all__ = ["KernelMetricLearner", "KERNEL_RULES", "automatic_gamma"]
@@ -50,6 +52,8 @@ class KernelMetricLearner(MetricLearner):
         return tags
 
     def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
+        if self.kernel == "precomputed":
+            X = (square_table if reset else columns_of_fit)(self, readable(self, X))
         data = super()._checked_objects(X, reset=reset)
         if reset and self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
