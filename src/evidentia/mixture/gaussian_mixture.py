@@ -21,9 +21,10 @@ from evidentia._scale import check_scale, check_size
 from evidentia._site import DocumentedEstimator
 from evidentia._sizes import check_memory
 from evidentia._tables import object_index, object_weights, ordered_like
+from evidentia._types import Advance
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
-from evidentia.mixture.models import MODELS, model_name, n_parameters
+from evidentia.mixture.models import DIAGONAL_MODELS, MODELS, model_name, n_parameters
 from evidentia.optimize.blocks import block_map
 
 __all__ = ["ParsimoniousGaussianMixture"]
@@ -190,11 +191,15 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             An object of weight 2 counts as two, one of weight 0 not at all (a bootstrap sample is a vector of
             weights).
         """
+        return self._fit_told(X, sample_weight, lambda note: None)
+
+    def _fit_told(self, X: Any, sample_weight: Any, advance: Advance) -> Self:
+        """`fit`, which calls a function after every model that was tried."""
         with draft_of(self) as draft:
-            draft._estimate(X, sample_weight)
+            draft._estimate(X, sample_weight, advance)
         return self
 
-    def _estimate(self, X: Any, sample_weight: Any) -> None:
+    def _estimate(self, X: Any, sample_weight: Any, advance: Advance) -> None:
         rule.check_parameters(self, self._rules)
         X = readable(self, X)
         with reading(X, "X"):
@@ -208,8 +213,9 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             raise ValueError(f"X must hold at least two different objects, but {which} are equal")
         starts = Starts(data, weights, self.init, self.n_init, as_random_state(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
-        results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying))}
-        results.update(self._fit_all(starts, [c for c in candidates if c not in results]))
+        short = len(used) <= data.shape[1]
+        results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying, short))}
+        results.update(self._fit_all(starts, [c for c in candidates if c not in results], advance))
         results = {c: results[c] for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
         self._choose(results, total, len(used))
@@ -237,22 +243,26 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             models = [name for name in MODELS if name in chosen]
         return [(g, name) for g in numbers for name in models], different
 
-    def _obstacle(self, n_components: int, model: str, different: int, constant: np.ndarray) -> str | None:
-        """Why a model need not be tried."""
+    def _obstacle(self, n_components: int, model: str, different: int, constant: np.ndarray, short: bool) -> str | None:
+        """Why a model need not be tried; ``short``: whether the objects are too few to vary in all directions."""
         if n_components > different:
             return f"more components than the {different} different objects in X"
         if constant.any() and model not in ("EII", "VII") and self.reg_covar == 0:
             return f"attribute {constant.argmax()} is constant, which leaves the spherical models EII and VII"
+        if short and model not in DIAGONAL_MODELS and self.reg_covar == 0:
+            return "every covariance matrix is singular: there must be more objects than attributes"
         return None
 
-    def _fit_all(self, starts: Starts, candidates) -> dict[tuple[int, str], EMResult]:
+    def _fit_all(self, starts: Starts, candidates, advance: Advance) -> dict[tuple[int, str], EMResult]:
         """EM for every candidate, from its best start."""
         settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar}
         settings["scaled"] = self.convention == "scaled"
         shared = {g: starts.of(g) for g in sorted({g for g, _ in candidates})}
 
         def best(g: int, model: str) -> EMResult:
-            return starts.best_run(shared[g], model, **settings)
+            run = starts.best_run(shared[g], model, **settings)
+            advance(f"{g} components, {model}")
+            return run
 
         with block_map(self.n_jobs) as apply:
             return dict(zip(candidates, apply(best, candidates), strict=True))

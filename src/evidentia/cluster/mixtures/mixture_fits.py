@@ -71,14 +71,15 @@ def fit_mixtures(
     settings: MixtureSettings,
     data: np.ndarray,
     n_jobs: int | None,
-    progress: Callable[[int, str], AbstractContextManager[Advance]],
+    progress: Callable[[int | None, str], AbstractContextManager[Advance]],
 ) -> MixtureFits:
     """Fit the mixture to the data, then to samples of them."""
     for_mixture, for_samples, for_references = seed_sequence(settings.random_state).spawn(3)
     mixture = _unfitted(settings, len(data), n_jobs)
     if mixture.random_state is None:
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
-    mixture.fit(data)
+    with progress(None, "models") as advance:
+        mixture._fit_told(data, None, advance)
     posterior = mixture.predict_proba(data)
     scaled = mixture.convention == "scaled"
     likelihood = mixture.log_likelihood_ - (unit_log_likelihood(data) if scaled else 0.0)
