@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._input import readable
+from evidentia._progress import progress_bar
 from evidentia._random import as_random_state
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
 from evidentia._site import DocumentedEstimator
 from evidentia._sizes import check_memory
 from evidentia._tables import object_index, object_weights, ordered_like
-from evidentia._types import Advance
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
 from evidentia.mixture.models import DIAGONAL_MODELS, MODELS, model_name, n_parameters
@@ -191,15 +191,11 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             An object of weight 2 counts as two, one of weight 0 not at all (a bootstrap sample is a vector of
             weights).
         """
-        return self._fit_told(X, sample_weight, lambda note: None)
-
-    def _fit_told(self, X: Any, sample_weight: Any, advance: Advance) -> Self:
-        """`fit`, which calls a function after every model that was tried."""
         with draft_of(self) as draft:
-            draft._estimate(X, sample_weight, advance)
+            draft._estimate(X, sample_weight)
         return self
 
-    def _estimate(self, X: Any, sample_weight: Any, advance: Advance) -> None:
+    def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
         X = readable(self, X)
         with reading(X, "X"):
@@ -215,7 +211,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         candidates, different = self._candidates(starts.given_components(), used)
         short = len(used) <= data.shape[1]
         results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying, short))}
-        results.update(self._fit_all(starts, [c for c in candidates if c not in results], advance))
+        results.update(self._fit_all(starts, [c for c in candidates if c not in results]))
         results = {c: results[c] for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
         self._choose(results, total, len(used))
@@ -253,7 +249,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             return "every covariance matrix is singular: there must be more objects than attributes"
         return None
 
-    def _fit_all(self, starts: Starts, candidates, advance: Advance) -> dict[tuple[int, str], EMResult]:
+    def _fit_all(self, starts: Starts, candidates) -> dict[tuple[int, str], EMResult]:
         """EM for every candidate, from its best start."""
         settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar}
         settings["scaled"] = self.convention == "scaled"
@@ -264,7 +260,8 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             advance(f"{g} components, {model}")
             return run
 
-        with block_map(self.n_jobs) as apply:
+        bar = progress_bar(type(self).__name__, len(candidates), "models", shown=False)
+        with bar as advance, block_map(self.n_jobs) as apply:
             return dict(zip(candidates, apply(best, candidates), strict=True))
 
     def _choose(self, results: dict[tuple[int, str], EMResult], total: float, n_used: int) -> None:

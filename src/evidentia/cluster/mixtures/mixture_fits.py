@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
+from evidentia._progress import heard_by
 from evidentia._random import seed_sequence
 from evidentia._types import Advance, Seed
 from evidentia.cluster.mixtures._bootstrap import Bootstraps, bootstrap_mixture
@@ -79,7 +80,13 @@ def fit_mixtures(
     if mixture.random_state is None:
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
     with progress(None, "models") as advance:
-        mixture._fit_told(data, None, advance)
+
+        def hear(name: str, done: int, total: int | None, unit: str, note: str) -> None:
+            if done:
+                advance(note)
+
+        with heard_by(hear):
+            mixture.fit(data)
     posterior = mixture.predict_proba(data)
     scaled = mixture.convention == "scaled"
     likelihood = mixture.log_likelihood_ - (unit_log_likelihood(data) if scaled else 0.0)
