@@ -131,10 +131,10 @@ def _spread(values: Array) -> float:
     return float(to_host(library.amax(values, 0) - library.amin(values, 0)).max(initial=0.0))
 
 
-def mean_of_rows(values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """(p,) mean of the rows in double precision, which rounding does not take out of their range: the mean of equal
+def mean_of_rows(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float) -> np.ndarray:
+    """(p,) mean of the rows, in double precision, which rounding does not take out of their range: the mean of equal
     numbers is this number, however large it is."""
-    mean = values.mean(axis=0, dtype=float) if weights is None else np.average(values, axis=0, weights=weights)
+    mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
     return np.clip(mean, values.min(axis=0), values.max(axis=0))
 
 
