@@ -132,8 +132,8 @@ def _spread(values: Array) -> float:
 
 
 def mean_of_rows(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float) -> np.ndarray:
-    """(p,) mean of the rows, in double precision, which rounding does not take out of their range: the mean of equal
-    numbers is this number, however large it is."""
+    """(p,) mean of the rows, which rounding does not take out of their range: the mean of equal numbers is this number,
+    however large it is. In double precision, or in that of the rows (``dtype=None``)."""
     mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
     return np.clip(mean, values.min(axis=0), values.max(axis=0))
 

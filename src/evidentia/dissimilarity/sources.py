@@ -166,7 +166,7 @@ class AttributeSource(DissimilaritySource):
         from sklearn.metrics import pairwise_distances
 
         if self.metric in _FROM_SQUARES:
-            centre = mean_of_rows(B, dtype=B.dtype)  # far from the origin the squares would swamp the differences
+            centre = mean_of_rows(B, dtype=None)  # far from the origin the squares would swamp the differences
             A, B = A - centre, B - centre
         with naming_metric(self.metric):
             return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")

@@ -69,7 +69,7 @@ def _euclidean_conflicts(
     """Euclidean distances of a block take one matrix product."""
     assert references.source is not None
     points = references.source.objects
-    center = mean_of_rows(points, dtype=points.dtype)  # small numbers lose fewer digits
+    center = mean_of_rows(points, dtype=None)  # small numbers lose fewer digits
     B = points - center
     columns = np.ascontiguousarray(2 * B.T)
     square = np.einsum("pd,pd->p", B, B)
