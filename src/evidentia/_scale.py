@@ -25,6 +25,7 @@ __all__ = [
     "checked_masses",
     "far_origin",
     "mean_of_rows",
+    "within_range",
 ]
 
 LARGEST, SMALLEST = 1e75, 1e-75  # for double precision, and for parameters in units of the data
@@ -135,7 +136,13 @@ def mean_of_rows(values: np.ndarray, weights: np.ndarray | None = None, dtype: A
     """(p,) mean of the rows, which rounding does not take out of their range: the mean of equal numbers is this number,
     however large it is. In double precision, or in that of the rows (``dtype=None``)."""
     mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
-    return np.clip(mean, values.min(axis=0), values.max(axis=0))
+    return within_range(mean, values)
+
+
+def within_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(p,) means of columns that rounding has taken out of the range of their values, back in it; missing values, NaN,
+    say nothing."""
+    return np.fmax(np.fmin(mean, np.fmax.reduce(values, axis=0)), np.fmin.reduce(values, axis=0))
 
 
 def far_origin(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:

@@ -56,3 +56,15 @@ def test_what_is_added_to_an_attribute_changes_nothing(which):
     expected = said(ESTIMATORS[which](), X)
     for name, far in FAR.items():
         np.testing.assert_allclose(said(ESTIMATORS[which](), far(X)), expected, atol=0.02, err_msg=name)
+
+
+@pytest.mark.parametrize("method", [ECM, CCM, RECM, ECMdd, EVCLUS])
+def test_what_is_added_to_an_attribute_with_missing_cells(method):
+    lacking = np.random.default_rng(1).random((N, 3)) < [0.1, 0.0, 0.1]
+    near, far = (
+        np.where(lacking, np.nan, np.column_stack([X, np.full(N, constant)])) for constant in (1.0, 1.7e18 / 7)
+    )
+    one, other = (
+        method(3, missing="partial", n_init=2, random_state=0).fit(given).credal_partition_ for given in (near, far)
+    )
+    np.testing.assert_allclose(pairs(other.contour), pairs(one.contour), atol=0.02)

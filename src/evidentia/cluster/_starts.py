@@ -16,7 +16,7 @@ from evidentia._arrays import Array, to_host
 from evidentia._blas import one_blas_thread
 from evidentia._missing import has_missing
 from evidentia._reading import reading
-from evidentia._scale import as_reals, check_size, mean_of_rows
+from evidentia._scale import as_reals, check_size, mean_of_rows, within_range
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition
@@ -260,7 +260,7 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
     if has_missing(X):
         w = np.ones(len(X)) if len(weights) == 0 else weights
         mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
-        return np.clip(mean, np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0))
+        return within_range(mean, X)
     return mean_of_rows(X, None if len(weights) == 0 else weights)
 
 
