@@ -61,9 +61,7 @@ def test_what_is_added_to_an_attribute_changes_nothing(which):
 @pytest.mark.parametrize("method", [ECM, CCM, RECM, ECMdd, EVCLUS])
 def test_what_is_added_to_an_attribute_with_missing_cells(method):
     lacking = np.random.default_rng(1).random((N, 3)) < [0.1, 0.0, 0.1]
-    near, far = (
-        np.where(lacking, np.nan, np.column_stack([X, np.full(N, constant)])) for constant in (1.0, 1e30)
-    )
+    near, far = (np.where(lacking, np.nan, np.column_stack([X, np.full(N, constant)])) for constant in (1.0, 1e30))
     one, other = (
         method(3, missing="partial", n_init=2, random_state=0).fit(given).credal_partition_ for given in (near, far)
     )
