@@ -29,6 +29,7 @@ __all__ = [
     "rows_times",
     "same_place",
     "to_host",
+    "with_shape",
     "zeros",
 ]
 
@@ -69,6 +70,12 @@ def precision_of(values: Array) -> np.dtype:
 def as_array(values: Any) -> Array:
     """A tensor as it is, anything else as an array of NumPy."""
     return values if is_tensor(values) else np.asarray(values)
+
+
+def with_shape(values: Any) -> Any:
+    """An array of what NumPy reads though it has no shape of its own, as pictures have none; others as they are."""
+    plain = hasattr(values, "__array_interface__") and not hasattr(values, "shape")
+    return np.asarray(values) if plain else values
 
 
 def to_host(values: Array) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from evidentia._arrays import Array, is_tensor, library_of, to_host
+from evidentia._arrays import Array, is_tensor, library_of, to_host, with_shape
 from evidentia._missing import has_missing
 from evidentia._reading import check_tensor
 from evidentia._scale import check_scale, check_size, real_tensor
@@ -60,6 +60,7 @@ def tensor_attributes(
 def readable(estimator: Any, X: Any) -> Any:
     """X as scikit-learn reads it: a tensor as an array of NumPy, if it is in memory; others are refused by an estimator
     that works on the processor. Arrays and tables are made such that they can be read."""
+    X = with_shape(X)
     if isinstance(X, np.ndarray):
         return _readable_array(X)
     if not is_tensor(X):

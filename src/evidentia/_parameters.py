@@ -160,8 +160,8 @@ def _is_hashable(value: Any) -> bool:
 told = Rule("None or a function of one text", lambda v: v is None or callable(v))
 
 seed = Rule(
-    "None, an integer, or a numpy RandomState or Generator",
-    lambda v: v is None or is_integer(v) or isinstance(v, np.random.RandomState | np.random.Generator),
+    "None, an integer of at least 0, or a numpy RandomState or Generator",
+    lambda v: v is None or (is_integer(v) and v >= 0) or isinstance(v, np.random.RandomState | np.random.Generator),
 )
 
 n_jobs = choice(None) | Rule("a nonzero integer", lambda v: is_integer(v) and v != 0 and abs(int(v)) <= _MOST)

@@ -56,6 +56,6 @@ def seed_number(random_state: Any) -> int:
 def _check(random_state: Any, below: float = np.inf) -> None:
     if not rule.seed.test(random_state):
         raise ValueError(f"random_state must be {rule.seed.words}, got {rule.shown(random_state)}")
-    if isinstance(random_state, Integral) and not 0 <= int(random_state) < below:
-        most = "" if below == np.inf else f" and at most {int(below) - 1}"
-        raise ValueError(f"random_state must be at least 0{most} when it is an integer, got {random_state}")
+    if isinstance(random_state, Integral) and int(random_state) >= below:
+        most = int(below) - 1
+        raise ValueError(f"random_state must be at most {most} when it is an integer, got {random_state}")

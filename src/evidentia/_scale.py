@@ -23,11 +23,15 @@ __all__ = [
     "check_scale",
     "check_size",
     "checked_masses",
+    "far_origin",
+    "mean_of_rows",
+    "within_range",
 ]
 
 LARGEST, SMALLEST = 1e75, 1e-75  # for double precision, and for parameters in units of the data
 _SINGLE = 1e12, 1e-12
 _FIRST_FEW = 1000  # rows that mostly show that not all are the same
+_FAR = 2.0**16  # times as far from zero as they differ: squares of such numbers lose most of what tells them apart
 _SUM_TO_ONE = 1e-4  # what rounding may take from the sum of masses, in single precision
 
 
@@ -126,6 +130,29 @@ def _spread(values: Array) -> float:
     """The largest difference between two rows in any column; NaN if a value is missing."""
     library = library_of(values)
     return float(to_host(library.amax(values, 0) - library.amin(values, 0)).max(initial=0.0))
+
+
+def mean_of_rows(values: np.ndarray, weights: np.ndarray | None = None, dtype: Any = float) -> np.ndarray:
+    """(p,) mean of the rows, which rounding does not take out of their range: the mean of equal numbers is this number,
+    however large it is. In double precision, or in that of the rows (``dtype=None``)."""
+    mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
+    return within_range(mean, values)
+
+
+def within_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(p,) means of columns that rounding has taken out of the range of their values, back in it; missing values, NaN,
+    say nothing."""
+    return np.fmax(np.fmin(mean, np.fmax.reduce(values, axis=0)), np.fmin.reduce(values, axis=0))
+
+
+def far_origin(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
+    """(p,) point to measure attributes from, given the smallest and largest values of each; None where zero is as good.
+
+    An attribute that is much farther from zero than any attribute varies is measured from its smallest value, which
+    takes no digits from it; the others from zero.
+    """
+    far = np.abs(low) > _FAR * float((high - low).max(initial=0.0))
+    return np.where(far, low, 0.0) if far.any() else None
 
 
 def checked_masses(masses: Array) -> Array:

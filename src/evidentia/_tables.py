@@ -15,6 +15,7 @@ from evidentia._sizes import check_memory
 
 __all__ = [
     "object_index",
+    "column_index",
     "column_names",
     "names_of_table",
     "object_weights",
@@ -34,9 +35,20 @@ def object_index(X: Any) -> Any:
     """Names of the rows of a pandas table, None for anything else (a plain 0..n-1 index says nothing)."""
     if not hasattr(X, "iloc"):
         return None
-    index = X.index
-    plain = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-    return None if plain else index
+    return None if _is_plain(X.index) else X.index
+
+
+def column_index(X: Any) -> Any:
+    """Names of the columns of a pandas or polars table, None for anything else (a plain 0..n-1 index says nothing)."""
+    if getattr(X, "ndim", 2) != 2 or not hasattr(X, "columns"):
+        return None
+    if not hasattr(X, "iloc"):
+        return list(X.columns) if type(X).__module__.startswith("polars") else None
+    return None if _is_plain(X.columns) else X.columns
+
+
+def _is_plain(index: Any) -> bool:
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 def column_names(X: Any) -> list[Any] | None:

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,12 @@ from sklearn.utils.estimator_checks import check_estimator
 from evidentia import CredalPartition, FocalSets, MassFunctions
 from evidentia.cluster import ECM, EVCLUS
 from evidentia.datasets import load_iris
-from evidentia.explain import CautiousTree
+from evidentia.explain import CautiousTree, profile
 from evidentia.explain._tree.columns import round_between
 from evidentia.explain._tree.growth import Bins, Node, grow
 from evidentia.explain._tree.mistakes import mistakes, overlaps
 from evidentia.explain._tree.pruning import costs_by_leaves, prune
-from evidentia.io import read_partition, write_partition
+from evidentia.io import load, read_partition, save, write_partition
 
 
 @pytest.fixture(scope="module")
@@ -443,3 +444,25 @@ def test_text_where_numbers_were_is_refused(mixed):
         tree.predict(table.assign(size="large"))
     with pytest.raises(TypeError, match="column 'day' must hold numbers, Booleans, text or categories"):
         CautiousTree().fit(table.assign(day=pd.Timestamp("2020-01-01")), y)
+
+
+@pytest.mark.parametrize("start", [2**53, 2**60, -(2**62), 2**63])
+def test_whole_numbers_that_floats_do_not_tell_apart(start, tmp_path):
+    y, names = np.repeat([0, 1, 2], 10), [start + k for k in range(30)]
+    some = pd.array([*names[:-1], None], dtype="UInt64" if start > 2**62 else "Int64")
+    for X in (pd.DataFrame({"id": names}), pl.DataFrame({"id": names}), pd.DataFrame({"id": some}), np.c_[names]):
+        tree = CautiousTree(3).fit(X, y)
+        assert tree.fidelity_ == tree.score(X, y) == 1
+        assert f"{start + 9} < " in tree.to_frame()["rule"].iloc[1]
+        save(tree, tmp_path / "tree.evidentia")
+        np.testing.assert_array_equal(load(tmp_path / "tree.evidentia").predict(X), y)
+
+
+def test_rules_say_the_thresholds_that_are_meant():
+    """Twelve digits would not, where values differ only further back."""
+    y, X = np.repeat([0, 1, 2], 10), 1e9 + np.arange(30.0)[:, None] / 1000
+    table = CautiousTree(3).fit(X, y).to_frame()
+    low, high = (float(word) for word in re.findall(r"[0-9.]{9,}", table["rule"].iloc[1]))
+    assert X[9] <= low < X[10] < X[19] <= high < X[20]
+    rule = profile(y, X).tells_apart(0, 1)["rule"].iloc[0]
+    assert X[9] <= float(re.search(r"[0-9.]{9,}", rule)[0]) < X[10]

@@ -405,3 +405,9 @@ def test_constraints(subject, which):
         valid_masses,
         "onstraint|link|object",
     )
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
+def test_a_seed_is_checked_where_it_is_not_needed(subject):
+    with pytest.raises(ValueError, match="random_state must be .* at least 0.*, got -1"):
+        quick_make(subject, random_state=-1).fit(subject.data)

@@ -10,6 +10,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from scipy import sparse
@@ -17,7 +18,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 from evidentia import classify, metric
-from evidentia.cluster import CCM, ECM, EVCLUS, MECM, NNEVCLUS, RECM, SECM, WMVEC, CatECM, ECMdd
+from evidentia.cluster import CCM, CECM, ECM, EVCLUS, MECM, NNEVCLUS, RECM, SECM, WMVEC, CatECM, ECMdd
 from evidentia.dissimilarity.gower import GowerEncoder, gower_matrix
 from evidentia.explain import CautiousTree, explain_object, profile, stability
 from evidentia.mixture import ParsimoniousGaussianMixture
@@ -42,8 +43,16 @@ def table(X):
     return pd.DataFrame(X, columns=[f"c{k}" for k in range(X.shape[1])])
 
 
+class Picture:
+    """Numbers that NumPy reads, without a shape of their own, as pictures of PIL are."""
+
+    def __init__(self, X):
+        self.kept, self.__array_interface__ = X, X.__array_interface__
+
+
 FORMS = {
     "askew in memory": askew,
+    "numbers of a picture": lambda X: Picture(np.ascontiguousarray(X)),
     "sparse columns": lambda X: table(X).astype(pd.SparseDtype(float, 0.0)),
     "one sparse column": lambda X: table(X).astype({"c0": pd.SparseDtype(float, 0.0)}),
     "sparse columns, NaN left out": lambda X: table(X).astype(pd.SparseDtype(float, np.nan)),
@@ -69,7 +78,7 @@ def test_dissimilarities_are_read_in_every_form(method, form):
     settings = {"metric": "precomputed", "random_state": 0, "n_init": 1, "max_iter": 10}
     model, same = method(3, **settings).fit(D), method(3, **settings).fit(FORMS[form](D))
     np.testing.assert_allclose(answer(same), answer(model), atol=1e-9)
-    np.testing.assert_allclose(prediction(same, FORMS[form](D)[:5]), prediction(model, D[:5]), atol=1e-9)
+    np.testing.assert_allclose(prediction(same, FORMS[form](D[:5])), prediction(model, D[:5]), atol=1e-9)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -257,6 +266,10 @@ REFUSED = {
         "X must be an array or",
     ),
     "a Dask bag": (lambda: ECM(3).fit(dask.bag.from_sequence([1, 2])), "X must be an array or a DataFrame"),
+    "a table of Arrow, by a method that needs all objects": (
+        lambda: CECM(3).fit(pa.table({"a": IRIS[:, 0]})),
+        "CECM needs all objects in memory, but X comes in blocks .Table.: give an array",
+    ),
     "a Dask column elsewhere": (lambda: metric.FDA().fit(da.zeros(9), Y[:9]), r"\bX\b"),
     "a Dask table of text": (
         lambda: classify.EKNNClassifier(1).fit(dd.from_pandas(pd.DataFrame({"a": list("uvw")}), npartitions=1), Y[:3]),

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from evidentia import CredalPartition, FocalSets, MassFunctions
 from evidentia.classify import ContextualDiscounting, EKNNClassifier
-from evidentia.cluster import CCM, ECM, EGMM, EVCLUS, WMVEC
+from evidentia.cluster import CCM, ECM, EGMM, EVCLUS, RECM, WMVEC, BeliefPeaks, ECMdd, EKNNClus
+from evidentia.dissimilarity import DissimilarityPCA
 from evidentia.explain import (
     CautiousTree,
     credal_silhouette,
@@ -16,6 +18,7 @@ from evidentia.explain import (
     set_scores,
     stability,
 )
+from evidentia.metric import KFDA
 from evidentia.partition import credal_rand_index, nearest_pairs
 
 N = 24
@@ -106,6 +109,68 @@ def test_columns_of_dissimilarities_are_found_by_their_names():
         one, other = (explain_object(explained, d, NAMES[3], metric="precomputed") for d in (D, D[NAMES[::-1]]))
         np.testing.assert_allclose(one.contributions, other.contributions)
         assert [e.name for e in one.exemplars] == [e.name for e in other.exemplars]
+
+
+KINDS_OF_NAMES = {
+    "text": NAMES,
+    "numbers": list(range(100, 100 + N)),
+    "fractions": [k / 2 for k in range(1, N + 1)],
+    "dates": list(pd.date_range("2020", periods=N)),
+    "several levels": [("a", k) for k in range(N)],
+    "text and numbers": [k + 50 if k % 2 else f"object {k}" for k in range(N)],
+    "every second number": pd.RangeIndex(0, 2 * N, 2),
+}
+SQUARE = {
+    **{m.__name__: lambda m=m: m(3, metric="precomputed", random_state=0) for m in (EVCLUS, RECM, ECMdd, BeliefPeaks)},
+    "EKNNClus": lambda: EKNNClus(metric="precomputed", random_state=0),
+    "WMVEC": lambda: WMVEC(3, metric="precomputed", random_state=0),
+    "EKNNClassifier": lambda: EKNNClassifier(3, metric="precomputed"),
+    "DissimilarityPCA": lambda: DissimilarityPCA(2, random_state=0),
+    "KFDA": lambda: KFDA(kernel="precomputed"),
+}
+
+
+def of_new(model, D):
+    if hasattr(model, "transform"):
+        return model.transform(D)
+    return model.predict_mass(D).masses if hasattr(model, "predict_mass") else model.predict(D)
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_NAMES)
+@pytest.mark.parametrize("which", SQUARE)
+def test_columns_of_a_square_table_are_found_by_names_of_any_kind(which, kind):
+    values = np.exp(-D.to_numpy()) if which == "KFDA" else D.to_numpy()
+    names = KINDS_OF_NAMES[kind]
+    names = pd.MultiIndex.from_tuples(names) if kind == "several levels" else pd.Index(names)
+    table, order = pd.DataFrame(values, index=names, columns=names), np.random.default_rng(2).permutation(N)
+    expected = of_new(SQUARE[which]().fit(values, CODES), values[:5] + 0.01)
+    new = table.iloc[:5] + 0.01
+    for given in (table, table.iloc[:, order]):
+        model = SQUARE[which]().fit(given, CODES)
+        np.testing.assert_allclose(of_new(model, new), expected, atol=1e-9)
+        np.testing.assert_allclose(of_new(model, new.iloc[:, order]), expected, atol=1e-9)
+    with pytest.raises(ValueError, match="names"):
+        of_new(model, new.set_axis([f"other {k}" for k in range(N)], axis=1))
+
+
+def test_columns_of_polars_are_found_by_their_names():
+    table = pl.DataFrame(D.to_numpy(), schema=NAMES)
+    for which in ("ECMdd", "EKNNClassifier"):
+        model = SQUARE[which]().fit(table, CODES)
+        np.testing.assert_allclose(of_new(model, table[:, ::-1]), of_new(model, table), atol=1e-9)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_new_object_with_other_names_is_refused(several):
+    new, objects = pd.Series([1.0, 2.0, 3.0], index=list("abc")), [X, 2 * X] if several else X
+    whole = [new, 2 * new] if several else new
+    one, other = (
+        explain_object(PARTITION, objects, i) for i in (whole, [w[::-1] for w in whole] if several else new[::-1])
+    )
+    np.testing.assert_allclose(one.contributions, other.contributions)
+    for wrong in (new.set_axis(list("xyz")), new.set_axis(list("aab")), new.to_frame().T.set_axis(list("xyz"), axis=1)):
+        with pytest.raises(ValueError, match=r"\bi must (give the attributes|be one row with the columns)"):
+            explain_object(PARTITION, objects, [wrong, wrong] if several else wrong)
 
 
 MADE = {

@@ -7,10 +7,11 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from evidentia.constraints import Constraints
-from evidentia.metric import MMC, DMLEig
+from evidentia.metric import MMC, DMLEig, _full_metric
 from evidentia.metric._full_metric import _Ascent
 from evidentia.metric.dml_eig import _smoothed_minimum
 from evidentia.metric.mmc import _matrix_problem, _weights_problem
+from tests.hostile.limits import limited
 
 
 @pytest.fixture(scope="module", params=["iris", "wine"])
@@ -177,3 +178,20 @@ def test_fewer_must_links_than_attributes(learner):
     assert np.isfinite(model.components_).all()
     assert squared(must, model.metric_matrix_).sum() <= 1 + 1e-9
     assert np.trace(model.metric_matrix_) <= 1 / (0.1 * (must**2).sum() / 8) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("learner", [MMC, DMLEig])
+def test_more_attributes_than_objects_take_no_longer(learner, monkeypatch):
+    """All differences lie in few directions, and so does the metric."""
+    y = np.arange(24) % 3
+    X = np.random.default_rng(0).normal(size=(24, 60)) + 2 * y[:, None] * (np.arange(60) < 4)
+    few = learner(random_state=0).fit(X, y)
+    assert few.components_.shape == (60, 60)
+    np.testing.assert_allclose(few.components_.T @ few.components_, few.metric_matrix_, atol=1e-6)
+    with monkeypatch.context() as patch:
+        patch.setattr(_full_metric, "_basis_of_differences", lambda objects: None)
+        every = learner(random_state=0).fit(X, y)
+    size = np.abs(every.metric_matrix_).max()
+    np.testing.assert_allclose(few.metric_matrix_, every.metric_matrix_, atol=2e-3 * size)
+    with limited(5):
+        learner(2, max_pairs=200, random_state=0).fit(np.tile(X, 40), y)

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evidentia.mixture import GaussianParameters, ParsimoniousGaussianMixture
 from evidentia.mixture.hierarchical import merge_tree
-from evidentia.mixture.models import MODELS
+from evidentia.mixture.models import DIAGONAL_MODELS, MODELS
 
 CHECKED = [
     ParsimoniousGaussianMixture(),
@@ -353,3 +353,12 @@ def test_warning_when_not_converged(iris):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ParsimoniousGaussianMixture(3, model="VVV").fit(iris[0])
+
+
+def test_models_that_few_objects_cannot_have_are_not_tried():
+    """Without more objects than attributes every full covariance matrix is singular, as EM found after a long while."""
+    X = np.repeat(np.eye(2, 120) * 20, 6, axis=0) + np.random.default_rng(0).normal(size=(12, 120))
+    problems = ParsimoniousGaussianMixture(2, random_state=0).fit(X).bic_table_["problem"].droplevel(0)
+    assert all("more objects than attributes" in problems[model] for model in MODELS if model not in DIAGONAL_MODELS)
+    assert problems["EII"] == ""
+    assert ParsimoniousGaussianMixture(2, model="EEE", reg_covar=0.1).fit(X[:, :20]).converged_

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
@@ -22,6 +23,7 @@ from evidentia._site import DocumentedEstimator
 from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
+from evidentia.dissimilarity.input import columns_of_fit, square_table
 
 __all__ = ["EvidentialClassifier", "Targets", "hard_targets", "is_soft", "singletons_and_frame", "sure_masses"]
 
@@ -94,6 +96,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     def _checked_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
         X = readable(self, X)
+        if get_tags(self).input_tags.pairwise:
+            X = (square_table if reset else columns_of_fit)(self, X)
         with reading(X, "X"):
             values = validate_data(self, X, reset=reset, **options)
         if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:

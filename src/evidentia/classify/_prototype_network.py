@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
+from evidentia._scale import mean_of_rows
 from evidentia.classify._base import EvidentialClassifier, Targets
 from evidentia.optimize.blocks import block_map
 from evidentia.optimize.descent import Run
@@ -129,7 +130,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     def _problem(self, data: np.ndarray, targets: Targets) -> Problem:
         """The distances of the model are Euclidean: one unit for all attributes leaves it as it is."""
         values = data.astype(float)
-        self._centre = values.mean(axis=0)
+        self._centre = mean_of_rows(values)
         values -= self._centre
         largest = float(np.abs(values).max()) or 1.0  # its square may overflow
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0

@@ -287,7 +287,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         if isinstance(family, FocalSets) and wanted not in (None, family.n_clusters):
             raise ValueError(f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={wanted}")
 
-    def _progress(self, total: int, unit: str) -> AbstractContextManager[Advance]:
+    def _progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))
 
     def __sklearn_tags__(self) -> Any:

@@ -65,7 +65,10 @@ class BlockwiseClusterer:
         if not comes_in_blocks(X) or (isinstance(X, list | tuple) and not self._takes_blocks):
             return False
         if not (self._takes_blocks or new):
-            raise ValueError(f"{type(self).__name__} needs all objects in memory, but X comes in blocks")
+            raise ValueError(
+                f"{type(self).__name__} needs all objects in memory, but X comes in blocks ({type(X).__name__}): give "
+                "an array, or a table of pandas or polars"
+            )
         if not new and getattr(self, "metric", None) == "precomputed":
             raise ValueError("X must be in memory if metric='precomputed': dissimilarities cannot be drawn from blocks")
         return True

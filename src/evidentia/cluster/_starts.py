@@ -16,7 +16,7 @@ from evidentia._arrays import Array, to_host
 from evidentia._blas import one_blas_thread
 from evidentia._missing import has_missing
 from evidentia._reading import reading
-from evidentia._scale import as_reals, check_size
+from evidentia._scale import as_reals, check_size, mean_of_rows, within_range
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.partition import CredalPartition
@@ -259,8 +259,9 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Mean of the rows in double precision, over the values that are there; ``weights`` is empty if all count alike."""
     if has_missing(X):
         w = np.ones(len(X)) if len(weights) == 0 else weights
-        return (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
-    return X.mean(axis=0, dtype=float) if len(weights) == 0 else np.average(X, axis=0, weights=weights)
+        mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
+        return within_range(mean, X)
+    return mean_of_rows(X, None if len(weights) == 0 else weights)
 
 
 def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:

@@ -23,6 +23,7 @@ import numpy as np
 
 from evidentia._missing import has_missing
 from evidentia._random import as_random_state
+from evidentia._scale import mean_of_rows
 from evidentia._types import Seed
 from evidentia.cluster._medoid_starts import medoid_starts
 from evidentia.cluster._starts import order_along_line, sample_in_order
@@ -233,7 +234,7 @@ def _partitions(
         medoids = (medoid_starts(squares, int(k), 1, generator, weights)[0] for k in numbers)
         return [squares[chosen].argmin(axis=0) for chosen in medoids]
     data = np.ascontiguousarray(X, dtype=float)
-    data = data - data.mean(axis=0)
+    data = data - mean_of_rows(data)
 
     def best(k: int) -> np.ndarray:
         runs = [k_means(data, k, rng, weights) for _ in range(_STARTS)]

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from evidentia._tables import with_plain_columns
 
 __all__ = ["Column", "read_columns"]
 
+_MOST_EXACT = 2**53  # beyond, floating-point numbers leave whole ones out
 _NO_MEASURES = (bool, np.bool_, np.timedelta64)  # which count among the real numbers
 
 
@@ -77,6 +78,30 @@ class Column:
             row = int(np.flatnonzero(np.isinf(values))[0])
             raise ValueError(f"column {self.name!r} must not hold infinite numbers, got {values[row]} in row {row}")
         return values
+
+    def whole_origin(self) -> int:
+        """The smallest of whole numbers that are too large to be told apart by their floating-point values; 0 of
+        other columns."""
+        low: Any = None
+        if self.series.dtype.is_integer():
+            low, high = self.series.min(), self.series.max()
+        elif self._holds_numbers:
+            cells = [cell for cell in self._cells() if cell is not None]
+            if all(isinstance(cell, Integral) for cell in cells):
+                low, high = min(cells), max(cells)
+        return 0 if low is None or max(-int(low), int(high)) <= _MOST_EXACT else int(low)
+
+    def numbers_from(self, origin: int) -> np.ndarray:
+        """The cells as numbers, measured from a whole one without loss; NaN for missing ones."""
+        if origin == 0:
+            return self.numbers()
+        return np.array([np.nan if cell is None else float(cell - origin) for cell in self._cells()])
+
+    def _cells(self) -> list[Any]:
+        """The cells of a column of numbers, None for missing ones."""
+        import pandas as pd
+
+        return [None if pd.isna(cell) else cell for cell in self.series.to_list()]
 
     def _numbers_of_objects(self) -> np.ndarray:
         import pandas as pd

@@ -22,8 +22,8 @@ from evidentia import _parameters as rule
 from evidentia._input import readable
 from evidentia._missing import check_missing, remedy
 from evidentia._reading import naming_table, reading
-from evidentia._scale import check_scale, check_size
-from evidentia._tables import object_index, order_of_names
+from evidentia._scale import check_scale, check_size, mean_of_rows
+from evidentia._tables import column_index, object_index, order_of_names
 from evidentia._types import Metric, TableLike
 from evidentia.dissimilarity.sources import (
     AttributeSource,
@@ -39,7 +39,16 @@ from evidentia.dissimilarity.sources import (
 if TYPE_CHECKING:
     from evidentia.dissimilarity.gower import GowerData
 
-__all__ = ["METRIC_RULE", "DissimilarityInput", "mark_tags", "try_metric", "with_columns", "with_columns_like_rows"]
+__all__ = [
+    "METRIC_RULE",
+    "DissimilarityInput",
+    "columns_of_fit",
+    "mark_tags",
+    "square_table",
+    "try_metric",
+    "with_columns",
+    "with_columns_like_rows",
+]
 
 METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v))
 _FLOATS = [np.float64, np.float32]
@@ -111,7 +120,7 @@ class DissimilarityInput:
         values = self._validated(estimator, X, reset=True)
         if not self.is_precomputed:
             if self.centered:
-                self.origin = values.mean(axis=0, dtype=float).astype(values.dtype)
+                self.origin = mean_of_rows(values).astype(values.dtype)
                 values = values - self.origin
             source = AttributeSource(values, self.metric)
             if callable(self.metric):
@@ -142,8 +151,7 @@ class DissimilarityInput:
         return self._validated(estimator, X, reset=False)[which]
 
     def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
-        X = with_columns(readable(estimator, X), getattr(estimator, "feature_names_in_", None))
-        X = _without_padding(X)
+        X = _without_padding(columns_of_fit(estimator, readable(estimator, X)))
         with reading(X, "X"):
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
@@ -159,7 +167,7 @@ class DissimilarityInput:
         takes_sparse = self.is_precomputed and self.sparse
         X = readable(estimator, X)
         if self.is_precomputed and reset:
-            X = _without_padding(with_columns_like_rows(X))
+            X = _without_padding(square_table(estimator, X))
         with reading(X, "X"):
             values = validate_data(
                 estimator,
@@ -206,25 +214,50 @@ def _without_padding(X: Any) -> Any:
     return rows
 
 
+def square_table(estimator: Any, X: TableLike) -> TableLike:
+    """Dissimilarities between the objects of a fit, the columns of a table in the order of its rows.
+
+    scikit-learn keeps names that are all text. Others, which it would leave to their positions or refuse, are kept
+    here, for `columns_of_fit`.
+    """
+    vars(estimator).pop("_object_names", None)
+    X = with_columns_like_rows(X)
+    names = column_index(X)
+    if names is None or all(isinstance(name, str) for name in names):
+        return X
+    estimator._object_names = names
+    return X.set_axis(range(X.shape[1]), axis=1)
+
+
+def columns_of_fit(estimator: Any, X: TableLike) -> TableLike:
+    """Dissimilarities of new objects, the columns of a table in the order of the objects of the fit."""
+    names = getattr(estimator, "_object_names", None)
+    if names is None:
+        return with_columns(X, getattr(estimator, "feature_names_in_", None))
+    X = with_columns(X, names)
+    return X if column_index(X) is None else X.set_axis(range(X.shape[1]), axis=1)
+
+
 def with_columns_like_rows(X: TableLike) -> TableLike:
     """A pandas table of dissimilarities whose columns are in the order of its rows, if both have names."""
     rows = object_index(X)
-    named = rows is not None and type(X.columns).__name__ != "RangeIndex"
-    return with_columns(X, rows) if named else X
+    return X if rows is None or column_index(X) is None else with_columns(X, rows)
 
 
 def with_columns(X: TableLike, names: Any) -> TableLike:
-    """A pandas table of dissimilarities whose columns are in the order of the objects with these names."""
-    if names is None or not hasattr(X, "iloc") or X.shape[1] != len(names) or type(X.columns).__name__ == "RangeIndex":
+    """A table of dissimilarities whose columns are in the order of the objects with these names."""
+    columns = column_index(X)
+    if names is None or columns is None or len(columns) != len(names):
         return X
-    columns = X.columns
     if set(columns) != set(names) and set(map(str, columns)) == set(map(str, names)):
-        columns, names = columns.map(str), list(map(str, names))  # a file has text where a table had numbers
+        columns, names = list(map(str, columns)), list(map(str, names))  # a file has text where a table had numbers
     try:
         order = order_of_names(columns, names)
     except ValueError as error:
         raise ValueError(f"X must have the same names in its columns as the objects: {error}") from error
-    return X if order is None else X.iloc[:, order]
+    if order is None:
+        return X
+    return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order.tolist()]
 
 
 def try_metric(source: AttributeSource) -> None:

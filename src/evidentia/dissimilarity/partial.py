@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia._missing import has_missing
+from evidentia._scale import within_range
 from evidentia.optimize.blocks import row_blocks
 
 __all__ = ["filled", "pair_squares", "partial_squares", "point_squares", "same_rows"]
@@ -33,7 +34,7 @@ def point_squares(X: np.ndarray, points: np.ndarray) -> np.ndarray:
 
     Three products of matrices; digits are kept by counting from the middle of the points.
     """
-    middle = points.mean(axis=0)
+    middle = within_range(points.mean(axis=0), points)
     present = ~np.isnan(X)
     Z, V = np.where(present, X - middle, 0.0), points - middle
     squares = (-2 * Z) @ V.T
@@ -124,7 +125,8 @@ def filled(X: np.ndarray) -> np.ndarray:
 def _column_means(X: np.ndarray) -> np.ndarray:
     """Over the cells that are there; zero where there are none."""
     present = ~np.isnan(X)
-    return np.where(present, X, 0).sum(axis=0, dtype=float) / np.maximum(present.sum(axis=0), 1)
+    mean = np.where(present, X, 0).sum(axis=0, dtype=float) / np.maximum(present.sum(axis=0), 1)
+    return within_range(mean, X)
 
 
 def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from evidentia._input import readable
 from evidentia._random import as_random_state
 from evidentia._reading import reading
 from evidentia._site import DocumentedEstimator
+from evidentia.dissimilarity.input import columns_of_fit, square_table
 from evidentia.dissimilarity.sources import check_square, check_values
 
 __all__ = ["DissimilarityPCA"]
@@ -117,7 +118,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         ndarray of shape (n_new, n_components)
         """
         check_is_fitted(self, "components_")
-        X = readable(self, X)
+        X = columns_of_fit(self, readable(self, X))
         with reading(X, "X"):
             rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         return self._project(check_values(rows, "X"))
@@ -130,7 +131,7 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
         from sklearn.decomposition import PCA
 
         rule.check_parameters(self, self._rules)
-        X = readable(self, X)
+        X = square_table(self, readable(self, X))
         with reading(X, "X"):
             D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         D = check_square(D, symmetrize=bool(self.symmetrize))

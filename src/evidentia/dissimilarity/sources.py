@@ -18,7 +18,7 @@ from scipy import sparse
 
 from evidentia._arrays import Array, precision_of, same_place, to_host
 from evidentia._missing import has_missing
-from evidentia._scale import SMALLEST, check_size
+from evidentia._scale import SMALLEST, check_size, mean_of_rows
 from evidentia._types import Metric
 from evidentia.dissimilarity.partial import pair_squares, partial_squares
 
@@ -166,7 +166,7 @@ class AttributeSource(DissimilaritySource):
         from sklearn.metrics import pairwise_distances
 
         if self.metric in _FROM_SQUARES:
-            centre = B.mean(axis=0)  # far from the origin the squares would swamp the differences
+            centre = mean_of_rows(B, dtype=None)  # far from the origin the squares would swamp the differences
             A, B = A - centre, B - centre
         with naming_metric(self.metric):
             return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")

@@ -265,11 +265,12 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
     if hasattr(row, "columns"):
         if len(row) != 1:
             raise ValueError(f"i must be one object, got a table of {len(row)} rows")
-        return [_frame(row).iloc[0, list(row.columns).index(name)] for name in (names or row.columns)]
-    if isinstance(row, Mapping) or (hasattr(row, "iloc") and names is not None and set(row.index) == set(names)):
+        row = dict(zip(row.columns, _frame(row).iloc[0], strict=True))
+        names = names or list(row)
+    if isinstance(row, Mapping) or (names is not None and object_index(row) is not None):
         missing = [name for name in names or () if name not in row]
         if names is None or missing or len(row) != len(names):
             wanted = "a sequence: X names no columns" if names is None else ", ".join(map(str, names))
-            raise ValueError(f"i must give the attributes {wanted}; got {', '.join(map(str, row))}")
+            raise ValueError(f"i must give the attributes {wanted}; got {', '.join(map(str, row.keys()))}")
         return [row[name] for name in names]
     return np.asarray(row, dtype=object).reshape(-1).tolist()

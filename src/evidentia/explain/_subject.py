@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._arrays import to_host
+from evidentia._arrays import to_host, with_shape
 from evidentia._reading import reading_labels, reading_table
 from evidentia._tables import object_index, order_of_names
 from evidentia.dissimilarity.columns import Column, read_columns
@@ -22,7 +22,7 @@ def joined_attributes(X: Any, partition: Any = None, name: str = "partition") ->
     to are refused, which would be taken for attributes."""
     from sklearn.utils import get_tags
 
-    joined = joined_views(X)
+    joined = joined_views(with_shape(X))
     if hasattr(partition, "fit") and hasattr(partition, "__sklearn_tags__"):
         n, tables = len(partition_of(partition, name)), (split_views(X) or ([], [X]))[1]
         if get_tags(partition).input_tags.pairwise and all(np.shape(table) == (n, n) for table in tables):

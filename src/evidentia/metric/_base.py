@@ -17,7 +17,7 @@ from evidentia import _parameters as rule
 from evidentia._blas import one_blas_thread
 from evidentia._input import readable
 from evidentia._reading import reading
-from evidentia._scale import check_scale, check_size
+from evidentia._scale import check_scale, check_size, far_origin
 from evidentia._site import DocumentedEstimator
 from evidentia._sizes import check_memory
 
@@ -105,6 +105,12 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documente
 
 class LinearMetricLearner(MetricLearner):
     """Features that are linear in the attributes: z = L x, with L in ``components_``."""
+
+    def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
+        """To learn, which goes by differences, attributes far from zero are measured from nearby."""
+        values = super()._checked_objects(X, reset=reset)
+        origin = far_origin(values.min(axis=0), values.max(axis=0)) if reset else None
+        return values if origin is None else values - origin.astype(values.dtype)
 
     def transform(self, X: Any) -> np.ndarray:
         """The learnt features of objects; the distance between two objects is the Euclidean one between theirs.

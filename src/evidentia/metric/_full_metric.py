@@ -13,22 +13,42 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from evidentia._native import interruptible
+from evidentia._scale import mean_of_rows
 from evidentia.metric._base import Descent, signed_rows
 from evidentia.metric._supervision import Pairs
 
-__all__ = ["Problem", "Whitened", "whitened", "metric_root", "ascend", "normalised", "projector"]
+__all__ = ["Problem", "Whitened", "whitened", "ascend", "normalised", "projector"]
 
 Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]  # B -> value, gradient
 
 
 class Whitened(NamedTuple):
-    """Cannot-link differences in coordinates where the must-links have unit scatter, and the way back."""
+    """Cannot-link differences in coordinates where the must-links have unit scatter, and the way back.
+
+    ``basis``: where there are more attributes than objects, (r, d) orthonormal directions that hold all differences.
+    The best metric is zero beside them, and coordinates are taken along them; None if they are the attributes.
+    """
 
     cannot: np.ndarray
     back: np.ndarray
+    basis: np.ndarray | None
 
     def metric(self, B: np.ndarray) -> np.ndarray:
         """A = S^-1/2 B S^-1/2."""
+        A = self._along_basis(B)
+        if self.basis is not None:
+            A = self.basis.T @ A @ self.basis
+        return (A + A.T) / 2
+
+    def root(self, B: np.ndarray, q: int) -> np.ndarray:
+        """(q, d) map L of the leading features, L'L = A if q = d."""
+        if self.basis is None:
+            return _metric_root(self.metric(B), q)
+        r, d = self.basis.shape
+        leading = _metric_root(self._along_basis(B), min(q, r)) @ self.basis
+        return np.concatenate([signed_rows(leading), np.zeros((q - len(leading), d))])
+
+    def _along_basis(self, B: np.ndarray) -> np.ndarray:
         A = self.back @ B @ self.back
         return (A + A.T) / 2
 
@@ -42,10 +62,13 @@ def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diag
             raise ValueError(f"{learner} needs pairs of both kinds, but there is no {words} in y or constraints")
         if not differences.any():
             raise ValueError(f"{learner} needs a {words} between objects that differ, but all join identical ones")
+    basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])
+    if basis is not None:
+        must, cannot = must @ basis.T, cannot @ basis.T
     scatter = must.T @ must
     if diagonal:
         scatter = np.diag(np.diag(scatter))
-    scatter += ridge * np.trace(scatter) / len(scatter) * np.eye(len(scatter))
+    scatter += ridge * np.trace(scatter) / data.shape[1] * np.eye(len(scatter))
     eigenvalues, vectors = interruptible(np.linalg.eigh, scatter)
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
         raise ValueError(
@@ -53,10 +76,17 @@ def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diag
             f"({len(must)} of them, {data.shape[1]} attributes), got {ridge:g}"
         )
     back = (vectors / np.sqrt(eigenvalues)) @ vectors.T
-    return Whitened(cannot @ back, back)
+    return Whitened(cannot @ back, back, basis)
 
 
-def metric_root(A: np.ndarray, q: int) -> np.ndarray:
+def _basis_of_differences(objects: np.ndarray) -> np.ndarray | None:
+    """(r, d) orthonormal directions that hold all differences of the objects, if there are fewer than attributes."""
+    if len(objects) > objects.shape[1]:
+        return None
+    return interruptible(np.linalg.svd, objects - mean_of_rows(objects), False)[2]
+
+
+def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
     """(q, d) map L of the leading features, L'L = A if q = d."""
     eigenvalues, vectors = np.linalg.eigh(A)
     leading = slice(-1, -q - 1, -1)

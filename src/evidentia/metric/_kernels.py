@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, pairwise_distances, rbf_kernel
+from scipy.spatial.distance import pdist
+from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, rbf_kernel
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia import _parameters as rule
+from evidentia._input import readable
+from evidentia._scale import far_origin
+from evidentia.dissimilarity.input import columns_of_fit, square_table
 from evidentia.metric._base import MetricLearner
 
 __all__ = ["KernelMetricLearner", "KERNEL_RULES", "automatic_gamma"]
@@ -30,8 +34,7 @@ def automatic_gamma(data: np.ndarray, kernel: str = "rbf") -> float:
     For standardised attributes, about one over their number.
     """
     sample = np.asarray(data[:: -(-len(data) // _MOST_OBJECTS)], dtype=np.float64)
-    distances = pairwise_distances(sample, metric="manhattan" if kernel == "laplacian" else "sqeuclidean")
-    distances = distances[np.triu_indices(len(sample), 1)]
+    distances = pdist(sample, metric="cityblock" if kernel == "laplacian" else "sqeuclidean")
     typical = np.median(distances) or distances.mean()  # half of the objects may be equal
     return 2 / typical if typical > 0 else 1.0
 
@@ -49,6 +52,8 @@ class KernelMetricLearner(MetricLearner):
         return tags
 
     def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
+        if self.kernel == "precomputed":
+            X = (square_table if reset else columns_of_fit)(self, readable(self, X))
         data = super()._checked_objects(X, reset=reset)
         if reset and self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
@@ -78,8 +83,12 @@ class KernelMetricLearner(MetricLearner):
         rows, columns = rows.astype(np.float64, copy=False), columns.astype(np.float64, copy=False)
         if self.kernel == "linear":
             return linear_kernel(rows, columns)
-        function = rbf_kernel if self.kernel == "rbf" else laplacian_kernel
-        return function(rows, columns, gamma=self.gamma_)
+        if self.kernel == "laplacian":
+            return laplacian_kernel(rows, columns, gamma=self.gamma_)
+        origin = far_origin(columns.min(axis=0), columns.max(axis=0))
+        if origin is not None:
+            rows, columns = rows - origin, columns - origin
+        return rbf_kernel(rows, columns, gamma=self.gamma_)
 
     def transform(self, X: Any) -> np.ndarray:
         """The learnt features of objects; the distance between two objects is the Euclidean one between theirs.

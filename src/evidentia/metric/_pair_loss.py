@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
 
+from evidentia._scale import mean_of_rows
 from evidentia.metric._base import Descent, signed_rows
 from evidentia.metric._supervision import Pairs
 
@@ -70,7 +71,7 @@ def starting_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init
     Principal directions first if ``init="pca"``, then random ones. A random row is a random combination of the centred
     objects, so it has no part outside their span (which the gradient, itself such a combination, could never remove).
     """
-    centred = objects - objects.mean(axis=0)
+    centred = objects - mean_of_rows(objects)
     maps = []
     if init == "pca":
         principal = np.zeros((q, objects.shape[1]))

@@ -14,7 +14,7 @@ from evidentia._random import generator
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, Descent, LinearMetricLearner, checked_n_components, few_threads
-from evidentia.metric._full_metric import Problem, ascend, metric_root, normalised, projector, whitened
+from evidentia.metric._full_metric import Problem, ascend, normalised, projector, whitened
 from evidentia.metric._supervision import known_pairs, labels_for
 
 __all__ = ["DMLEig"]
@@ -151,8 +151,8 @@ class DMLEig(LinearMetricLearner):
         self.smoothing_ = float(self.smoothing * np.vdot(U, U) / U.size)
         with few_threads(U.shape[1]):
             run = self._ascent(U)
-        self.metric_matrix_ = coordinates.metric(normalised(run.unknowns))
-        self.components_ = metric_root(self.metric_matrix_, q).astype(data.dtype)
+        B = normalised(run.unknowns)
+        self.metric_matrix_, self.components_ = coordinates.metric(B), coordinates.root(B, q).astype(data.dtype)
         self._set_descent(run)
 
     def _ascent(self, U: np.ndarray) -> Descent:

@@ -12,7 +12,7 @@ from evidentia._random import generator
 from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.constraints import Constraints
 from evidentia.metric._base import PAIR_RULES, LinearMetricLearner, checked_n_components, few_threads
-from evidentia.metric._full_metric import Problem, ascend, metric_root, normalised, projector, whitened
+from evidentia.metric._full_metric import Problem, ascend, normalised, projector, whitened
 from evidentia.metric._supervision import known_pairs, labels_for
 
 __all__ = ["MMC"]
@@ -136,12 +136,12 @@ class MMC(LinearMetricLearner):
             problem, start = _weights_problem(cannot), np.where(np.any(cannot, axis=0), 1.0, 0.0)
         else:
             problem, start = _matrix_problem(cannot), projector(cannot)
-        with few_threads(d):
+        with few_threads(cannot.shape[1]):
             run = ascend(problem, start, self.max_iter, self.tol)
         B = normalised(run.unknowns)
         B = np.diag(B) if self.diagonal else B
         self.metric_matrix_ = coordinates.metric(B)
-        self.components_ = metric_root(self.metric_matrix_, q).astype(data.dtype)
+        self.components_ = coordinates.root(B, q).astype(data.dtype)
         self._set_descent(run)
 
 

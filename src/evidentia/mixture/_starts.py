@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._reading import as_labels, reading_labels
-from evidentia._scale import as_reals
+from evidentia._scale import as_reals, mean_of_rows
 from evidentia.mixture.em import EMResult, GaussianParameters, fit_em
 from evidentia.mixture.hierarchical import MergeTree, merge_tree
 from evidentia.optimize.k_means import k_means
@@ -121,7 +121,7 @@ class Starts:
         """
         if self._ordered is None:
             w = np.ones(len(self.data)) if self.weights is None else self.weights
-            mean = np.average(self.data, axis=0, weights=w)
+            mean = mean_of_rows(self.data, w)
             deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
             scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
             order = np.argsort(scaled @ np.random.RandomState(0).normal(size=scaled.shape[1]), kind="stable")

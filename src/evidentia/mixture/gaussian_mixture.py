@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._input import readable
+from evidentia._progress import progress_bar
 from evidentia._random import as_random_state
 from evidentia._reading import reading
 from evidentia._scale import check_scale, check_size
@@ -23,7 +24,7 @@ from evidentia._sizes import check_memory
 from evidentia._tables import object_index, object_weights, ordered_like
 from evidentia.mixture._starts import Starts
 from evidentia.mixture.em import EMResult, GaussianParameters, log_densities
-from evidentia.mixture.models import MODELS, model_name, n_parameters
+from evidentia.mixture.models import DIAGONAL_MODELS, MODELS, model_name, n_parameters
 from evidentia.optimize.blocks import block_map
 
 __all__ = ["ParsimoniousGaussianMixture"]
@@ -208,7 +209,8 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             raise ValueError(f"X must hold at least two different objects, but {which} are equal")
         starts = Starts(data, weights, self.init, self.n_init, as_random_state(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
-        results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying))}
+        short = len(used) <= data.shape[1]
+        results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying, short))}
         results.update(self._fit_all(starts, [c for c in candidates if c not in results]))
         results = {c: results[c] for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
@@ -237,12 +239,14 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             models = [name for name in MODELS if name in chosen]
         return [(g, name) for g in numbers for name in models], different
 
-    def _obstacle(self, n_components: int, model: str, different: int, constant: np.ndarray) -> str | None:
-        """Why a model need not be tried."""
+    def _obstacle(self, n_components: int, model: str, different: int, constant: np.ndarray, short: bool) -> str | None:
+        """Why a model need not be tried; ``short``: whether the objects are too few to vary in all directions."""
         if n_components > different:
             return f"more components than the {different} different objects in X"
         if constant.any() and model not in ("EII", "VII") and self.reg_covar == 0:
             return f"attribute {constant.argmax()} is constant, which leaves the spherical models EII and VII"
+        if short and model not in DIAGONAL_MODELS and self.reg_covar == 0:
+            return "every covariance matrix is singular: there must be more objects than attributes"
         return None
 
     def _fit_all(self, starts: Starts, candidates) -> dict[tuple[int, str], EMResult]:
@@ -252,9 +256,12 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         shared = {g: starts.of(g) for g in sorted({g for g, _ in candidates})}
 
         def best(g: int, model: str) -> EMResult:
-            return starts.best_run(shared[g], model, **settings)
+            run = starts.best_run(shared[g], model, **settings)
+            advance(f"{g} components, {model}")
+            return run
 
-        with block_map(self.n_jobs) as apply:
+        bar = progress_bar(type(self).__name__, len(candidates), "models", shown=False)
+        with bar as advance, block_map(self.n_jobs) as apply:
             return dict(zip(candidates, apply(best, candidates), strict=True))
 
     def _choose(self, results: dict[tuple[int, str], EMResult], total: float, n_used: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia._missing import has_missing
+from evidentia._scale import mean_of_rows
 
 __all__ = ["Moments"]
 
@@ -46,7 +47,7 @@ class Moments:
         matrix."""
         values = X.astype(float)
         if len(weights) == 0 and not has_missing(values):
-            mean = values.mean(axis=0)
+            mean = mean_of_rows(values)
             gap = values - mean
             scatter = gap.T @ gap if products else np.einsum("ij,ij->j", gap, gap)
             total = float(len(X))
@@ -54,11 +55,12 @@ class Moments:
         there = ~np.isnan(values)
         shares = there * (np.ones(len(X)) if len(weights) == 0 else weights)[:, None]
         present = shares.sum(axis=0)
+        low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
         mean = np.einsum("ij,ij->j", shares, np.where(there, values, 0.0)) / np.where(present > 0, present, 1.0)
+        mean = np.fmax(np.fmin(mean, high), low)
         gap = np.where(there, values - mean, 0.0)
         scatter = (gap * shares).T @ gap if products else np.einsum("ij,ij,ij->j", shares, gap, gap)
         total = float(len(X) if len(weights) == 0 else weights.sum())
-        low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
         return cls(len(X), total, present, mean, scatter, low, high)
 
     def __add__(self, other: Moments) -> Moments:

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from evidentia import FocalSets
+from evidentia._progress import heard_by
 from evidentia.cluster import BootClus
 from evidentia.cluster.mixtures import _bootstrap as bootstrap
 from evidentia.cluster.mixtures import bootclus
@@ -384,3 +385,11 @@ def test_a_warm_start_notices_another_state_of_a_random_state(fits, kind):
     warm.set_params(mixture=ParsimoniousGaussianMixture(model="EEE", init=np.repeat([0, 1, 2], 20))).fit(X)
     warm.set_params(mixture=ParsimoniousGaussianMixture(model="EEE", init=np.arange(60) % 3)).fit(X)
     assert len(fits) == 5
+
+
+def test_every_model_that_is_tried_is_told():
+    said = []
+    with heard_by(lambda name, done, total, unit, note: said.append((unit, note))):
+        BootClus(2, n_bootstraps=10, mixture="EII", random_state=0).fit(make_gaussian_mixture(1, 60, random_state=0)[0])
+    assert said[0] == ("models", "2 components, EII")
+    assert ("samples", "") in said

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._scale import mean_of_rows
 from evidentia.dissimilarity.references import References
 from evidentia.dissimilarity.sources import rounding
 from evidentia.dissimilarity.transform import decay, to_conflict
@@ -68,7 +69,7 @@ def _euclidean_conflicts(
     """Euclidean distances of a block take one matrix product."""
     assert references.source is not None
     points = references.source.objects
-    center = points.mean(axis=0)  # small numbers lose fewer digits
+    center = mean_of_rows(points, dtype=None)  # small numbers lose fewer digits
     B = points - center
     columns = np.ascontiguousarray(2 * B.T)
     square = np.einsum("pd,pd->p", B, B)

@@ -61,9 +61,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     is drawn along an order of the objects that does not depend on the rows (along a line through the attributes, or by
     the sums of the dissimilarities): permuting the rows permutes the result, and repeating a row does what a weight
     does. In a matrix, which says nothing about attributes, an object at dissimilarity zero from others gets in the end
-    the masses among theirs that suit it best. The same rules give new objects that are old ones the masses of these.
-    Constraints may tell equal objects apart, so with them every object keeps its own. A sparse matrix is taken as it
-    is.
+    the masses among theirs that suit it best. The same rules give new objects that are old ones the masses of these,
+    so that `predict_mass` agrees with the fit. It jumps there: an object just beside is judged by what it is compared
+    with, in which the old one had a say of its own. Constraints may tell equal objects apart, so with them every
+    object keeps its own. A sparse matrix is taken as it is.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evidentia._arrays import Array, to_host
+from evidentia._scale import mean_of_rows
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -57,7 +58,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         if self.everyone is None:
             self.on_device = rows_on_device(self.values, sample.kernel_weights, settings.device)
         if self.on_device is None:
-            self.origin = moments.mean if moments else np.average(self.values, axis=0, weights=self.weights)
+            self.origin = moments.mean if moments else mean_of_rows(self.values, self.weights)
             gaps = self.values - self.origin
             spread = moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(gaps, self.weights)
             self.unit = float(np.sqrt(spread / gaps.shape[1])) or 1.0

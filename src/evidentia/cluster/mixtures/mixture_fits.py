@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
+from evidentia._progress import heard_by
 from evidentia._random import seed_sequence
 from evidentia._types import Advance, Seed
 from evidentia.cluster.mixtures._bootstrap import Bootstraps, bootstrap_mixture
@@ -71,14 +72,21 @@ def fit_mixtures(
     settings: MixtureSettings,
     data: np.ndarray,
     n_jobs: int | None,
-    progress: Callable[[int, str], AbstractContextManager[Advance]],
+    progress: Callable[[int | None, str], AbstractContextManager[Advance]],
 ) -> MixtureFits:
     """Fit the mixture to the data, then to samples of them."""
     for_mixture, for_samples, for_references = seed_sequence(settings.random_state).spawn(3)
     mixture = _unfitted(settings, len(data), n_jobs)
     if mixture.random_state is None:
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
-    mixture.fit(data)
+    with progress(None, "models") as advance:
+
+        def hear(name: str, done: int, total: int | None, unit: str, note: str) -> None:
+            if done:
+                advance(note)
+
+        with heard_by(hear):
+            mixture.fit(data)
     posterior = mixture.predict_proba(data)
     scaled = mixture.convention == "scaled"
     likelihood = mixture.log_likelihood_ - (unit_log_likelihood(data) if scaled else 0.0)

@@ -41,7 +41,11 @@ class RowsOnDevice:
     def mean(self) -> np.ndarray:
         """(p,) mean of the objects."""
         parts = [(rows if w is None else rows * w).sum(dim=0) for rows, w in self._blocks()]
-        return to_host(sum(parts)) / self.total
+        return np.clip(to_host(sum(parts)) / self.total, *self.bounds())
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """(p,) smallest and largest values of the attributes."""
+        return to_host(self.rows.amin(dim=0).double()), to_host(self.rows.amax(dim=0).double())
 
     def mean_squared_deviation(self) -> float:
         """Mean squared distance to the mean."""

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from evidentia._scale import as_reals, check_size
+from evidentia._scale import as_reals, check_size, mean_of_rows
 from evidentia._types import ArrayLike
 
 __all__ = ["as_pixels", "grid_shape", "neighborhood", "smoothed"]
@@ -81,7 +81,7 @@ def smoothed(pixels: np.ndarray, shape: tuple[int, ...], weights: np.ndarray, sm
     """
     from scipy.ndimage import convolve
 
-    middle = pixels.mean(axis=0, dtype=float).astype(pixels.dtype)  # squares of large numbers lose digits
+    middle = mean_of_rows(pixels).astype(pixels.dtype)  # squares of large numbers lose digits
     grid = (pixels - middle).reshape(*shape, -1)
     present = convolve(np.ones(shape, dtype=pixels.dtype), weights.astype(pixels.dtype), mode="constant")
     share = np.where(present > 0, smoothing / np.where(present > 0, present, 1), 0).astype(pixels.dtype)

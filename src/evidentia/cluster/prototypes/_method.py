@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evidentia._arrays import Array, precision_of, to_host
+from evidentia._scale import far_origin
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -22,6 +23,7 @@ from evidentia.dissimilarity.partial import filled
 from evidentia.optimize.blocks import Apply
 from evidentia.optimize.descent import Run, descend
 from evidentia.partition import CredalPartition
+from evidentia.stream.moments import Moments
 
 __all__ = ["PrototypeSettings", "PrototypeMethod", "PrototypeStep", "ZERO"]
 
@@ -64,11 +66,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.on_device = None
         if self.everyone is None:
             self.on_device = rows_on_device(self.values, self.weights, settings.device)
-        # second moments, which the adaptive metric needs, lose digits far from the origin
-        self.origin = None
-        if settings.adaptive:
-            mean = moments.mean if moments else self._mean()
-            self.origin = mean.astype(precision_of(self.values))
+        self.origin = self._origin(moments)
         if self.on_device is None:
             self.data = self.values if self.origin is None else self.values - self.origin
             self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
@@ -81,10 +79,23 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.mean_squared_deviation = moments.mean_squared_deviation if moments else self._mean_squared_deviation()
         self._delta = settings.delta
 
+    def _origin(self, moments: Moments | None) -> np.ndarray | None:
+        """Where the objects are measured from: their mean for second moments, which the adaptive metric needs, and
+        which lose digits far from zero; else zero, where that is near enough."""
+        if self.settings.adaptive:
+            return (moments.mean if moments else self._mean()).astype(precision_of(self.values))
+        found = far_origin(*((moments.low, moments.high) if moments else self._bounds()))
+        return None if found is None else found.astype(precision_of(self.values))
+
     def _mean(self) -> np.ndarray:
         if self.on_device is not None:
             return self.on_device.mean()
         return _starts.mean_of_objects(self.values, self.weights)
+
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.on_device is not None:
+            return self.on_device.bounds()
+        return np.fmin.reduce(self.values, axis=0), np.fmax.reduce(self.values, axis=0)
 
     def _mean_squared_deviation(self) -> float:
         if self.on_device is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from evidentia.explain._profile.attributes import Attribute
 from evidentia.explain._profile.comparisons import Ranked, adjusted, mann_whitney, overall_test
 from evidentia.explain._profile.groups import Group
-from evidentia.explain._tree.columns import round_between
+from evidentia.explain._tree.columns import round_between, threshold_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ def _row(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
         row["separation"], row["threshold"], first_is_low = _best_threshold(a, b)
         if row["separation"] > 0:
             low, high = (first, second) if first_is_low else (second, first)
-            shown = f"{row['threshold'] + 0.0:.12g}" if attribute.kind == "number" else attribute.text(row["threshold"])
+            shown = threshold_text(row["threshold"]) if attribute.kind == "number" else attribute.text(row["threshold"])
             row["rule"] = f"{low.name} if {attribute.name} <= {shown}, otherwise {high.name}"
         return row
     k = len(attribute.categories)

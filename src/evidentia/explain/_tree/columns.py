@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,24 +11,39 @@ import numpy as np
 from evidentia._tables import printable
 from evidentia.dissimilarity.columns import Column
 
-__all__ = ["SplitColumn", "split_columns", "column_values", "round_between"]
+__all__ = ["SplitColumn", "split_columns", "column_values", "round_between", "threshold_text"]
 
 
 @dataclass(frozen=True)
 class SplitColumn:
-    """A column of numbers as it is, or whether the cells of another one are a certain category."""
+    """A column of numbers as it is, or whether the cells of another one are a certain category.
+
+    Thresholds on whole numbers beyond 2^53, which floating-point numbers do not tell apart, are measured from
+    ``origin``, the smallest of them.
+    """
 
     name: str
     source: int  # which column of the table
     is_category: bool = False
     category: Any = None
+    origin: int = 0
 
     def condition(self, threshold: float, left: bool) -> str:
         """In words, which objects go to a side of a split."""
         name = printable(self.name)
         if self.is_category:
             return f"{name} is {'not ' * left}{printable(self.category)}"
-        return f"{name} {'<=' if left else '>'} {threshold:.12g}"
+        return f"{name} {'<=' if left else '>'} {self.shown(threshold)}"
+
+    def shown(self, threshold: float) -> str:
+        """A threshold in the units of the column."""
+        return str(self.origin + math.floor(threshold)) if self.origin else threshold_text(threshold)
+
+
+def threshold_text(threshold: float) -> str:
+    """As short as it may be without becoming another number."""
+    short = f"{threshold + 0.0:.12g}"
+    return short if float(short) == threshold else repr(float(threshold))
 
 
 def split_columns(table: list[Column], least: int) -> list[SplitColumn]:
@@ -36,7 +52,7 @@ def split_columns(table: list[Column], least: int) -> list[SplitColumn]:
     for source, column in enumerate(table):
         name = str(column.name)
         if column.is_numeric:
-            found.append(SplitColumn(name, source))
+            found.append(SplitColumn(name, source, origin=column.whole_origin()))
             continue
         if column.is_empty:
             continue
@@ -56,7 +72,7 @@ def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray
     for j, column in enumerate(columns):
         source = table[column.source]
         if not column.is_category:
-            values[:, j] = source.numbers()
+            values[:, j] = source.numbers_from(column.origin)
             continue
         only = np.empty(1, dtype=object)
         only[0] = column.category

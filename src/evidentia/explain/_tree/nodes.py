@@ -26,6 +26,7 @@ class TreeNode:
         Numbers of the nodes for objects that fulfil the condition, and for those that do not.
     column : SplitColumn or None
     threshold : float
+        Objects up to it fulfil the condition; measured from ``column.origin``, which is 0 of most columns.
     missing_left, saw_missing : bool
         Whether objects whose value is missing fulfil the condition, and whether there were any.
     n_objects : int
@@ -113,6 +114,6 @@ def _interval(column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]) -> st
     if column.is_category or not (lows and highs):
         words = column.condition(min(highs) if highs else max(lows), bool(highs))
     else:
-        words = f"{max(lows):.12g} < {printable(column.name)} <= {min(highs):.12g}"
+        words = f"{column.shown(max(lows))} < {printable(column.name)} <= {column.shown(min(highs))}"
     with_missing = all(node.saw_missing and left == node.missing_left for node, left in steps)
     return f"{words} or missing" if with_missing else words

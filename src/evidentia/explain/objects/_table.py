@@ -109,13 +109,13 @@ class ObjectTable:
             if len(row) != 1 or set(map(str, row.columns)) != set(map(str, self._labels or row.columns)):
                 raise ValueError(f"i must be one row with the columns of X, got a table of shape {row.shape}")
             found = [_frame_column(row, label)[0] for label in (self._labels or list(row.columns))]
-        elif hasattr(row, "index") and hasattr(row, "iloc") and self._labels and set(row.index) == set(self._labels):
-            found = [row[label] for label in self._labels]
-        elif isinstance(row, Mapping):
-            named = {str(name): cell for name, cell in row.items()}
-            if set(named) != set(self.names):
-                raise ValueError(f"i must give the attributes {', '.join(self.names)}; got {', '.join(named)}")
-            found = [named[name] for name in self.names]
+        elif isinstance(row, Mapping) or (self._labels and object_index(row) is not None):
+            named, labels = {str(name): cell for name, cell in row.items()}, list(map(str, self._labels))
+            wanted = labels if set(named) == set(labels) else self.names
+            if set(named) != set(wanted) or len(named) != len(row):
+                given = ", ".join(str(name) for name, _ in row.items())
+                raise ValueError(f"i must give the attributes {', '.join(self.names)}; got {given}")
+            found = [named[name] for name in wanted]
         else:
             found = list(array_of(row, "i").reshape(-1))
         if len(found) != p:

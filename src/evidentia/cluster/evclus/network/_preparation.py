@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from evidentia._arrays import Array, same_place
+from evidentia._scale import mean_of_rows
 from evidentia.cluster._starts import order_along_line
 from evidentia.cluster.evclus.network._targets import SMALL
 
@@ -61,7 +62,8 @@ def prepared(
     if of_all is None:
         # few objects are added up in a fixed order: whole batches would magnify the rounding of another
         values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= SMALL else X
-        mean, scale = values.mean(axis=0, dtype=float), values.std(axis=0, dtype=float)
+        varies = values.max(axis=0) > values.min(axis=0)  # which rounding would hide
+        mean, scale = mean_of_rows(values), np.where(varies, values.std(axis=0, dtype=float), 0)
     else:
         mean, scale = of_all
     plain = Preparation(mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype))

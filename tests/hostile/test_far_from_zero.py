@@ -1,0 +1,68 @@
+"""What is added to an attribute tells nothing of the objects, however large it is beside what they differ by."""
+
+import numpy as np
+import pytest
+
+from evidentia.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
+from evidentia.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, WMVEC, ECMdd, WECMdd
+from evidentia.metric import FDA, KFDA, KPCCA, LFDA, PCCA
+from evidentia.mixture import ParsimoniousGaussianMixture
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+N = 45
+Y = np.repeat([0, 1, 2], N // 3)
+X = np.round(256 * (np.array([[0, 0], [7, 1], [3, 8]])[Y] + np.random.default_rng(0).normal(size=(N, 2)))) / 256
+FAR = {
+    "a constant attribute": lambda X: np.column_stack([X, np.full(len(X), 1e10)]),
+    "a constant attribute beyond the digits": lambda X: np.column_stack([np.full(len(X), 1.7e18 / 7), X]),
+    "a constant attribute far beyond": lambda X: np.column_stack([X, np.full(len(X), 1e30)]),
+    "far from zero": lambda X: X + 2.0**40,
+}
+
+
+def pairs(Z):
+    """Which objects are near, whatever the units and the signs of the features."""
+    D = np.linalg.norm(Z[:, None] - Z, axis=2)
+    return D / D.max()
+
+
+def said(estimator, X):
+    """In words that do not depend on the order of the clusters."""
+    model = estimator.fit(X, Y)
+    if hasattr(model, "transform"):
+        return pairs(model.transform(X))
+    if hasattr(model, "credal_partition_"):
+        return pairs(model.predict_mass(X).contour)
+    return model.predict_proba(X)
+
+
+ESTIMATORS = {
+    **{m.__name__: lambda m=m: m(3, n_init=2, random_state=0) for m in (ECM, CCM, CECM, EGMM, MECM, RECM, WMVEC)},
+    **{m.__name__: lambda m=m: m(3, n_init=2, random_state=0) for m in (ECMdd, WECMdd, EVCLUS)},
+    "BPEC": lambda: BPEC(3, random_state=0),
+    "ParsimoniousGaussianMixture": lambda: ParsimoniousGaussianMixture(3, model="EII", random_state=0),
+    "EvidentialNeuralNetworkClassifier": lambda: EvidentialNeuralNetworkClassifier(
+        n_prototypes=3, optimize_prototypes=False, random_state=0, max_iter=20
+    ),
+    "EvidentialRBFClassifier": lambda: EvidentialRBFClassifier(n_prototypes=3, random_state=0, max_iter=20),
+    **{m.__name__: lambda m=m: m() for m in (FDA, LFDA, KFDA)},
+    **{m.__name__: lambda m=m: m(random_state=0, n_init=1, max_pairs=200) for m in (PCCA, KPCCA)},
+}
+
+
+@pytest.mark.parametrize("which", ESTIMATORS)
+def test_what_is_added_to_an_attribute_changes_nothing(which):
+    expected = said(ESTIMATORS[which](), X)
+    for name, far in FAR.items():
+        np.testing.assert_allclose(said(ESTIMATORS[which](), far(X)), expected, atol=0.02, err_msg=name)
+
+
+@pytest.mark.parametrize("method", [ECM, CCM, RECM, ECMdd, EVCLUS])
+def test_what_is_added_to_an_attribute_with_missing_cells(method):
+    lacking = np.random.default_rng(1).random((N, 3)) < [0.1, 0.0, 0.1]
+    near, far = (np.where(lacking, np.nan, np.column_stack([X, np.full(N, constant)])) for constant in (1.0, 1e30))
+    one, other = (
+        method(3, missing="partial", n_init=2, random_state=0).fit(given).credal_partition_ for given in (near, far)
+    )
+    np.testing.assert_allclose(pairs(other.contour), pairs(one.contour), atol=0.02)
