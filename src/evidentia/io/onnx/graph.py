@@ -161,7 +161,7 @@ class Value:
         return values._without_last_row(), columns._without_last_row()
 
     def _without_last_row(self) -> Value:
-        return self.graph.node("Slice", self, *(self.graph.constant([end], _INDEX) for number in (0, -1, 0)))
+        return self.graph.node("Slice", self, *(self.graph.constant([number], _INDEX) for number in (0, -1, 0)))
 
     def columns(self, which: Any, axis: int = 1) -> Value:
         """Some of the columns, in this order."""
