@@ -84,6 +84,7 @@ def records(n_public):
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_public", [6, 0])
 def test_page_says_what_was_measured(tmp_path, n_public):
     found = records(n_public)

@@ -43,8 +43,6 @@ VARIANTS = [
     ECMdd(metric="precomputed"),
     EVCLUS(metric="precomputed"),
     EVCLUS(missing="partial"),
-]
-MORE_VARIANTS = [
     BeliefPeaks(metric="precomputed"),
     ECM(focal_sets="selected", beta=1.5),
     ECM(metric="adaptive"),
@@ -87,16 +85,14 @@ def expected_failures(estimator):
 
 
 # SECM says in its tags that it takes images, so that scikit-learn has one check for it only.
-@parametrize_with_checks(
-    [quick(estimator) for estimator in CLUSTERERS + VARIANTS], expected_failed_checks=expected_failures
-)
+@parametrize_with_checks([quick(estimator) for estimator in CLUSTERERS], expected_failed_checks=expected_failures)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.long
-@parametrize_with_checks([quick(estimator) for estimator in MORE_VARIANTS], expected_failed_checks=expected_failures)
+@parametrize_with_checks([quick(estimator) for estimator in VARIANTS], expected_failed_checks=expected_failures)
 @pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_checks_of_more_variants(estimator, check):
+def test_scikit_learn_checks_of_variants(estimator, check):
     check(estimator)

@@ -6,13 +6,24 @@ import resource
 import signal
 from contextlib import contextmanager
 
-__all__ = ["limited", "refused_or_sensible"]
+import pytest
+
+__all__ = ["by_thirds", "limited", "refused_or_sensible", "third_of"]
 
 SECONDS = 10
 BYTES = 6 << 30  # beyond what the process has
 
 
 _OBSCURE = ("'NoneType' object", "broadcast", "unhashable", "has no attribute", "not subscriptable", "out of bounds")
+
+
+# A sweep over many things, a third of them in `make test`, the others in the long suite.
+by_thirds = pytest.mark.parametrize("third", [0, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2))])
+
+
+def third_of(things, number, third):
+    """Every third of the things; which ones depends on the number of who is asked, so that some are asked for each."""
+    return [*things][(number + third) % 3 :: 3]
 
 
 class TookTooLong(Exception):

@@ -19,7 +19,7 @@ from evidentia import classify, metric
 from evidentia.constraints import Constraints, ContradictionError, ContradictionWarning
 from evidentia.mixture import ParsimoniousGaussianMixture
 from tests.cluster.contract import SUBJECTS, answer, categories, prediction
-from tests.hostile.limits import refused_or_sensible
+from tests.hostile.limits import by_thirds, refused_or_sensible, third_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -145,9 +145,10 @@ def valid_masses(model):
         assert np.isfinite(model.objective_)
 
 
+@by_thirds
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-def test_clusterers(subject):
-    for name, X in OBJECTS.items():
+def test_clusterers(subject, third):
+    for name, X in third_of(OBJECTS.items(), SUBJECTS.index(subject), third):
         message = refused_or_sensible(lambda X=X: quick_make(subject).fit(X), valid_masses)
         if name == "three dimensions" and not subject.takes_tables:
             continue  # channels
@@ -244,8 +245,9 @@ def labels_for(X):
     return np.arange(n) % 2
 
 
+@by_thirds
 @pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
-def test_classifiers(kind):
+def test_classifiers(kind, third):
     def valid(model):
         assert np.isfinite(model.predict_mass(model.seen_).masses).all()
 
@@ -254,7 +256,7 @@ def test_classifiers(kind):
         model.seen_ = X
         return model
 
-    for name, X in OBJECTS.items():
+    for name, X in third_of(OBJECTS.items(), CLASSIFIERS.index(kind), third):
         message = refused_or_sensible(lambda X=X: fit(X), valid)
         assert message is None or re.search(r"\b[Xy]\b|n_neighbors|n_prototypes", message), f"{name}: {message}"
         assert message is not None or name not in HIDDEN, name
@@ -321,12 +323,13 @@ def test_labels(kind):
         assert message is not None
 
 
+@by_thirds
 @pytest.mark.parametrize("kind", LEARNERS, ids=lambda kind: kind.__name__)
-def test_metric_learners(kind):
+def test_metric_learners(kind, third):
     def valid(model):
         assert np.isfinite(model.components_).all()
 
-    for X in OBJECTS.values():
+    for X in third_of(OBJECTS.values(), LEARNERS.index(kind), third):
         refused_or_sensible(lambda X=X: quick(kind).fit(X, labels_for(X)), valid)
 
 
@@ -346,13 +349,14 @@ VALUES = [
 ]  # fmt: skip
 
 
+@by_thirds
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-def test_parameters_of_clusterers(subject, tmp_path, monkeypatch):
+def test_parameters_of_clusterers(subject, third, tmp_path, monkeypatch):
     """Whatever a parameter is set to: a ValueError that names it, or a valid fit."""
     monkeypatch.chdir(tmp_path)  # a word may be the name of a checkpoint
     slow = ("n_init", "max_iter", "n_bootstraps", "n_partners", "n_landmarks", "n_jobs", "verbose", "random_state")
-    for name in subject.parameters:
-        for value in VALUES:
+    for number, name in enumerate(subject.parameters):
+        for value in third_of(VALUES, number, third):
             ordinary = (type(value) in (int, float, np.int8, np.float32) and 0 < value < 10) or isinstance(value, bool)
             accepted = subject.estimator._rules[name].test(value)
             if accepted and (ordinary or name in slow):

@@ -25,6 +25,7 @@ from evidentia.mixture import ParsimoniousGaussianMixture
 from evidentia.model_selection import n_clusters_curve
 from evidentia.partition import CredalPartition
 from tests.cluster.contract import SUBJECTS, answer, categories, prediction
+from tests.hostile.limits import by_thirds, third_of
 from tests.hostile.test_estimators import CLASSIFIERS, LEARNERS, quick, quick_make
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -61,15 +62,18 @@ FORMS = {
     "a tensor of signs to be turned": lambda X: torch.tensor(X * -1j).conj().imag,
 }
 
+OTHERS = [*CLASSIFIERS, *LEARNERS, ParsimoniousGaussianMixture]
 
-@pytest.mark.parametrize("form", FORMS)
+
+@by_thirds
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-def test_clusterers_read_every_form(subject, form):
+def test_clusterers_read_every_form(subject, third):
     X = categories(IRIS[:, :2]).astype(float) if str(subject) == "CatECM" else IRIS
     model = quick_make(subject).fit(X)
-    same = quick_make(subject).fit(FORMS[form](X))
-    np.testing.assert_allclose(answer(same), answer(model), atol=1e-9)
-    np.testing.assert_allclose(prediction(same, FORMS[form](X)), prediction(model, X), atol=1e-9)
+    for name, form in third_of(FORMS.items(), SUBJECTS.index(subject), third):
+        same = quick_make(subject).fit(form(X))
+        np.testing.assert_allclose(answer(same), answer(model), atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(prediction(same, form(X)), prediction(model, X), atol=1e-9, err_msg=name)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -81,14 +85,16 @@ def test_dissimilarities_are_read_in_every_form(method, form):
     np.testing.assert_allclose(prediction(same, FORMS[form](D[:5])), prediction(model, D[:5]), atol=1e-9)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", [*CLASSIFIERS, *LEARNERS, ParsimoniousGaussianMixture], ids=lambda kind: kind.__name__)
-def test_other_estimators_read_every_form(kind, form):
+@by_thirds
+@pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.__name__)
+def test_other_estimators_read_every_form(kind, third):
     def said(X):
         model = quick(kind).set_params(**({"n_components": 2} if "n_components" in vars(quick(kind)) else {}))
         return (model.fit(X, Y).transform if hasattr(kind, "transform") else model.fit(X, Y).predict_proba)(X)
 
-    np.testing.assert_allclose(said(FORMS[form](IRIS)), said(IRIS), atol=1e-7)
+    expected = said(IRIS)
+    for name, form in third_of(FORMS.items(), OTHERS.index(kind), third):
+        np.testing.assert_allclose(said(form(IRIS)), expected, atol=1e-7, err_msg=name)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -117,7 +123,7 @@ def test_tensors_without_a_number_in_each_place(subject, form):
             quick_make(subject).fit(subject.data, sample_weight=NO_NUMBERS[form](np.ones(subject.data.shape[0])))
 
 
-@pytest.mark.parametrize("kind", [*CLASSIFIERS, *LEARNERS, ParsimoniousGaussianMixture], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.__name__)
 def test_tensors_without_numbers_in_other_estimators(kind):
     for make in NO_NUMBERS.values():
         with pytest.raises((TypeError, ValueError), match=r"\bX must (be a dense tensor|hold)"):

@@ -14,18 +14,12 @@ from evidentia.constraints import Constraints
 from evidentia.metric import FDA, KFDA, KPCCA, LFDA, MMC, PCCA, DMLEig
 
 # limits that keep the checks short
-CHECKED = [
-    PCCA(max_pairs=300),
+CHECKED = [PCCA(max_pairs=300), KPCCA(max_pairs=300, n_init=1), FDA(), KFDA(), LFDA(), MMC(), DMLEig()]
+VARIANTS = [
     PCCA(init="random", regularization=0.1, max_pairs=300),
-    KPCCA(max_pairs=300, n_init=1),
     KPCCA(kernel="precomputed", max_pairs=300, n_init=1),
-    FDA(),
-    KFDA(),
     KFDA(kernel="precomputed"),
-    LFDA(),
-    MMC(),
     MMC(diagonal=True),
-    DMLEig(),
 ]
 
 
@@ -43,6 +37,13 @@ def expected_failures(estimator):
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_checks(VARIANTS, expected_failed_checks=expected_failures)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks_of_variants(estimator, check):
     check(estimator)
 
 

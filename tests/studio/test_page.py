@@ -132,6 +132,7 @@ def test_sliders_act_at_once_and_ask_nothing(iris_page):
     assert "share of objects kept" in iris_page.locator("#panel-summary .chart").text_content()
 
 
+@pytest.mark.long
 def test_planes_masses_and_hulls(iris_page):
     iris_page.select_option("#plane", "attributes")
     iris_page.wait_for_selector("[aria-label=Across]")
@@ -214,6 +215,7 @@ def test_a_brush_is_followed_everywhere_and_becomes_a_rule(iris_page):
     eventually(lambda: sum(counts(iris_page)) < 70)
 
 
+@pytest.mark.long
 def test_a_lasso_selects_what_is_inside(iris_page):
     iris_page.click(".map-bar >> text=Lasso")
     box = iris_page.locator(".map-plot").bounding_box()
@@ -314,6 +316,7 @@ def test_a_page_that_is_loaded_again_is_as_it_was(iris_page):
     assert sum(counts(iris_page)) == 150
 
 
+@pytest.mark.long
 def test_two_tabs_do_not_disturb_each_other(iris_page, studio):
     with watched(iris_page.context.new_page()) as other:
         enter(other, studio)
