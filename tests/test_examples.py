@@ -13,7 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # Those that take some seconds; the site runs them as well.
-LONG = {"calibrated_clustering", "how_good", "images_with_your_own_network", "a_report", "segment_an_image"}
+LONG = {
+    *("a_fit_that_is_killed", "a_report", "calibrated_clustering", "how_good", "images_with_your_own_network"),
+    *("segment_an_image", "sensor_fusion", "what_a_cluster_is"),
+}
 
 
 @pytest.fixture

@@ -93,7 +93,8 @@ def test_answers_by_keys(folder):
     assert (folder / "taught.csv").exists()
 
 
-@pytest.mark.parametrize("key", ["q", pytest.param("\x04", marks=pytest.mark.long)], ids=["q", "end of input"])
+@pytest.mark.long
+@pytest.mark.parametrize("key", ["q", "\x04"], ids=["q", "end of input"])
 def test_enough(folder, key):
     terminal = Terminal(folder, *OPTIONS)
     terminal.press("n", "no")

@@ -116,7 +116,7 @@ def clusterer(name, c):
     return kind(c, random_state=0, n_jobs=1, **few, **settings)
 
 
-@pytest.mark.parametrize("c", [2, 3, 6])
+@pytest.mark.parametrize("c", [3, pytest.param(2, marks=pytest.mark.long), pytest.param(6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_clusterers(name, c):
     X, _ = blobs(c)

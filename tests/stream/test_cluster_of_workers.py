@@ -96,6 +96,7 @@ def test_starts_and_bootstraps_go_through_joblib(client, fit):
 # ---- traps, on the same workers -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_empty_unknown_and_single_rows(client, monkeypatch):
     monkeypatch.setattr(everyone_module, "SAMPLE_SIZE", 300)
     expected = EGMM(**SETTINGS).fit([X])
@@ -108,6 +109,7 @@ def test_empty_unknown_and_single_rows(client, monkeypatch):
         assert len(model.labels_.compute()) == 4000
 
 
+@pytest.mark.long
 def test_missing_values_integers_and_categories(client):
     holes = X.copy()
     holes[3210, 1] = np.nan

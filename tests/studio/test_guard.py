@@ -101,26 +101,13 @@ def test_wrong_arguments_are_told(tmp_path):
         serve(tmp_path / "none.csv")
 
 
-def test_the_program_prints_the_address_and_serves_it(tmp_path):
-    code = "from evidentia.cli import main; main()"
-    command = [sys.executable, "-c", code, "studio", "--no-browser"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
-    try:
-        address = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline())[0]
-        assert urllib.request.urlopen(address, timeout=30).status == 200
-    finally:
-        process.terminate()
-        process.wait(20)
-        process.stdout.close()
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
-def test_a_studio_that_is_ended_leaves_nothing(tmp_path, number):
+def test_the_program_serves_its_address_and_leaves_nothing_when_it_is_ended(tmp_path, number):
     command = [sys.executable, "-c", "from evidentia.cli import main; main()", "studio", "--no-browser"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:
-        address = re.search(r"http://\S+", process.stdout.readline())[0]
+        address = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline())[0]
         assert urllib.request.urlopen(address, timeout=30).status == 200
         process.send_signal(number)
         words = process.communicate(timeout=60)[1]
