@@ -31,9 +31,9 @@ def used():
 
 @pytest.mark.parametrize("which", SERVICES)
 def test_memory_does_not_grow(which):
-    for _ in range(100):
+    for _ in range(700):  # the allocator takes what it keeps for later, once
         SERVICES[which]()
     before = used()
     for _ in range(1000):
         SERVICES[which]()
-    assert used() - before < 8 << 20
+    assert used() - before < 4 << 20
