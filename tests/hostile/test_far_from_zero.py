@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from evidentia._scale import column_bounds
 from evidentia.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
 from evidentia.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, WMVEC, ECMdd, WECMdd
 from evidentia.metric import FDA, KFDA, KPCCA, LFDA, PCCA
@@ -66,3 +67,12 @@ def test_what_is_added_to_an_attribute_with_missing_cells(method):
         method(3, missing="partial", n_init=2, random_state=0).fit(given).credal_partition_ for given in (near, far)
     )
     np.testing.assert_allclose(pairs(other.contour), pairs(one.contour), atol=0.02)
+
+
+@pytest.mark.parametrize("n_columns", [0, 1, 5, 16, 17])
+def test_bounds_of_columns_do_not_hang_on_their_number(n_columns):
+    X = np.random.default_rng(0).normal(size=(30, n_columns))
+    X[4, ::2] = np.nan
+    low, high = column_bounds(X)
+    np.testing.assert_array_equal(low, np.nanmin(X, axis=0))
+    np.testing.assert_array_equal(high, np.nanmax(X, axis=0))

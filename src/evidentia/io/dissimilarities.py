@@ -159,6 +159,8 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
 def _both_halves(values: np.ndarray) -> np.ndarray:
     """The matrix; where the cells above the diagonal are all empty, or all below, they are those on its other side."""
     empty = np.isnan(values)
+    if not empty.any():
+        return values
     for half in (np.tri(len(values), k=-1, dtype=bool).T, np.tri(len(values), k=-1, dtype=bool)):
         if len(values) > 1 and np.array_equal(empty, half):
             return np.where(half, values.T, values)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evidentia._arrays import Array, precision_of, to_host
-from evidentia._scale import far_origin
+from evidentia._scale import column_bounds, far_origin
 from evidentia._types import ArrayLike
 from evidentia.belief import FocalSets
 from evidentia.cluster import _starts
@@ -95,7 +95,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
         if self.on_device is not None:
             return self.on_device.bounds()
-        return np.fmin.reduce(self.values, axis=0), np.fmax.reduce(self.values, axis=0)
+        return column_bounds(self.values)
 
     def _mean_squared_deviation(self) -> float:
         if self.on_device is not None:

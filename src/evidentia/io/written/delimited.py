@@ -16,7 +16,7 @@ from itertools import islice
 
 from evidentia.io.written.cells import blank_cells, is_open, is_regular, split_cells
 from evidentia.io.written.marks import decimal_mark, is_header, is_number, looks_like_number, refuse_thousands
-from evidentia.io.written.numbers import MISSING_WORDS, is_one_number
+from evidentia.io.written.numbers import MISSING_WORDS, UNITS, is_one_number
 from evidentia.io.written.remarks import refuse_columns_between_others, refuse_other_text, refuse_padded_title
 from evidentia.io.written.text import open_text
 
@@ -31,7 +31,6 @@ _DELIMITERS = (",", ";", "\t", "|")
 _BLANKS = r"\s+"
 _WHOLE, _DIGITS = re.compile(r"\s*[-+]?\d*\s*"), re.compile(r"\s*\d+([eE][-+]?\d+)?\s*")
 _SAMPLE_LINES = 100
-_UNITS = tuple("€$£¥%")
 _LONGEST_LINE = 1 << 24
 
 
@@ -185,7 +184,7 @@ def _are_words(lines: Sequence[str], blanks: Sequence[Sequence[str]], decimal: s
 def _refuse_one_column(lines: Sequence[str], cells: Sequence[Sequence[str]], delimiter: str) -> None:
     """Refuse lines that are one number each or several columns, if there are no names that show which."""
     body = [line.strip() for line in lines[1:] or lines]
-    units = delimiter == "' '" and all(line[:1] in _UNITS or line[-1:] in _UNITS for line in body)
+    units = delimiter == "' '" and all(line.startswith(tuple(UNITS)) or line.endswith(tuple(UNITS)) for line in body)
     named = len(cells[0]) == len(cells[-1]) and not is_one_number(lines[0]) and not units
     if not named and all(map(is_one_number, lines[1:] or lines)):
         raise ValueError(_one_or_several(lines[-1].strip(), delimiter))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from evidentia.io.written.numbers import MISSING_WORDS, is_written_number, joined_thousands
+from evidentia.io.written.numbers import MISSING_WORDS, UNITS, is_written_number, joined_thousands
 
 __all__ = ["decimal_mark", "has_decimal_commas", "is_header", "is_number", "looks_like_number", "refuse_thousands"]
 
@@ -18,7 +18,7 @@ _POINTS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(\.\d{3}){2,}\s*")
 _COMMAS_TWICE = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3}){2,}\s*")
 _WHOLE = re.compile(r"\d+")
 _SIGNED = re.compile(r"[-+]?\d+")
-_NO_UNITS = str.maketrans("", "", "€$£¥%")
+_NO_UNITS = str.maketrans("", "", UNITS)
 
 
 def decimal_mark(delimiter: str, body: Sequence[str]) -> str:

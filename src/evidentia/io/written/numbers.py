@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISSING_WORDS",
+    "UNITS",
     "is_one_number",
     "is_written_number",
     "joined_thousands",
@@ -30,7 +31,8 @@ MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} 
 _UNKNOWN = MISSING_WORDS | {"--", "—", "–", "n.a.", "n.a", "missing", "unknown"}
 _MANY = 1000  # different cells that are looked at first
 _BLANKS = "\u0020\u00a0\u202f\u2009'’"  # what stands between thousands besides comma and point
-_SIGNS = " ()[]<>=≤≥~≈±+-−*\"'€$£¥%"  # beside numbers
+UNITS = "€$£¥%"
+_SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + UNITS  # beside numbers
 _FOUND = re.compile(r"[-+−]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][-+]?\d+)?")  # numbers, whatever their decimal mark
 _BESIDE = re.compile(
     r"(?P<before>[^\w.,]*(?:[^\W\d_]{1,3}[.$]?\s)?[^\w.,]*)"
