@@ -28,6 +28,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def written_files_are_not_waited_for():
+    """Files of tests need not outlive a power cut: waiting until a disk has them takes longer than many tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 def _shared_folder() -> Path:
     return Path(os.environ.get("EVIDENTIA_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 

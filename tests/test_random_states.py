@@ -30,6 +30,7 @@ from evidentia.constraints import Constraints, suggest_pairs
 from evidentia.datasets.records import Preparation
 from evidentia.datasets.sources import RawData, prepare
 from evidentia.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay, SilhouetteDisplay, StabilityDisplay
+from tests.hostile.limits import by_thirds, third_of
 
 X, y = make_blobs(60, 2, centers=3, cluster_std=1.5, random_state=0)
 D = np.linalg.norm(X[:, None] - X, axis=2)
@@ -183,22 +184,19 @@ def test_every_function_and_estimator_with_a_random_state_is_here():
     assert takers() == set(CASES)
 
 
-KINDS = {
-    "integer": lambda: np.int64(3),
-    "RandomState": lambda: np.random.RandomState(3),
-    "Generator": lambda: np.random.default_rng(3),
-}
+KINDS = [lambda: np.int64(3), lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)]
 
 
+@by_thirds
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore")
-def test_every_kind_of_random_state(name):
+def test_every_kind_of_random_state(name, third):
     draw = CASES[name]
     before = np.random.get_state()[1].copy()  # noqa: NPY002
+    for make in third_of(KINDS, list(CASES).index(name), third):
+        np.testing.assert_array_equal(draw(make()), draw(make()))
     draw(None)
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002, it belongs to the whole program
-    for make in KINDS.values():
-        np.testing.assert_array_equal(draw(make()), draw(make()))
     plt.close("all")
 
 

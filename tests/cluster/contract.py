@@ -33,6 +33,7 @@ DATA = {
     "CatECM": (categories(POINTS), categories(MANY)),
     "SECM": (IMAGE, LARGE_IMAGE),
     "NNEVCLUS": (POINTS, MANY[:300]),  # a step of the network takes long, and does not go by blocks of rows
+    **dict.fromkeys(("ECMdd", "MECM", "RECM", "WECMdd"), (POINTS, MANY[:2100])),  # every pair is looked at
 }
 
 # What a clusterer cannot do, by its name and the name of the test, with the reason. Each must still fail.

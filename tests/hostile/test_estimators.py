@@ -164,11 +164,12 @@ DRESSES = ["Fortran order", "strides", "read-only", "big-endian", "long doubles"
            "two levels of names"]  # fmt: skip
 
 
+@by_thirds
 @pytest.mark.parametrize("subject", [s for s in SUBJECTS if str(s) != "CatECM"], ids=str)
-def test_the_same_numbers_in_another_dress(subject):
+def test_the_same_numbers_in_another_dress(subject, third):
     """Whatever the numbers come in, the answer is the same or an error that says X."""
     expected = answer(quick_make(subject).fit(IRIS))
-    for name in DRESSES:
+    for name in third_of(DRESSES, SUBJECTS.index(subject), third):
 
         def same(model, name=name):
             np.testing.assert_allclose(answer(model), expected, atol=1e-9, err_msg=name)

@@ -157,6 +157,7 @@ def _dies_once(block, folder, calls, block_info=None):
     return block
 
 
+@pytest.mark.long
 def test_a_killed_worker_changes_no_bit(client, tmp_path):
     expected = ECM(**SETTINGS).fit(lazily())
     before = set(client.scheduler_info()["workers"])

@@ -36,6 +36,16 @@ def enter(page, guard):
     page.wait_for_selector("body[data-ready]")
 
 
+@contextmanager
+def opened(browser, guard):
+    """The studio in a new profile of the browser."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    with watched(context.new_page()) as page:
+        enter(page, guard)
+        yield page
+    context.close()
+
+
 def load_example(page, name):
     page.click(f".welcome .examples >> text={name}")
     page.wait_for_selector("#run:visible")

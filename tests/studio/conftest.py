@@ -1,12 +1,10 @@
 """A studio and a tab of it, for the tests of this folder."""
 
-from contextlib import contextmanager
-
 import pytest
 
 pytest.importorskip("starlette", reason="the studio needs starlette and uvicorn: pip install 'evidentia[studio]'")
 
-from tests.studio.browser import WITH_WEBGL, WITHOUT_WEBGL, enter, launched, watched
+from tests.studio.browser import WITH_WEBGL, WITHOUT_WEBGL, launched, opened
 from tests.studio.live import Client, running_studio
 
 
@@ -48,15 +46,6 @@ def chromium_with_webgl(chromium):
     browser = launched(chromium.browser_type, *WITH_WEBGL)
     yield browser
     browser.close()
-
-
-@contextmanager
-def opened(browser, studio):
-    context = browser.new_context(viewport={"width": 1400, "height": 900})
-    with watched(context.new_page()) as found:
-        enter(found, studio)
-        yield found
-    context.close()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from tests.studio.browser import cluster, counts, drag, enter, eventually, load_example, shown, watched
+from tests.studio.browser import cluster, counts, drag, enter, eventually, load_example, opened, shown, watched
 
 
 @pytest.fixture
@@ -16,6 +16,24 @@ def iris_page(page):
     load_example(page, "iris")
     cluster(page)
     return page
+
+
+@pytest.fixture(scope="module")
+def kept_page(chromium, studio):
+    with opened(chromium, studio) as found:
+        load_example(found, "iris")
+        cluster(found)
+        yield found
+
+
+@pytest.fixture
+def same_page(kept_page):
+    """The page with a run of iris, one for all tests that add neither runs nor answers; nothing is selected."""
+    yield kept_page
+    kept_page.keyboard.press("Escape")
+    eventually(lambda: selected(kept_page) == 0)
+    for name in ("summary", "objects"):
+        open_tab(kept_page, name)
 
 
 def selected(page):
@@ -92,72 +110,72 @@ def test_what_cannot_be_done_is_told(page):
 # ---- see ------------------------------------------------------------------------------------------------------------
 
 
-def test_an_object_is_told_in_words_when_it_is_pointed_at(iris_page):
-    box = iris_page.locator(".map-plot").bounding_box()
+def test_an_object_is_told_in_words_when_it_is_pointed_at(same_page):
+    box = same_page.locator(".map-plot").bounding_box()
     found = False
     for v in np.linspace(0.15, 0.8, 14):  # somewhere on the way down there is an object
-        iris_page.mouse.move(box["x"] + 0.21 * box["width"], box["y"] + v * box["height"])
-        iris_page.wait_for_timeout(40)
-        if iris_page.locator(".hint:visible").count():
+        same_page.mouse.move(box["x"] + 0.21 * box["width"], box["y"] + v * box["height"])
+        same_page.wait_for_timeout(40)
+        if same_page.locator(".hint:visible").count():
             found = True
             break
     assert found
-    iris_page.wait_for_selector(".hint dl")
-    assert re.search(r"in cluster|torn between|outlier", iris_page.locator(".hint").inner_text())
+    same_page.wait_for_selector(".hint dl")
+    assert re.search(r"in cluster|torn between|outlier", same_page.locator(".hint").inner_text())
 
 
-def test_sliders_act_at_once_and_ask_nothing(iris_page):
-    before = counts(iris_page)
-    iris_page.wait_for_selector("#panel-summary .chart")
-    iris_page.wait_for_timeout(300)
+def test_sliders_act_at_once_and_ask_nothing(same_page):
+    before = counts(same_page)
+    same_page.wait_for_selector("#panel-summary .chart")
+    same_page.wait_for_timeout(300)
     asked = []
-    iris_page.on("request", lambda request: asked.append(request.url))
+    same_page.on("request", lambda request: asked.append(request.url))
 
     def move(name, value):
-        iris_page.evaluate(
+        same_page.evaluate(
             "([id, v]) => { const s = document.getElementById(id); s.value = v; s.dispatchEvent(new Event('input')); }",
             [f"slider-{name}", value],
         )
 
     move("ambiguity", 0.6)
-    eventually(lambda: counts(iris_page)[1] > before[1])
-    assert sum(counts(iris_page)) == sum(before) == 150
+    eventually(lambda: counts(same_page)[1] > before[1])
+    assert sum(counts(same_page)) == sum(before) == 150
     move("ambiguity", -1)
-    eventually(lambda: counts(iris_page)[1] == 0)
+    eventually(lambda: counts(same_page)[1] == 0)
     move("outliers", 0.9)
-    eventually(lambda: counts(iris_page)[2] > before[2])
-    iris_page.click("text=As the method says")
-    eventually(lambda: counts(iris_page) == before)
+    eventually(lambda: counts(same_page)[2] > before[2])
+    same_page.click("text=As the method says")
+    eventually(lambda: counts(same_page) == before)
     assert not asked
-    assert "share of objects kept" in iris_page.locator("#panel-summary .chart").text_content()
+    assert "share of objects kept" in same_page.locator("#panel-summary .chart").text_content()
 
 
 @pytest.mark.long
-def test_planes_masses_and_hulls(iris_page):
-    iris_page.select_option("#plane", "attributes")
-    iris_page.wait_for_selector("[aria-label=Across]")
-    iris_page.select_option("[aria-label=Across]", "2")
-    iris_page.click(".map-bar >> text=Masses")
-    iris_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Masses")
-    iris_page.select_option("#plane", "mds")
+def test_planes_masses_and_hulls(same_page):
+    same_page.select_option("#plane", "attributes")
+    same_page.wait_for_selector("[aria-label=Across]")
+    same_page.select_option("[aria-label=Across]", "2")
+    same_page.click(".map-bar >> text=Masses")
+    same_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Masses")
+    same_page.select_option("#plane", "mds")
     eventually(
-        lambda: iris_page.locator(".map-bar >> text=Masses").count() == 0
+        lambda: same_page.locator(".map-bar >> text=Masses").count() == 0
     )  # a bent plane has no places of its own
-    assert re.search("faithful|bent|distorted", iris_page.locator(".badge").inner_text())
+    assert re.search("faithful|bent|distorted", same_page.locator(".badge").inner_text())
 
 
-def test_diagnostics(iris_page):
-    open_tab(iris_page, "groups")
-    iris_page.wait_for_selector("#panel-groups .heat td")
-    open_tab(iris_page, "shepard")
-    iris_page.wait_for_selector("#panel-shepard >> text=pairs of objects")
-    open_tab(iris_page, "convergence")
-    iris_page.wait_for_selector("#panel-convergence >> text=It converged after")
-    open_tab(iris_page, "number")
-    iris_page.click("#compare-numbers")
-    iris_page.wait_for_selector("#panel-number >> text=Most speaks for")
-    iris_page.click("#panel-number >> text=/^Take /")
-    assert iris_page.input_value("#clusters").isdigit()
+def test_diagnostics(same_page):
+    open_tab(same_page, "groups")
+    same_page.wait_for_selector("#panel-groups .heat td")
+    open_tab(same_page, "shepard")
+    same_page.wait_for_selector("#panel-shepard >> text=pairs of objects")
+    open_tab(same_page, "convergence")
+    same_page.wait_for_selector("#panel-convergence >> text=It converged after")
+    open_tab(same_page, "number")
+    same_page.click("#compare-numbers")
+    same_page.wait_for_selector("#panel-number >> text=Most speaks for")
+    same_page.click("#panel-number >> text=/^Take /")
+    assert same_page.input_value("#clusters").isdigit()
 
 
 def test_a_rectangle_around_peaks_starts_a_method(page):
@@ -178,15 +196,15 @@ def test_a_rectangle_around_peaks_starts_a_method(page):
 # ---- ask ------------------------------------------------------------------------------------------------------------
 
 
-def test_clicking_an_object_explains_it(iris_page):
-    iris_page.click(".grid-row >> nth=3")
-    iris_page.wait_for_selector("#panel-why .pull")
-    text = iris_page.locator("#panel-why").inner_text()
+def test_clicking_an_object_explains_it(same_page):
+    same_page.click(".grid-row >> nth=3")
+    same_page.wait_for_selector("#panel-why .pull")
+    text = same_page.locator("#panel-why").inner_text()
     assert "torn between clusters" in text or "outlier" in text
     assert "Beside the nearest certain objects" in text
-    open_tab(iris_page, "boundary")
-    iris_page.wait_for_selector("#panel-boundary .boundary-list button")
-    assert " if " in iris_page.locator("#panel-boundary table").inner_text()
+    open_tab(same_page, "boundary")
+    same_page.wait_for_selector("#panel-boundary .boundary-list button")
+    assert " if " in same_page.locator("#panel-boundary table").inner_text()
 
 
 def test_a_brush_is_followed_everywhere_and_becomes_a_rule(iris_page):
@@ -216,18 +234,18 @@ def test_a_brush_is_followed_everywhere_and_becomes_a_rule(iris_page):
 
 
 @pytest.mark.long
-def test_a_lasso_selects_what_is_inside(iris_page):
-    iris_page.click(".map-bar >> text=Lasso")
-    box = iris_page.locator(".map-plot").bounding_box()
+def test_a_lasso_selects_what_is_inside(same_page):
+    same_page.click(".map-bar >> text=Lasso")
+    box = same_page.locator(".map-plot").bounding_box()
     around = [(0.1, 0.05), (0.42, 0.05), (0.42, 0.85), (0.1, 0.85), (0.1, 0.06)]
     places = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in around]
-    iris_page.mouse.move(*places[0])
-    iris_page.mouse.down()
+    same_page.mouse.move(*places[0])
+    same_page.mouse.down()
     for place in places[1:]:
-        iris_page.mouse.move(*place, steps=4)
-    iris_page.mouse.up()
-    iris_page.wait_for_selector(".map-foot >> text=/objects? selected/")
-    assert 40 <= selected(iris_page) <= 60
+        same_page.mouse.move(*place, steps=4)
+    same_page.mouse.up()
+    same_page.wait_for_selector(".map-foot >> text=/objects? selected/")
+    assert 40 <= selected(same_page) <= 60
 
 
 # ---- teach, compare, export -----------------------------------------------------------------------------------------
@@ -268,13 +286,13 @@ def test_contradictions_are_shown_with_their_chain(iris_page):
     assert iris_page.locator("#refit").is_disabled()
 
 
-def test_exports_are_downloaded(iris_page):
-    open_tab(iris_page, "export")
-    iris_page.wait_for_selector("#export-code")
-    assert "EVCLUS(n_clusters=3" in iris_page.locator("#export-code").inner_text()
-    assert iris_page.locator("#export-command").inner_text().startswith("evidentia cluster iris.csv -c 3")
-    with iris_page.expect_download() as started:
-        iris_page.click("text=Partition (CSV)")
+def test_exports_are_downloaded(same_page):
+    open_tab(same_page, "export")
+    same_page.wait_for_selector("#export-code")
+    assert "EVCLUS(n_clusters=3" in same_page.locator("#export-code").inner_text()
+    assert same_page.locator("#export-command").inner_text().startswith("evidentia cluster iris.csv -c 3")
+    with same_page.expect_download() as started:
+        same_page.click("text=Partition (CSV)")
     assert started.value.suggested_filename == "iris.partition.csv"
 
 
@@ -330,26 +348,26 @@ def test_two_tabs_do_not_disturb_each_other(iris_page, studio):
         assert sum(counts(iris_page)) == 150
 
 
-def test_everything_by_keyboard(iris_page):
-    iris_page.keyboard.press("n")
-    iris_page.wait_for_selector("#panel-why .masses")
-    first = iris_page.locator("#panel-why h2").inner_text()
-    iris_page.keyboard.press("n")
-    iris_page.wait_for_function("text => document.querySelector('#panel-why h2').innerText !== text", arg=first)
-    iris_page.keyboard.press("l")
-    iris_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Lasso")
-    iris_page.keyboard.press("?")
-    iris_page.wait_for_selector("dialog[open]")
-    iris_page.keyboard.press("Escape")
-    iris_page.focus("#tab-why")
-    iris_page.keyboard.press("ArrowRight")
-    iris_page.wait_for_selector("#panel-selection:visible")
-    iris_page.click("#tour-button")
+def test_everything_by_keyboard(same_page):
+    same_page.keyboard.press("n")
+    same_page.wait_for_selector("#panel-why .masses")
+    first = same_page.locator("#panel-why h2").inner_text()
+    same_page.keyboard.press("n")
+    same_page.wait_for_function("text => document.querySelector('#panel-why h2').innerText !== text", arg=first)
+    same_page.keyboard.press("l")
+    same_page.wait_for_selector(".map-bar button[aria-pressed=true] >> text=Lasso")
+    same_page.keyboard.press("?")
+    same_page.wait_for_selector("dialog[open]")
+    same_page.keyboard.press("Escape")
+    same_page.focus("#tab-why")
+    same_page.keyboard.press("ArrowRight")
+    same_page.wait_for_selector("#panel-selection:visible")
+    same_page.click("#tour-button")
     for _ in range(4):
-        iris_page.wait_for_selector(".tour-card")
-        iris_page.keyboard.press("Enter")
-    iris_page.click(".tour-card >> text=Close")
-    assert iris_page.locator(".tour-card").count() == 0
+        same_page.wait_for_selector(".tour-card")
+        same_page.keyboard.press("Enter")
+    same_page.click(".tour-card >> text=Close")
+    assert same_page.locator(".tour-card").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])

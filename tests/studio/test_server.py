@@ -262,13 +262,19 @@ def test_tabs_do_not_disturb_each_other(studio):
     assert one.get(f"/runs/{run['id']}/objects").status == 404
 
 
-def test_the_file_of_the_command_line_is_there_at_once(tmp_path):
+def test_the_file_of_the_command_line_is_there_at_once_and_told_when_it_was_moved(tmp_path, capfd):
     path = tmp_path / "points.csv"
     path.write_text("a,b\n" + "\n".join(f"{k},{k * k % 7}" for k in range(30)))
     with running_studio(path) as guard:
         tab = Client(guard)
         opened = tab.open()
-        assert tab.done(type("Opened", (), {"status": 200, "json": lambda self: opened})())["rows"] == 30
+        source = tab.done(type("Opened", (), {"status": 200, "json": lambda self: opened})())
+        assert source["rows"] == 30
+        run = tab.cluster(source, clusters=2)
+        path.unlink()
+        answer = tab.get(f"/runs/{run['id']}/data")
+    assert (answer.status, answer.json()["error"]) == (422, "points.csv: No such file or directory")
+    assert "Traceback" not in capfd.readouterr().err
 
 
 NO_QUESTIONS = [
@@ -327,20 +333,6 @@ def test_a_run_writes_no_file_of_its_own(iris, tmp_path):
         assert answer.status == 422
         assert f"{name} is not set on this page" in answer.json()["error"]
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_was_moved_is_told(tmp_path, capfd):
-    path = tmp_path / "points.csv"
-    path.write_text("a,b\n" + "\n".join(f"{k},{k * k % 7}" for k in range(30)))
-    with running_studio(path) as guard:
-        tab = Client(guard)
-        opened = tab.open()
-        source = tab.done(type("Opened", (), {"status": 200, "json": lambda self: opened})())
-        run = tab.cluster(source, clusters=2)
-        path.unlink()
-        answer = tab.get(f"/runs/{run['id']}/data")
-    assert (answer.status, answer.json()["error"]) == (422, "points.csv: No such file or directory")
-    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_an_upload_that_is_cut_short_is_no_fault(studio, tab, capfd):

@@ -22,7 +22,7 @@ def network_of_torch():
     )
 
 
-@pytest.mark.parametrize("network", ["auto", network_of_torch])
+@pytest.mark.parametrize("network", ["auto", pytest.param(network_of_torch, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "solver", ["lbfgs", *(pytest.param(name, marks=pytest.mark.long) for name in ("adaptive-steps", "mini-batch"))]
 )
