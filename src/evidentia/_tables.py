@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._arrays import to_host
+from evidentia._arrays import made_by
 from evidentia._parameters import check_choice
 from evidentia._reading import is_missing, reading
-from evidentia._scale import SMALLEST, check_size
+from evidentia._scale import SMALLEST, as_reals, check_size
 from evidentia._sizes import check_memory
 
 __all__ = [
@@ -43,7 +43,7 @@ def column_index(X: Any) -> Any:
     if getattr(X, "ndim", 2) != 2 or not hasattr(X, "columns"):
         return None
     if not hasattr(X, "iloc"):
-        return list(X.columns) if type(X).__module__.startswith("polars") else None
+        return list(X.columns) if made_by(X) == "polars" else None
     return None if _is_plain(X.columns) else X.columns
 
 
@@ -56,7 +56,7 @@ def column_names(X: Any) -> list[Any] | None:
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
-    return list(X.column_names if type(X).__module__.startswith("pyarrow") else columns)
+    return list(X.column_names if made_by(X) == "pyarrow" else columns)
 
 
 def names_of_table(values: Any) -> dict[str, Any]:
@@ -72,9 +72,11 @@ def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weigh
     from sklearn.utils.validation import _check_sample_weight
 
     objects = np.empty((n_objects, 1))
+    given = as_reals(sample_weight, name)
     with reading(sample_weight, name):
         try:
-            weights = _check_sample_weight(to_host(sample_weight), objects, dtype=np.float64, ensure_non_negative=True)
+            plain = float(given) if given.ndim == 0 else given
+            weights = _check_sample_weight(plain, objects, dtype=np.float64, ensure_non_negative=True)
         except (ValueError, TypeError) as error:
             if name in str(error):
                 raise

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._arrays import to_host
-from evidentia._parameters import listed, shown
+from evidentia._parameters import shown, texts
 from evidentia._reading import reading_table
 from evidentia._tables import object_index
 from evidentia._types import Index, TableLike
@@ -69,7 +69,7 @@ class ObjectTable:
         p = len(self.columns)
         if names is None:
             return [str(label) for label in self._labels] or [f"attribute {d}" for d in range(p)]
-        given = [str(name) for name in listed(names, "feature_names", "names of attributes")]
+        given = texts(names, "feature_names", "names of attributes")
         if len(given) != p:
             raise ValueError(f"feature_names must hold {p} names, one for each attribute, got {len(given)}")
         return given
