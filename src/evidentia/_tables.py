@@ -17,6 +17,7 @@ __all__ = [
     "object_index",
     "column_index",
     "column_names",
+    "in_order_of",
     "names_of_table",
     "object_weights",
     "order_of_names",
@@ -104,6 +105,19 @@ def ordered_like(values: Any, index: Any) -> Any:
     if ours == theirs or len(set(ours)) < len(ours) or set(ours) != set(theirs):
         return values
     return values.iloc[order_of_names(names, index)]
+
+
+def in_order_of(values: Any, names: Any) -> Any:
+    """A pandas column or table with a row for each of some names (classes, answers, views), called as they are, in
+    their order; rows called otherwise come after them. Anything else goes by its positions."""
+    index = object_index(values)
+    if index is None or names is None:
+        return values
+    wanted, given = list(names), list(index)
+    if len(set(given)) < len(given) or not set(wanted) <= set(given):
+        return values
+    more = [name for name in given if name not in set(wanted)]
+    return values.iloc[[given.index(name) for name in [*wanted, *more]]]
 
 
 def printable(name: Any) -> str:

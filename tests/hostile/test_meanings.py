@@ -172,6 +172,11 @@ def test_given_prototypes_differ(method):
         method(3, init=data[[0, 1, 0]]).fit(data)
 
 
+def test_new_objects_are_real():
+    with pytest.raises(ValueError, match="i must"):
+        explain_object(ECM(3, n_init=1, random_state=0).fit(X), X, X[0] + 1j)
+
+
 def test_names_that_can_be_gone_through_once():
     table = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0], "c": list("xyx")})
     assert list(choose_attributes(table, columns=iter(["b"])).values.columns) == ["b"]

@@ -207,7 +207,8 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         if not varying.any():
             which = "all its rows" if len(used) == len(data) else "all of them whose sample_weight is not zero"
             raise ValueError(f"X must hold at least two different objects, but {which} are equal")
-        starts = Starts(data, weights, self.init, self.n_init, as_random_state(self.random_state))
+        init = ordered_like(self.init, object_index(X))
+        starts = Starts(data, weights, init, self.n_init, as_random_state(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
         short = len(used) <= data.shape[1]
         results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying, short))}
