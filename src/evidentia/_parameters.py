@@ -64,7 +64,8 @@ class Rule:
 
 def is_integer(value: Any) -> bool:
     """A whole number: no truth value, and no span of time, which NumPy counts among the integers."""
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_ | np.timedelta64)
+    plain = type(value) is int  # which is told in no time
+    return plain or (isinstance(value, Integral) and not isinstance(value, bool | np.bool_ | np.timedelta64))
 
 
 def is_number(value: Any) -> bool:

@@ -14,10 +14,12 @@ from evidentia.explain import CautiousTree, explain_object, profile, set_scores
 from evidentia.explain._tree.growth import Node
 from evidentia.explain._tree.pruning import costs_by_leaves, prune
 from evidentia.metric import KFDA, KPCCA, PCCA, DMLEig
+from evidentia.mixture import ParsimoniousGaussianMixture
 from evidentia.optimize.blocks import n_threads
 from evidentia.partition import credal_rand_index, map_of_partitions, nearest_pairs
 from evidentia.recipe import choose_attributes
 from tests.cluster.contract import answer, categories
+from tests.hostile.limits import limited
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
 
@@ -170,6 +172,17 @@ def test_given_prototypes_differ(method):
     data = categories(X) if method is CatECM else X
     with pytest.raises(ValueError, match="init must hold 3 different prototypes, got 2"):
         method(3, init=data[[0, 1, 0]]).fit(data)
+
+
+def test_numbers_of_components_can_be_gone_through():
+    for wrong in (np.array(None, dtype=object), torch.tensor(3), np.ma.masked, {}, iter([2])):
+        with pytest.raises(ValueError, match="n_components must be"):
+            ParsimoniousGaussianMixture(wrong).fit(X)
+
+
+def test_many_sets_are_made_soon():
+    with limited(2):
+        assert len(FocalSets.intervals(200)) == 20_101
 
 
 def test_new_objects_are_real():

@@ -368,7 +368,7 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
                 raise ValueError(
                     f"{name} must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
                 )
-            rows[i, k] = True
+        rows[i, list(clusters)] = True
     return rows
 
 
