@@ -185,6 +185,21 @@ def test_many_sets_are_made_soon():
         assert len(FocalSets.intervals(200)) == 20_101
 
 
+def test_text_that_a_model_reads_as_numbers_is_explained_as_numbers():
+    model = ECM(3, n_init=1, random_state=0).fit(X)
+    for text in (X.astype(str), pd.DataFrame(X.astype(str))):
+        one, other = (explain_object(model, given, 3) for given in (X, text))
+        assert [e.name for e in one.exemplars] == [e.name for e in other.exemplars]
+        np.testing.assert_allclose(one.typical, other.typical)
+
+
+def test_sets_are_no_components():
+    partition = ECM(3, n_init=1, random_state=0).fit(X).credal_partition_
+    with pytest.raises(TypeError, match="init must hold labels or responsibilities"):
+        ParsimoniousGaussianMixture(init=partition).fit(X)
+    assert ParsimoniousGaussianMixture(model="EII", init=partition.pignistic()).fit(X).n_components_ == 3
+
+
 def test_new_objects_are_real():
     with pytest.raises(ValueError, match="i must"):
         explain_object(ECM(3, n_init=1, random_state=0).fit(X), X, X[0] + 1j)
