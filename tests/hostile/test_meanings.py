@@ -19,7 +19,6 @@ from evidentia.optimize.blocks import n_threads
 from evidentia.partition import credal_rand_index, map_of_partitions, nearest_pairs
 from evidentia.recipe import choose_attributes
 from tests.cluster.contract import answer, categories
-from tests.hostile.limits import limited
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
 
@@ -178,11 +177,6 @@ def test_numbers_of_components_can_be_gone_through():
     for wrong in (np.array(None, dtype=object), torch.tensor(3), np.ma.masked, {}, iter([2])):
         with pytest.raises(ValueError, match="n_components must be"):
             ParsimoniousGaussianMixture(wrong).fit(X)
-
-
-def test_many_sets_are_made_soon():
-    with limited(2):
-        assert len(FocalSets.intervals(200)) == 20_101
 
 
 def test_text_that_a_model_reads_as_numbers_is_explained_as_numbers():
