@@ -21,6 +21,7 @@ __all__ = [
     "is_followed",
     "is_tensor",
     "library_of",
+    "made_by",
     "like",
     "looked_up",
     "positions_where",
@@ -43,6 +44,11 @@ def is_tensor(values: Any) -> bool:
     """Whether these are a tensor of torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(values, torch.Tensor)
+
+
+def made_by(values: Any) -> str:
+    """The name of the library that a value comes from; "" of types that belong to none."""
+    return str(type(values).__module__ or "").split(".")[0]
 
 
 def is_followed(X: Any) -> bool:

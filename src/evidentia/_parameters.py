@@ -42,9 +42,11 @@ __all__ = [
     "is_estimator",
     "is_integer",
     "is_number",
+    "plain_number",
     "hashable",
     "told",
     "names",
+    "texts",
     "shown",
 ]
 
@@ -62,7 +64,8 @@ class Rule:
 
 def is_integer(value: Any) -> bool:
     """A whole number: no truth value, and no span of time, which NumPy counts among the integers."""
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_ | np.timedelta64)
+    plain = type(value) is int  # which is told in no time
+    return plain or (isinstance(value, Integral) and not isinstance(value, bool | np.bool_ | np.timedelta64))
 
 
 def is_number(value: Any) -> bool:
@@ -71,6 +74,11 @@ def is_number(value: Any) -> bool:
     if is_integer(value):
         return abs(int(value)) < 2**63
     return isinstance(value, float | np.floating) and not isinstance(value, np.longdouble | np.float16)
+
+
+def plain_number(value: Any) -> Any:
+    """A number of NumPy that a parameter may be as one of Python; anything else as it is."""
+    return value.item() if isinstance(value, np.number) and is_number(value) else value
 
 
 def is_estimator(value: Any) -> bool:
@@ -213,6 +221,15 @@ def names(values: Any, name: str, what: str) -> tuple[str, ...]:
     if odd:
         raise ValueError(f"{name} must hold {what}, got {shown(odd[0])} among them")
     return tuple(map(str, found))
+
+
+def texts(values: Any, name: str, what: str) -> list[str]:
+    """Names of any kind that an argument holds, as text; rows of a table are none."""
+    found = listed(values, name, what)
+    for value in found:
+        if not hashable.test(value):
+            raise ValueError(f"{name} must hold {what}, got {shown(value)} among them")
+    return list(map(str, found))
 
 
 def shown(value: Any) -> str:

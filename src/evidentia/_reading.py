@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._arrays import is_tensor
+from evidentia._arrays import is_tensor, made_by
 
 __all__ = [
     "reading",
@@ -26,6 +26,7 @@ __all__ = [
     "is_missing",
     "naming_table",
     "plain_text",
+    "same_label",
 ]
 
 _NO_NUMBERS = {np.datetime64, np.timedelta64, np.complex64, np.complex128, np.clongdouble}  # float() takes them
@@ -73,7 +74,7 @@ def reading_table(table: Any, name: str) -> Iterator[None]:
     _refuse_masked(table, name)
     if hasattr(table, "compute"):
         raise TypeError(f"{name} must be in memory, got a {type(table).__name__} that is not computed yet")
-    if type(table).__module__.split(".")[0] == "pyarrow":
+    if made_by(table) == "pyarrow":
         raise TypeError(f"{name} must be an array or a table of pandas or polars: take its to_pandas()")
     with naming_table(name):
         yield
@@ -123,6 +124,16 @@ def is_missing(label: Any) -> bool:
         return label is None or bool(label != label)
     except (TypeError, ValueError):
         return True
+
+
+def same_label(label: Any, other: Any) -> bool:
+    """Whether two labels are the same; a truth value is no number, and what cannot be compared is not the same."""
+    if isinstance(label, bool | np.bool_) != isinstance(other, bool | np.bool_):
+        return False
+    try:
+        return label is other or bool(label == other)
+    except Exception:  # of values that cannot be compared, each in its own way
+        return False
 
 
 def check_tensor(values: Any, name: str) -> None:

@@ -45,13 +45,23 @@ def as_reals(values: Any, name: str) -> np.ndarray:
     """An array of real numbers: float32 as it is, anything else as float64."""
     if hasattr(values, "tocsr"):
         raise TypeError(f"{name} must be a dense array, got a sparse one: take its toarray()")
+    if isinstance(values, bool | np.bool_):
+        raise TypeError(f"{name} must be a number or an array of numbers, got {values}")
     with reading(values, name):
-        array = np.require(to_host(values), requirements="A")  # kernels take no others
+        array = np.require(to_host(values), requirements=["A", "E"])  # kernels take no others
         if array.dtype.kind == "O":
-            array = array.astype(float)
+            array = _without_text(array, name).astype(float)
     if array.dtype.kind not in "buif":
         raise ValueError(f"{name} must hold real numbers, got {array.dtype}")
     return array if array.dtype == np.float32 else array.astype(float, copy=False)
+
+
+def _without_text(cells: np.ndarray, name: str) -> np.ndarray:
+    """An array of objects, none of which is text, of which NumPy would make numbers where it can."""
+    texts = [cell for cell in cells.flat if isinstance(cell, str | bytes)]
+    if texts:
+        raise ValueError(f"{name} must hold real numbers, got the text {texts[0]!r}")
+    return cells
 
 
 def real_tensor(values: Array, name: str) -> Array:

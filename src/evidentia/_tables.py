@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._arrays import to_host
+from evidentia._arrays import made_by
 from evidentia._parameters import check_choice
 from evidentia._reading import is_missing, reading
-from evidentia._scale import SMALLEST, check_size
+from evidentia._scale import SMALLEST, as_reals, check_size
 from evidentia._sizes import check_memory
 
 __all__ = [
     "object_index",
     "column_index",
     "column_names",
+    "in_order_of",
     "names_of_table",
     "object_weights",
     "order_of_names",
@@ -43,7 +44,7 @@ def column_index(X: Any) -> Any:
     if getattr(X, "ndim", 2) != 2 or not hasattr(X, "columns"):
         return None
     if not hasattr(X, "iloc"):
-        return list(X.columns) if type(X).__module__.startswith("polars") else None
+        return list(X.columns) if made_by(X) == "polars" else None
     return None if _is_plain(X.columns) else X.columns
 
 
@@ -56,7 +57,7 @@ def column_names(X: Any) -> list[Any] | None:
     columns = getattr(X, "columns", None)
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
-    return list(X.column_names if type(X).__module__.startswith("pyarrow") else columns)
+    return list(X.column_names if made_by(X) == "pyarrow" else columns)
 
 
 def names_of_table(values: Any) -> dict[str, Any]:
@@ -72,9 +73,11 @@ def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weigh
     from sklearn.utils.validation import _check_sample_weight
 
     objects = np.empty((n_objects, 1))
+    given = as_reals(sample_weight, name)
     with reading(sample_weight, name):
         try:
-            weights = _check_sample_weight(to_host(sample_weight), objects, dtype=np.float64, ensure_non_negative=True)
+            plain = float(given) if given.ndim == 0 else given
+            weights = _check_sample_weight(plain, objects, dtype=np.float64, ensure_non_negative=True)
         except (ValueError, TypeError) as error:
             if name in str(error):
                 raise
@@ -102,6 +105,19 @@ def ordered_like(values: Any, index: Any) -> Any:
     if ours == theirs or len(set(ours)) < len(ours) or set(ours) != set(theirs):
         return values
     return values.iloc[order_of_names(names, index)]
+
+
+def in_order_of(values: Any, names: Any) -> Any:
+    """A pandas column or table with a row for each of some names (classes, answers, views), called as they are, in
+    their order; rows called otherwise come after them. Anything else goes by its positions."""
+    index = object_index(values)
+    if index is None or names is None:
+        return values
+    wanted, given = list(names), list(index)
+    if len(set(given)) < len(given) or not set(wanted) <= set(given):
+        return values
+    more = [name for name in given if name not in set(wanted)]
+    return values.iloc[[given.index(name) for name in [*wanted, *more]]]
 
 
 def printable(name: Any) -> str:

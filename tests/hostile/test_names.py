@@ -19,6 +19,7 @@ from evidentia.explain import (
     stability,
 )
 from evidentia.metric import KFDA
+from evidentia.mixture import ParsimoniousGaussianMixture
 from evidentia.partition import credal_rand_index, nearest_pairs
 from tests.hostile.limits import by_thirds, third_of
 
@@ -80,6 +81,49 @@ def test_names_decide_not_positions(which):
     for k, value in enumerate(arguments):
         moved = [*arguments[:k], other_order(value), *arguments[k + 1 :]]
         np.testing.assert_allclose(meet(*moved), expected, atol=1e-9, err_msg=f"argument {k}")
+
+
+ANSWERS = list("abc")
+COLUMN, SQUARE_TABLE = (
+    pd.Series([0.2, 0.3, 0.5], ANSWERS),
+    pd.DataFrame([[0, 2, 1], [3, 0, 3], [1, 1, 0]], ANSWERS, ANSWERS),
+)
+ON_ANSWERS = MassFunctions(MASSES.masses, MASSES.focal_sets, frame=ANSWERS)
+OPINIONS = MassFunctions(rng.dirichlet(np.ones(4), N), FocalSets.simple(3, empty=False), frame=ANSWERS)
+CLASSIFIER = EKNNClassifier(3).fit(X, np.array(ANSWERS)[LABELS])
+COUNTS = pd.DataFrame(2 + rng.random((4, 3)), columns=ANSWERS)
+OF_ANSWERS = {
+    "losses": (lambda v: ON_ANSWERS.expected_losses(losses=v), SQUARE_TABLE),
+    "losses with a row more": (
+        lambda v: ON_ANSWERS.expected_losses(losses=v),
+        pd.DataFrame(rng.random((4, 2)), [*ANSWERS, "none"]),
+    ),
+    "decisions": (lambda v: ON_ANSWERS.decide(losses=v), SQUARE_TABLE),
+    "utilities": (lambda v: CLASSIFIER.decide(X, utilities=v), SQUARE_TABLE),
+    "acts": (lambda v: CLASSIFIER.decide(X, utilities=v.T), SQUARE_TABLE),
+    "rates": (lambda v: ON_ANSWERS.discount(v, contexts="answers").masses, COLUMN),
+    "base rates": (lambda v: OPINIONS.to_opinions(v).probability, COLUMN),
+    "a prior": (lambda v: MassFunctions.from_dirichlet(COUNTS, prior=v).masses, COLUMN),
+    "scales": (lambda v: EKNNClassifier(3, gamma=v).fit(X, np.array(ANSWERS)[LABELS]).predict_mass(X).masses, COLUMN),
+    "views": (
+        lambda v: WMVEC(3, view_weights=v, n_init=1, random_state=0).fit({"a": X, "b": X**2, "c": -X}).view_weights_,
+        COLUMN,
+    ),
+    "labels to start from": (lambda v: EKNNClus(init=v, random_state=0).fit(X).labels_, LABELS),
+    "components to start from": (
+        lambda v: ParsimoniousGaussianMixture(3, model="EII", init=v, max_iter=1).fit(X).predict_proba(X),
+        LABELS,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*converge")
+@pytest.mark.parametrize("which", OF_ANSWERS)
+def test_names_of_answers_views_and_starts_decide(which):
+    call, value = OF_ANSWERS[which]
+    expected, other = call(value), call(value[::-1])
+    np.testing.assert_array_equal(other, expected)
+    assert not np.array_equal(call(value.to_numpy()[::-1]), expected)
 
 
 def test_resamples_cut_what_belongs_to_objects_by_names():

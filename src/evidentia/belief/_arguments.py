@@ -10,6 +10,7 @@ import numpy as np
 
 from evidentia._arrays import Array, is_tensor, library_of, to_host
 from evidentia._parameters import hashable, is_integer, listed, shown
+from evidentia._reading import same_label
 from evidentia._scale import as_reals, as_truth, real_tensor
 from evidentia._tables import column_names
 from evidentia.belief.focal_sets import FocalSets
@@ -39,11 +40,7 @@ def positions(clusters: Any, frame: tuple[Hashable, ...], name: str = "sets") ->
         members = list(members[0]) if all(letter in where for letter in members[0]) else members
     found = []
     for member in members:
-        named = (
-            hashable.test(member)
-            and member in where
-            and isinstance(member, bool) == isinstance(frame[where[member]], bool)
-        )
+        named = hashable.test(member) and member in where and same_label(member, frame[where[member]])
         if named:
             found.append(where[member])
         elif unnumbered and _is_position(member, len(frame)):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._arrays import frozen
-from evidentia._parameters import check_flags, is_integer, listed, shown
+from evidentia._parameters import check_flags, is_integer, listed, shown, texts
 from evidentia._scale import as_reals, as_truth
 from evidentia._sizes import check_memory
 from evidentia.belief.gabriel import gabriel_pairs
@@ -268,7 +268,7 @@ class FocalSets:
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
         """Readable names of the sets, for tables."""
         given = range(self.n_clusters) if cluster_names is None else cluster_names
-        labels = [*given] if isinstance(given, str) else [str(name) for name in listed(given, "cluster_names", "names")]
+        labels = [*given] if isinstance(given, str) else texts(given, "cluster_names", "names")
         if len(labels) != self.n_clusters:
             raise ValueError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
 
@@ -368,7 +368,7 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
                 raise ValueError(
                     f"{name} must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
                 )
-            rows[i, k] = True
+        rows[i, list(clusters)] = True
     return rows
 
 

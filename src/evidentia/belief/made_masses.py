@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from evidentia._parameters import listed, shown
-from evidentia._tables import names_of_table
+from evidentia._tables import in_order_of, names_of_table
 from evidentia.belief import inverse, opinions, transforms
 from evidentia.belief._arguments import SUM_TOLERANCE, checked_frame, checked_probabilities, positions
 from evidentia.belief.focal_sets import FocalSets, checked_family
@@ -164,7 +164,8 @@ class MadeMasses(MassTable):
         >>> m.to_frame().round(2).values.tolist()  # {a}, {b}, {c}, the whole frame
         [[0.7, 0.0, 0.0, 0.3], [0.0, 0.0, 0.0, 1.0]]
         """
-        return cls(*opinions.masses_from_dirichlet(alpha, prior), **(names_of_table(alpha) | keywords))
+        names = names_of_table(alpha) | keywords
+        return cls(*opinions.masses_from_dirichlet(alpha, in_order_of(prior, names["frame"])), **names)
 
     def to_opinions(self, base_rate: Any = None) -> Opinions:
         """Multinomial opinions of subjective logic, for mass functions on single answers and the whole frame.

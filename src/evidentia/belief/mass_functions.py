@@ -11,7 +11,7 @@ import numpy as np
 
 from evidentia._arrays import Array, divided, frozen, library_of, like, rows_times, same_place, zeros
 from evidentia._parameters import check_choice, check_flags, shown
-from evidentia._tables import order_of_names, ordered_like
+from evidentia._tables import in_order_of, order_of_names, ordered_like
 from evidentia.belief import decisions, discounting, measures, rendering
 from evidentia.belief._arguments import membership_rows
 from evidentia.belief.combination import NORMALIZATIONS, combine_masses, in_one_place, remove_empty
@@ -219,6 +219,7 @@ class MassFunctions(MadeMasses):
         """
         if contexts is None and not isinstance(rate, Mapping):
             return self._like(*discounting.discounted(self._masses, self.focal_sets, ordered_like(rate, self.index)))
+        rate = in_order_of(rate, self.frame) if isinstance(contexts, str) else rate
         rows, rates = discounting.checked_contexts(rate, contexts, self.n_clusters, self.membership_rows)
         return self._like(*discounting.contextually_discounted(self._masses, self.focal_sets, rows, rates))
 
@@ -293,7 +294,7 @@ class MassFunctions(MadeMasses):
         The mass of the empty set is removed by Dempster normalisation first (a row that has nothing else counts as
         knowing nothing).
         """
-        known = self._for_decision()
+        known, losses = self._for_decision(), in_order_of(losses, self.frame)
         return decisions.decide(known.masses, known.focal_sets, rule, losses, reject, optimism)
 
     def decide_sets(
@@ -311,9 +312,8 @@ class MassFunctions(MadeMasses):
     def expected_losses(self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5) -> Array:
         """(n, acts) expected loss of each act, which `decide` minimises; arguments as there."""
         known = self._for_decision()
-        return decisions.expected_losses(
-            known.masses, known.focal_sets, decisions.checked_losses(losses, self.n_clusters), rule, optimism
-        )
+        table = decisions.checked_losses(in_order_of(losses, self.frame), self.n_clusters)
+        return decisions.expected_losses(known.masses, known.focal_sets, table, rule, optimism)
 
     def _for_decision(self) -> MassFunctions:
         return self._like(*remove_empty(self._masses, self.focal_sets))

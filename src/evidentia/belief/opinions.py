@@ -9,6 +9,7 @@ import numpy as np
 
 from evidentia._parameters import check, choice, real, shown
 from evidentia._scale import as_reals, read_fields
+from evidentia._tables import in_order_of
 from evidentia.belief._arguments import SUM_TOLERANCE
 from evidentia.belief.focal_sets import FocalSets
 from evidentia.belief.mass_table import MassTable
@@ -140,7 +141,7 @@ def opinions_of(masses: MassTable, base_rate: Any = None) -> Opinions:
             f"multinomial opinions have mass on single answers and the whole frame only, but {name} has some; take "
             "MassFunctions.from_opinions(m.singleton_belief) for the opinions that keep what is believed of each answer"
         )
-    rate = np.full(c, 1 / c) if base_rate is None else as_reals(base_rate, "base_rate")
+    rate = np.full(c, 1 / c) if base_rate is None else as_reals(in_order_of(base_rate, masses.frame), "base_rate")
     if rate.shape != (c,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
         raise ValueError(f"base_rate must hold {c} probabilities that sum to one, got {shown(base_rate)}")
     known = masses.mass(FocalSets.simple(c, empty=False, omega=False))

@@ -20,7 +20,7 @@ from evidentia._parameters import check, check_choice, hashable, listed, real, s
 from evidentia._reading import as_labels, is_missing, plain_text, reading, reading_labels
 from evidentia._scale import as_reals, check_scale, check_size, checked_masses
 from evidentia._site import DocumentedEstimator
-from evidentia._tables import object_index, object_weights, order_of_names, ordered_like
+from evidentia._tables import column_names, in_order_of, object_index, object_weights, order_of_names, ordered_like
 from evidentia.belief import FocalSets, MassFunctions
 from evidentia.belief.decisions import DECISION_RULES, SET_RULES
 from evidentia.dissimilarity.input import columns_of_fit, square_table
@@ -160,7 +160,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             has the utility 1 - reject.
         utilities : array-like of shape (n_classes, n_acts) or (n_classes + 1, n_acts), optional
             Utility of each act (column) when each class (row, in the order of ``classes_``) is true; by default 1 for
-            the right class and 0 otherwise. A further row stands for a class not seen in training.
+            the right class and 0 otherwise. A further row stands for a class not seen in training. Rows of a pandas
+            table that are called as the classes are found by their names.
         optimism : float in [0, 1], default=0.5
         tolerance : float in [0.5, 1], default=0.8
             Utility of a pair of classes that holds the right one, for "partial_assignment".
@@ -185,7 +186,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         check(tolerance, "tolerance", real(0.5, 1))
         check(reject_label, "reject_label", hashable)
         check_is_fitted(self, "classes_")
-        losses = None if utilities is None else 1.0 - _checked_utilities(utilities, len(self.classes_))
+        losses = None if utilities is None else 1.0 - _checked_utilities(utilities, self.classes_, acts)
         names = _act_names(acts, self.classes_, losses)
         if reject is not None and reject_label in set(names):
             raise ValueError(f"reject_label={reject_label!r} is the name of an act or class; choose another one")
@@ -291,8 +292,13 @@ def hard_targets(y: Any) -> Targets:
     return Targets(names, codes, None)
 
 
-def _checked_utilities(utilities: Any, n_classes: int) -> np.ndarray:
-    table = as_reals(utilities, "utilities").astype(float, copy=False)
+def _checked_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
+    """Rows in the order of the classes where they are called so, and columns too unless the acts have names."""
+    n_classes, named = len(classes), in_order_of(utilities, classes)
+    columns = column_names(named) if acts is None and hasattr(named, "iloc") else None
+    if columns is not None and set(columns) == set(classes.tolist()):
+        named = in_order_of(named.T, classes).T
+    table = as_reals(named, "utilities").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
         raise ValueError(
             f"utilities must have {n_classes} rows, one for each class (or one more), got shape {table.shape}"

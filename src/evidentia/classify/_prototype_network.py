@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._random import as_random_state
-from evidentia._scale import mean_of_rows
+from evidentia._scale import as_reals, mean_of_rows
 from evidentia.classify._base import EvidentialClassifier, Targets
 from evidentia.optimize.blocks import block_map
 from evidentia.optimize.descent import Run
@@ -188,7 +188,9 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         if np.ndim(given) == 0 and not isinstance(given, str):
             strength = float(given)
         else:
-            grid = np.array(self._strengths if isinstance(given, str) else given, dtype=float)
+            grid = np.array(
+                self._strengths if isinstance(given, str) else as_reals(given, "regularization"), dtype=float
+            )
             if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
                 raise ValueError(f"regularization must hold numbers of at least 0, got {rule.shown(given)}")
             losses = self._validated(problem, targets, count, grid, rng)

@@ -117,7 +117,8 @@ class WeightsOfEvidence:
 
         The second is an outer approximation: what belongs to other sets goes to the whole frame.
         """
-        out = np.exp(self._log_masses(family))
+        with np.errstate(under="ignore"):
+            out = np.exp(self._log_masses(family))
         if family.is_full or len(family) == 2**family.n_clusters - 1:
             return out / out.sum(axis=1, keepdims=True)
         omega = family.omega_index

@@ -14,7 +14,7 @@ from evidentia import _parameters as rule
 from evidentia._fitting import draft_of
 from evidentia._parameters import shown
 from evidentia._scale import as_reals
-from evidentia._tables import object_index
+from evidentia._tables import in_order_of, object_index
 from evidentia._types import ArrayLike, Metric
 from evidentia.belief import MassFunctions
 from evidentia.classify._adaptive_steps import adaptive_steps
@@ -272,7 +272,7 @@ class EKNNClassifier(EvidentialClassifier):
         """(M,) the scales given, or those from which learning starts."""
         n_classes = len(self.classes_)
         if self.gamma is not None:
-            given = as_reals(self.gamma, "gamma").astype(float, copy=False)
+            given = as_reals(in_order_of(self.gamma, self.classes_), "gamma").astype(float, copy=False)
             if given.shape not in ((), (n_classes,)) or not (np.isfinite(given) & (given >= 0)).all():
                 raise ValueError(f"gamma must hold {n_classes} numbers of at least 0 (or one), got {shown(self.gamma)}")
             if self._soft is not None and np.ptp(given) > 0:

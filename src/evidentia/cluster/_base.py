@@ -238,14 +238,15 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
             self.init = given
 
     def _start_like(self, given: Any, index: Index) -> Any:
-        """A partition with its rows in the order of the objects, a table of centers with its columns in that of the
-        attributes, where both have names."""
+        """A partition, labels or masses with rows in the order of the objects, a table of centers with columns in that
+        of the attributes, where both have names."""
         if isinstance(given, CredalPartition):
             try:
                 order = order_of_names(given.index, index)
             except ValueError as error:
                 raise ValueError(f"init must be a partition of the objects of X: {error}") from error
             return given if order is None else given[order]
+        given = ordered_like(given, index)
         names, columns = list(getattr(self, "feature_names_in_", [])), column_names(given)
         if columns is None or columns == names or len(columns) != len(names) or set(columns) != set(names):
             return given

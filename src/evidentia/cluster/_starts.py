@@ -33,6 +33,7 @@ __all__ = [
     "check_different_objects",
     "check_partition",
     "checked_centers",
+    "check_different",
     "checked_masses_start",
     "checked_positions",
     "first_centers",
@@ -157,7 +158,18 @@ def checked_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
     if not np.isfinite(centers).all():
         raise ValueError("init must be finite")
     check_size(centers, "init")
+    check_different(centers)
     return centers
+
+
+def check_different(prototypes: np.ndarray) -> None:
+    """No two rows of given prototypes are the same."""
+    different = len(np.unique(prototypes, axis=0))
+    if different < len(prototypes):
+        raise ValueError(
+            f"init must hold {len(prototypes)} different prototypes, got {different}: clusters that begin in the same "
+            "place never part"
+        )
 
 
 def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> CredalPartition:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._arrays import to_host
+from evidentia._arrays import is_tensor, to_host
 from evidentia._tables import with_plain_columns
 
 __all__ = ["Column", "read_columns"]
@@ -134,7 +134,10 @@ class Column:
         import pandas as pd
 
         try:
-            found = pd.factorize(self.objects())[1]
+            cells = self.objects()
+            if any(map(is_tensor, cells)):  # which are told apart by their places in memory
+                raise TypeError("tensors")
+            found = pd.factorize(cells)[1]
         except Exception as error:  # of what cannot be hashed
             raise TypeError(
                 f"column {self.name!r} holds values that cannot be categories, such as lists; they must be text, "

@@ -48,7 +48,7 @@ def naming_metric(metric: Metric) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        if "metric" in str(error).lower():
+        if "metric" in str(error):
             raise
         raise ValueError(f"metric={metric!r} cannot be computed for these objects: {error}") from error
 

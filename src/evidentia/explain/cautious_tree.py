@@ -73,7 +73,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         Stricter: "same_set", share of the objects whose answers are the same; "compatible", share whose answers have
         a cluster in common, or are both that there is none; "same_label", share whose cluster of largest plausibility
         is the same; "distance", mean distance of Jousselme et al. of the masses.
-    mistakes_by_leaves_ : array of shape (max_leaves,)
+    mistakes_by_leaves_ : array of shape (max_leaves,), or (n_samples,) if that is shorter
         Smallest mean mistake with at most 1, 2, ... leaves: where it stops falling, more rules explain no more.
     nodes_ : tuple of nodes
         From the root, each before its children, with their ``number``, ``depth``, ``children``, ``condition(left)``,
@@ -166,6 +166,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         kept = np.arange(n) if weights is None else np.flatnonzero(weights)
         counts = np.bincount(credal.best_set[kept], minlength=len(self.focal_sets_))
         most = max(1, int((counts >= least).sum())) if self.max_leaves == "auto" else int(self.max_leaves)
+        most = min(most, max(1, len(kept)))  # a leaf holds an object
         self._columns = split_columns(table, least)
         values = column_values(table, self._columns)
         weight = np.ones(n) if weights is None else weights
@@ -196,7 +197,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             chosen = int(np.flatnonzero(expected <= expected.min() + _TIE * len(node.rows))[0])
             answers[id(node)], cost[id(node)] = sets[chosen], float(expected[chosen])
         table = costs_by_leaves(root, cost, most)
-        self.mistakes_by_leaves_ = table[id(root)] / weighted.sum()
+        smallest = table[id(root)]
+        self.mistakes_by_leaves_ = np.pad(smallest, (0, most - len(smallest)), mode="edge") / weighted.sum()
         prune(root, table, most)
         return answers
 
@@ -384,6 +386,8 @@ def _alike(masses: np.ndarray, family: FocalSets) -> np.ndarray:
 
 
 def _depth_first(node: Node) -> Iterator[Node]:
-    yield node
-    for child in node.children:
-        yield from _depth_first(child)
+    nodes = [node]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        nodes += reversed(node.children)

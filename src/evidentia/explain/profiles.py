@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia import _parameters as rules
 from evidentia._parameters import shown
-from evidentia._reading import is_missing
+from evidentia._reading import is_missing, same_label
 from evidentia._tables import object_index
 from evidentia._types import TableLike
 from evidentia.explain._profile import text as wording
@@ -341,7 +341,7 @@ def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> l
 
 
 def _same(ours: Any, given: Any) -> bool:
-    return type(given) is not bool and rules.hashable.test(given) and not is_missing(given) and bool(ours == given)
+    return rules.hashable.test(given) and not is_missing(given) and same_label(ours, given)
 
 
 def _category(feature: Feature) -> str | None:

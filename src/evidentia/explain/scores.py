@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidentia._parameters import check, check_choice, hashable
+from evidentia._reading import same_label
 from evidentia._tables import printable
 from evidentia._types import ArrayLike
 from evidentia.explain._subject import partition_of
@@ -170,7 +171,7 @@ def set_scores(
     given = checked_classes(y, credal)
     check_choice(matching, "matching", _MATCHINGS)
     check(noise, "noise", hashable)
-    real = np.array([noise is None or not bool(label == noise) for label in given.tolist()], dtype=bool)
+    real = np.array([not same_label(label, noise) for label in given.tolist()], dtype=bool)
     names, codes = numbered(given[real])
     if len(names) == 0:
         raise ValueError(f"y must hold at least one object of a class, but all are noise ({noise!r})")

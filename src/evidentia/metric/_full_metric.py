@@ -59,7 +59,10 @@ def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diag
     must, cannot = pairs.differences(data, 1), pairs.differences(data, -1)
     for differences, words in ((must, "must-link"), (cannot, "cannot-link")):
         if not len(differences):
-            raise ValueError(f"{learner} needs pairs of both kinds, but there is no {words} in y or constraints")
+            raise ValueError(
+                f"{learner} needs pairs of both kinds, but there is no {words} in y or constraints, or among the "
+                "max_pairs of them that were drawn"
+            )
         if not differences.any():
             raise ValueError(f"{learner} needs a {words} between objects that differ, but all join identical ones")
     basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])

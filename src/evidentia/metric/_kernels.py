@@ -52,6 +52,8 @@ class KernelMetricLearner(MetricLearner):
         return tags
 
     def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
+        if reset:
+            rule.check_parameters(self, self._rules)
         if self.kernel == "precomputed":
             X = (square_table if reset else columns_of_fit)(self, readable(self, X))
         data = super()._checked_objects(X, reset=reset)

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
 
-from evidentia._scale import mean_of_rows
+from evidentia._scale import as_reals, mean_of_rows
 from evidentia.metric._base import Descent, signed_rows
 from evidentia.metric._supervision import Pairs
 
@@ -88,7 +88,7 @@ def starting_maps(loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init
 
 def given_map(init: Any, shape: tuple[int, int], words: str) -> np.ndarray:
     """A start given by the user."""
-    start = np.array(init, dtype=np.float64)
+    start = np.array(as_reals(init, "init"), dtype=np.float64)
     if start.shape != shape:
         raise ValueError(f"init must have shape {shape} ({words}), got {start.shape}")
     if not np.isfinite(start).all() or not start.any():

@@ -10,6 +10,7 @@ import numpy as np
 
 from evidentia._reading import as_labels, reading_labels
 from evidentia._scale import as_reals, mean_of_rows
+from evidentia.belief import MassFunctions
 from evidentia.mixture.em import EMResult, GaussianParameters, fit_em
 from evidentia.mixture.hierarchical import MergeTree, merge_tree
 from evidentia.optimize.k_means import k_means
@@ -146,6 +147,11 @@ def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
 
 def _responsibilities(init: Any, n: int) -> np.ndarray:
     """A given start as responsibilities: labels, or an (n, g) array."""
+    if isinstance(init, MassFunctions):
+        raise TypeError(
+            f"init must hold labels or responsibilities, got a {type(init).__name__}, whose columns are sets: give its "
+            "pignistic(), or its labels"
+        )
     with reading_labels(init, "init"):
         array = np.asarray(init)
     if array.ndim not in (1, 2) or len(array) != n:

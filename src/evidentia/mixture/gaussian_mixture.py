@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any, Self
 
@@ -34,9 +34,14 @@ _TIE = 1e-9  # criteria that differ by less, relatively, are equal up to roundin
 
 
 def _several(test: Any) -> Any:
-    return lambda v: (
-        isinstance(v, Iterable) and not isinstance(v, str | Iterator) and len(list(v)) and all(map(test, v))
-    )
+    def several(v: Any) -> bool:
+        try:
+            found = [] if isinstance(v, str | Iterator) else list(v)
+        except Exception:  # of what cannot be gone through
+            return False
+        return len(found) > 0 and all(map(test, found))
+
+    return several
 
 
 class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimator):
@@ -207,7 +212,8 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         if not varying.any():
             which = "all its rows" if len(used) == len(data) else "all of them whose sample_weight is not zero"
             raise ValueError(f"X must hold at least two different objects, but {which} are equal")
-        starts = Starts(data, weights, self.init, self.n_init, as_random_state(self.random_state))
+        init = ordered_like(self.init, object_index(X))
+        starts = Starts(data, weights, init, self.n_init, as_random_state(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
         short = len(used) <= data.shape[1]
         results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying, short))}

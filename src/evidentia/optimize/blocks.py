@@ -16,6 +16,7 @@ Result = TypeVar("Result")
 
 _ROWS = 4096
 _MOST_BLOCKS = 64
+_MOST_THREADS = 256  # more than any processor has a use for, and fewer than a system allows
 
 
 class Apply(Protocol):
@@ -32,11 +33,11 @@ def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MOST_BLOCKS) -> li
 
 def n_threads(n_jobs: int | None) -> int:
     """Threads to use, with scikit-learn's meaning: all processors for -1, all but k - 1 of them for -k, and for None
-    one, unless `joblib.parallel_config` says otherwise. Inside a worker of joblib it is one."""
+    one, unless `joblib.parallel_config` says otherwise. Inside a worker of joblib it is one; never more than 256."""
     from joblib import effective_n_jobs
 
     check(n_jobs, "n_jobs", n_jobs_rule)
-    return int(effective_n_jobs(n_jobs))
+    return min(int(effective_n_jobs(n_jobs)), _MOST_THREADS)
 
 
 @contextmanager

@@ -13,7 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import Rule, check, check_choice, check_flags, choice, integer, is_integer, is_number, listed
+from evidentia._parameters import (
+    Rule,
+    check,
+    check_choice,
+    check_flags,
+    choice,
+    integer,
+    is_integer,
+    is_number,
+    listed,
+    seed,
+)
 from evidentia._tables import order_of_names
 from evidentia.partition.credal_partition import CredalPartition, as_credal_partition
 from evidentia.partition.relational import pair_forms, sample_pairs
@@ -95,6 +106,7 @@ def credal_rand_index(
     0.5
     """
     check_choice(distance, "distance", _DISTANCES)
+    check(random_state, "random_state", seed)
     a, b = _same_objects(a, b)
     n = len(a)
     measure = _DISTANCES[distance]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._parameters import check, check_choice, choice, hashable, integer
-from evidentia._reading import is_missing, reading_labels
+from evidentia._reading import is_missing, reading_labels, same_label
 from evidentia._scale import as_reals, as_truth
 from evidentia._sizes import check_memory
 from evidentia.belief import FocalSets, inverse, transforms
@@ -24,8 +24,8 @@ def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, li
     check(noise, "noise", hashable)
     # an array of text turns -1 into "-1"
     text = values.dtype.kind == "U"
-    mark = str(noise) if text else noise
-    is_noise = np.array([_is_same(value, mark) for value in values.tolist()], dtype=bool)
+    mark = str(noise) if text and noise is not None else noise
+    is_noise = np.array([same_label(value, mark) for value in values.tolist()], dtype=bool)
     names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
         raise ValueError("labels must hold at least one object that belongs to a cluster")
@@ -51,13 +51,6 @@ def _label_array(labels: Any) -> np.ndarray:
     if values.dtype.kind in "cV":
         raise ValueError(f"labels must be names or real numbers, got {values.dtype}")
     return values
-
-
-def _is_same(label: Any, mark: Any) -> bool:
-    try:
-        return bool(label == mark)
-    except Exception:  # of values that cannot be compared, each in its own way
-        return False
 
 
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:

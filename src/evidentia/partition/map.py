@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia._parameters import check_choice, listed
+from evidentia._parameters import check_choice, listed, texts
 from evidentia._random import seed_number
 from evidentia.partition.compare import credal_rand_index
 from evidentia.partition.credal_partition import as_credal_partition
@@ -70,7 +70,7 @@ def map_of_partitions(
     if len(partitions) < 2:
         raise ValueError(f"partitions must hold at least two partitions, got {len(partitions)}")
     check_choice(rule, "rule", ("smacof", "classical"))
-    labels = [str(k) for k in (range(len(partitions)) if names is None else listed(names, "names", "names"))]
+    labels = texts(range(len(partitions)) if names is None else names, "names", "names")
     if len(labels) != len(partitions):
         raise ValueError(f"names must hold {len(partitions)} names, got {len(labels)}")
     seed = seed_number(random_state)

@@ -52,12 +52,13 @@ def choose_columns(
     Left out, unless asked for: text, dates, columns that number the rows, empty and repeated ones. ``numbers`` False:
     whole numbers are categories, and other numbers are left out.
     """
-    for argument, names in (("columns", columns), ("exclude", exclude)):
-        _check_known(table, argument, names)
+    columns, exclude = _names(columns, "columns"), _names(exclude, "exclude")
+    categories = _names(categories, "categories")
     check_flags(numbers=numbers)
-    every_text = list(categories) == [ALL] and ALL not in table.columns
-    if not every_text:
-        _check_known(table, "categories", categories)
+    every_text = categories == [ALL] and ALL not in table.columns
+    known = {"columns": columns, "exclude": exclude} | ({} if every_text else {"categories": categories})
+    for argument, names in known.items():
+        _check_known(table, argument, names)
     both = [name for name in categories if name in exclude]
     if both:
         raise ValueError(f"categories: {quoted(both)} is excluded too; take it out of one of the two")
@@ -109,12 +110,14 @@ def check_table(table: Any, name: str = "table") -> None:
         raise TypeError(f"{name} must be a DataFrame of pandas, got {type(table).__name__}")
 
 
-def _check_known(table: pd.DataFrame, argument: str, names: Sequence[str]) -> None:
+def _names(names: Sequence[str], argument: str) -> list[str]:
     if isinstance(names, str):
         raise ValueError(f"{argument} must hold names of columns, got the one name {names!r}: write [{names!r}]")
-    unknown = [
-        name for name in listed(names, argument, "names of columns") if not hashable.test(name) or name not in table
-    ]
+    return listed(names, argument, "names of columns")
+
+
+def _check_known(table: pd.DataFrame, argument: str, names: list[str]) -> None:
+    unknown = [name for name in names if not hashable.test(name) or name not in table]
     if unknown:
         raise ValueError(f"{argument}: there is no column {quoted(unknown)}; there are {quoted(table.columns, 20)}")
 

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from evidentia._arrays import made_by
 from evidentia.optimize.blocks import Apply
 
 __all__ = ["Blocks", "BlockFunction", "comes_in_blocks", "is_dask"]
@@ -114,7 +115,7 @@ def comes_in_blocks(X: Any) -> bool:
         return len(X) > 0 and all(len(getattr(block, "shape", ())) == 2 for block in X)
     if isinstance(X, bytes | Mapping | set | frozenset | range | type):
         return False
-    if type(X).__module__.split(".")[0] == "pyarrow":
+    if made_by(X) == "pyarrow":
         return True
     if any(hasattr(X, name) for name in ("__array__", "__array_interface__", "__dataframe__", "shape", "dtype")):
         return False

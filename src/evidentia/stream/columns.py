@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia._arrays import made_by
 from evidentia._reading import reading
 from evidentia._scale import check_size
 from evidentia._tables import column_names, printable
@@ -108,7 +109,7 @@ def _listed(names: tuple[str, ...], most: int = 8) -> str:
 
 def _numbers(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """An array of float32 or float64, and the names of the columns if the block is a table."""
-    kind = type(block).__module__.split(".")[0]
+    kind = made_by(block)
     if kind == "pyarrow" and hasattr(block, "schema"):
         values = _arrow_numbers(block, number)
         return values, tuple(block.schema.names)

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
+from evidentia._arrays import made_by
 from evidentia.optimize.blocks import Apply, block_map
 from evidentia.stream.blocks import BlockFunction, Blocks
 from evidentia.stream.columns import Columns
@@ -164,7 +165,7 @@ def _reader(X: Any) -> Callable[[], Iterable[Any]]:
     """A function that begins to read the blocks of X whenever it is called."""
     if isinstance(X, str | os.PathLike):
         return _batches(parquet_dataset(Path(X)))
-    if type(X).__module__.split(".")[0] == "pyarrow":
+    if made_by(X) == "pyarrow":
         return _arrow_batches(X)
     if hasattr(X, "__next__"):
         raise ValueError(

@@ -170,9 +170,10 @@ def _in_parallel(
     """Results of the tasks in their order, as they come."""
     from joblib import Parallel, delayed
 
-    if n_threads(n_jobs) == 1 or len(tasks) == 1:
+    workers = min(n_threads(n_jobs), len(tasks))
+    if workers == 1:
         return (_refit(refit, seeds) for seeds in tasks)
-    return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+    return Parallel(n_jobs=workers, prefer="threads", return_as="generator")(
         delayed(_refit)(refit, seeds) for seeds in tasks
     )
 

@@ -15,6 +15,7 @@ from evidentia._types import ArrayLike, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from evidentia.cluster._search import Sample
+from evidentia.cluster._starts import check_different
 from evidentia.cluster.prototypes._categorical import CategoricalMethod, CategoricalModel, CategoricalSettings
 from evidentia.cluster.prototypes._categories import CategoryEncoder
 from evidentia.dissimilarity.sources import AttributeSource
@@ -231,9 +232,11 @@ class CatECM(EvidentialClusterer):
         if table.shape != shape:
             raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {table.shape}")
         try:
-            return self._encoder.encode(table)
+            modes = self._encoder.encode(table)
         except (TypeError, ValueError) as error:
             raise ValueError(f"init must hold categories of X: {error}") from error
+        check_different(modes)
+        return modes
 
     def _attributes(self, method: CategoricalMethod, model: CategoricalModel) -> dict[str, Any]:
         return {

@@ -9,6 +9,7 @@ import numpy as np
 from evidentia import _parameters as rule
 from evidentia._random import as_random_state
 from evidentia._scale import as_reals
+from evidentia._tables import in_order_of
 from evidentia._types import ArrayLike, Index, Seed, TableLike
 from evidentia.belief import FocalSets
 from evidentia.cluster._base import COMMON_RULES, EvidentialClusterer, Task
@@ -73,7 +74,8 @@ class WMVEC(EvidentialClusterer):
         How the columns of one table make views. None: they are one view, or X is a list of tables. "attributes": each
         is a view of its own, so that attributes are weighted. An array names the view of each column.
     view_weights : {"auto", "equal"} or array-like of shape (n_views,), default="auto"
-        "auto": learnt. Given weights stay; they are divided by their sum.
+        "auto": learnt. Given weights stay; they are divided by their sum. A pandas column is read by the names of the
+        views, where it has them.
     evenness : float from 0.01 to 1000, default=0.4
         Larger values draw the weights together, smaller ones give all weight to one view (a warning says so). From 0.2
         to 0.5 results differ little.
@@ -291,7 +293,7 @@ default="k-means++"
         n_views = len(self._input.names)
         if isinstance(self.view_weights, str):
             return None if self.view_weights == "auto" else np.full(n_views, 1 / n_views)
-        weights = as_reals(self.view_weights, "view_weights")
+        weights = as_reals(in_order_of(self.view_weights, self._input.names), "view_weights")
         if weights.shape != (n_views,) or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
             raise ValueError(
                 f"view_weights must hold {n_views} numbers of at least 0, one for each view ("

@@ -23,6 +23,8 @@ __all__ = ["as_meant", "checked_matrix", "full_row", "is_estimator", "position_o
 def as_meant(estimator: Any, X: TableLike, i: Any, metric: str | None) -> tuple[TableLike, Any]:
     """X and i, where X may be several tables: a model that takes these takes them as they are, with a new object that
     has all its attributes in a row; anything else takes all views as one."""
+    if getattr(getattr(i, "dtype", None), "kind", "") == "c":
+        raise ValueError("Complex data not supported: i must be a position, a name, or hold real numbers")
     if is_estimator(estimator) and not hasattr(estimator, "view_names_"):
         return (array_of(X) if isinstance(X, list | tuple) else X), i  # perhaps of pictures
     views = Views.of(X)

@@ -240,7 +240,9 @@ def _among_attributes(estimator: Any, X: TableLike, i: Any, feature_names: Seque
     if names is None and not hasattr(X, "columns"):
         names = getattr(estimator, "feature_names_in_", None)
     shown = attributes_of(estimator, X) if ours else X
-    table = ObjectTable(shown, names=names, categorical=hasattr(estimator, "categories_"))
+    categorical = hasattr(estimator, "categories_")
+    numeric = ours and not categorical and getattr(estimator, "metric", None) != "gower"
+    table = ObjectTable(shown, names=names, categorical=categorical, numeric=numeric)
     partition = _partition_known(estimator)
     known = None if partition is None else partition.index
     position = position_of(i, table.index if table.index is not None else known, len(table), image)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evidentia._arrays import to_host
-from evidentia._parameters import listed, shown
+from evidentia._parameters import shown, texts
 from evidentia._reading import reading_table
 from evidentia._tables import object_index
 from evidentia._types import Index, TableLike
@@ -31,6 +31,8 @@ class ObjectTable:
         Names of the attributes, instead of those of the columns.
     categorical : bool
         Numbers are names of categories.
+    numeric : bool
+        Text that says a number is this number, as for a model that reads it so.
 
     Attributes
     ----------
@@ -41,7 +43,13 @@ class ObjectTable:
     """
 
     def __init__(
-        self, X: TableLike, *, names: Sequence[Any] | None = None, categorical: bool = False, argument: str = "X"
+        self,
+        X: TableLike,
+        *,
+        names: Sequence[Any] | None = None,
+        categorical: bool = False,
+        numeric: bool = False,
+        argument: str = "X",
     ):
         with reading_table(X, argument):
             X = X.collect() if hasattr(X, "collect") else X  # lazily evaluated
@@ -58,6 +66,7 @@ class ObjectTable:
         else:
             columns = [_frame_column(X, label) for label in self._labels]
         with reading_table(X, argument):
+            columns = [_said_numbers(column) for column in columns] if numeric else columns
             self.columns: Cells = [_objects(column) if categorical else _cells(column) for column in columns]
         self.is_number = np.array([column.dtype == float for column in self.columns], dtype=bool)
         self.names = self._checked_names(names)
@@ -69,7 +78,7 @@ class ObjectTable:
         p = len(self.columns)
         if names is None:
             return [str(label) for label in self._labels] or [f"attribute {d}" for d in range(p)]
-        given = [str(name) for name in listed(names, "feature_names", "names of attributes")]
+        given = texts(names, "feature_names", "names of attributes")
         if len(given) != p:
             raise ValueError(f"feature_names must hold {p} names, one for each attribute, got {len(given)}")
         return given
@@ -186,6 +195,14 @@ def _frame_column(frame: Any, label: Any) -> np.ndarray:
     if getattr(series, "ndim", 1) != 1:
         raise ValueError(f"X must have different names of columns, got {shown(label)} twice")
     return np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
+
+
+def _said_numbers(column: np.ndarray) -> np.ndarray:
+    """Numbers for text that says them, other columns as they are."""
+    try:
+        return column.astype(float) if column.dtype.kind in "USO" else column
+    except (ValueError, TypeError, OverflowError):
+        return column
 
 
 def _cells(column: np.ndarray) -> np.ndarray:

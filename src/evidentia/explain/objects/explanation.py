@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evidentia._parameters import hashable, shown
+from evidentia._reading import same_label
 from evidentia.explain.objects._changes import Change
 from evidentia.partition import CredalPartition
 
@@ -145,11 +146,11 @@ class ObjectExplanation:
         return self.parts[:, b] - self.parts[:, a]
 
     def _candidate(self, cluster: Hashable, argument: str) -> int:
-        places = {name: k for k, name in enumerate(self.clusters)}
-        if not hashable.test(cluster) or cluster not in places:
+        places = [k for k, name in enumerate(self.clusters) if hashable.test(cluster) and same_label(name, cluster)]
+        if not places:
             known = ", ".join(map(str, self.clusters))
             raise ValueError(f"{argument} must be one of the clusters in question ({known}), got {shown(cluster)}")
-        return places[cluster]
+        return places[0]
 
     def to_text(self) -> str:
         """A few plain sentences."""

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from evidentia._arrays import to_host
+from evidentia._parameters import is_integer, is_number
 from evidentia._reading import reading_labels
 from evidentia._scale import as_reals
 from evidentia._types import ArrayLike
@@ -151,12 +152,14 @@ def _checked_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
         raise ValueError(f"y must hold one label for each of the {n} objects, got shape {labels.shape}")
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == labels.astype(int)).all():
         labels = labels.astype(int)
-    is_number = labels.dtype.kind in "iu"
-    inside = bool(is_number and labels.min() >= -1 and labels.max() < c)
+    if labels.dtype.kind == "O" and all(is_integer(label) and is_number(label) for label in labels.tolist()):
+        labels = labels.astype(np.int64)
+    are_numbers = labels.dtype.kind in "iu"
+    inside = bool(are_numbers and labels.min() >= -1 and labels.max() < c)
     if not inside and not (labels == -1).any():
         # a target that came along with the data, as in pipelines: clusterers ignore it
         return np.full(n, -1), f"y holds no -1 and is not made of the clusters 0 to {c - 1}: it is ignored"
-    if not is_number:
+    if not are_numbers:
         raise ValueError("y must hold cluster numbers (integers), -1 for objects without a label")
     if not inside:
         raise ValueError(f"y must hold numbers from 0 to {c - 1}, or -1, got {labels.min()} to {labels.max()}")
