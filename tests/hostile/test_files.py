@@ -74,6 +74,14 @@ TABLES = {
     "points in large numbers only": ("a;b\n1.234;1\n999;2\n2.345;3", "decimal"),
     "commas in large numbers only": ("a;b\n1,234;1\n999;2\n2,345;3", "decimal"),
     "names of rows and a delimiter at the end": ("a;b;\nr1;3;4;\nr2;5;6;", {"a": [3, 5], "b": [4, 6]}),
+    "names of rows, and a delimiter at the end below": (
+        "a,b\nr1,1,x,\nr2,3,y,",
+        {"a": [1, 3], "b": ["x", "y"]},
+    ),
+    "carriage returns, an empty line and a corner": ("\r,a,b\rr1,1,2\r\rr2,3,4\r", {"a": [1, 3], "b": [2, 4]}),
+    "two whole numbers or a fraction": ("1,5\n", "decimal"),
+    "categories without names": ("p,x,s\ne,x,s\np,f,y\ne,x,s", "header"),
+    "names of rows between blanks, decimal commas": ("y  prix\nr1  2020-01-03  354,0\nr2  2020-01-03  -1,5", "' '"),
     "names of rows or commas": ("a\nr1 10,93\nr2 11,5", "delimiter=' '"),
     "units that occur again": ("a\n3 kg\n3 kg", {"a": ["3 kg", "3 kg"]}),
     "words under a quoted name": ('"a b"\ndark green\nred wine', {"a b": ["dark green", "red wine"]}),
@@ -436,6 +444,24 @@ WRITTEN_MATRICES = {
     "upper half, named": (",a,b\na,0,1.5\nb,,0", [[0, 1.5], [1.5, 0]]),
     "a cell missing": ("0,1,\n1,0,3\n2,3,0", [[0, 1, np.nan], [1, 0, 3], [2, 3, 0]]),
 }
+_THREE = [[0, 1.5, 2], [1.5, 0, 3], [2, 3, 0]]
+WRITTEN_MATRICES |= {
+    "lower triangle": ("0\n1.5,0\n2,3,0", _THREE),
+    "lower triangle without zeros": ("1.5\n2,3", _THREE),
+    "upper triangle": ("0 1,5 2\n0 3\n0", _THREE),
+    "upper triangle without zeros": ("a;b;c\n1,5;2\n3", _THREE),
+    "lower triangle, rows named": ("a,0\nb,1.5,0\nc,2,3,0", _THREE),
+    "upper triangle, all named": (",a,b,c\na,0,1.5,2\nb,0,3\nc,0", _THREE),
+    "as R prints distances": ("    1   2\n2 1.5    \n3 2.0 3.0", _THREE),
+    "as programs for phylogenies write them": ("3\na\nb 1.5\nc 2 3", _THREE),
+}
+
+
+@pytest.mark.parametrize("text", ["1\n2,5\n3,6,7", "b,1\nc,2,3\nd,4,5,6"])
+def test_triangles_that_do_not_tell_the_objects(text, tmp_path):
+    (tmp_path / "matrix.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"matrix.csv: .*a triangle of a square matrix"):
+        read_dissimilarities(tmp_path / "matrix.csv")
 
 
 @pytest.mark.parametrize("which", WRITTEN_MATRICES)

@@ -210,6 +210,11 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
     """The table; ``decimal`` is the mark that was asked for, if any."""
     import pandas as pd
 
+    both = dialect.row_names and dialect.trailing
+    layout: dict[str, Any] = {"index_col": False if dialect.trailing else None}
+    if both:
+        layout = {"index_col": 0, "names": range(len(dialect.first_line) + 2)}
+
     def read(**more: Any) -> pd.DataFrame:
         with open_text(path) as file:
             found = pd.read_csv(
@@ -217,11 +222,13 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
                 sep=dialect.delimiter,
                 decimal=dialect.decimal,
                 header=0 if dialect.has_header else None,
-                index_col=False if dialect.trailing else None,
                 skipinitialspace=True,
                 low_memory=False,
+                **layout,
                 **more,
             )
+        if both:
+            found = found.iloc[:, :-1].set_axis(dialect.first_line, axis=1).rename_axis(None)
         if dialect.has_header:
             found.columns = pd.Index(_distinct(found.columns))
         else:

@@ -1,0 +1,155 @@
+"""Matrices of which a text file holds one triangle: lines of 1, 2, 3, ... cells, or of as many as are left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from evidentia.io.written.cells import blank_cells, split_cells
+from evidentia.io.written.marks import decimal_mark, is_number, looks_like_number
+from evidentia.io.written.numbers import MISSING_WORDS
+from evidentia.io.written.text import open_text
+
+__all__ = ["Triangle", "read_triangle"]
+
+_DELIMITERS = (",", ";", "\t", "|", " ")
+_LOOKED_AT = 5  # lines that tell whether to read the others
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """A square matrix made of one of its halves.
+
+    Attributes
+    ----------
+    names : list of str or None
+        Of the objects, if the file names them.
+    values : (n, n) array
+    """
+
+    names: list[str] | None
+    values: np.ndarray
+
+
+def read_triangle(
+    path: str | os.PathLike[str], header: bool | None = None, delimiter: str | None = None, decimal: str | None = None
+) -> Triangle | None:
+    """The matrix, if each line has one cell more than the one before, or each one less; else None.
+
+    The first line may name the columns, or tell how many objects there are, and the first cells may name the rows. The
+    diagonal may be left out, which its zeros would show; it is refused where nobody can tell whether it is.
+    """
+    with open_text(path) as file:
+        first = list(islice((line for line in file if line.strip()), _LOOKED_AT))
+        if not any(_steps(rows) for rows in _readings(first, header, delimiter)):
+            return None
+        lines = first + [line for line in file if line.strip()]
+    found: dict[str, _Rows] = {}
+    for rows in _readings(lines, header, delimiter):
+        if rows.delimiter not in found and _steps(rows) and _holds_numbers(rows, decimal):
+            found[rows.delimiter] = rows
+    if len(found) > 1:
+        options = " or ".join(f"delimiter={delimiter!r}" for delimiter in found)
+        raise ValueError(f"its lines, those of a triangle, can be split in more than one way: set {options}")
+    return _square(found.popitem()[1], decimal) if found else None
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A reading of the lines: the names of columns, none if there are none, and the cells below them."""
+
+    delimiter: str
+    names: list[str]
+    cells: list[list[str]]
+
+
+def _readings(lines: Sequence[str], header: bool | None, delimiter: str | None) -> list[_Rows]:
+    found = []
+    for candidate in _DELIMITERS if delimiter is None else (delimiter,):
+        split = blank_cells(lines) if candidate == " " else split_cells(lines, candidate)
+        cells = [[cell.strip() for cell in row] for row in split]
+        if len({len(row) for row in cells}) < 2:
+            continue
+        if all(row[-1] == "" for row in cells):  # every line ends with a delimiter
+            cells = [row[:-1] for row in cells]
+        found += [_Rows(candidate, [], cells)] * (header is not True)
+        found += [_Rows(candidate, cells[0], cells[1:])] * (header is not False)
+    return found
+
+
+def _steps(rows: _Rows) -> int:
+    """1 if the lines become longer by a cell each, -1 if shorter, else 0."""
+    sizes = [len(row) for row in rows.cells]
+    steps = {after - before for before, after in zip(sizes, sizes[1:], strict=False)}
+    return steps.pop() if steps in ({1}, {-1}) else 0
+
+
+def _holds_numbers(rows: _Rows, decimal: str | None) -> bool:
+    """Whether the shortest line has a cell, or a name and a cell, and all cells but names are numbers or missing."""
+    if min(map(len, rows.cells)) > 2:
+        return False
+    marks = [decimal] if decimal else ["."] if rows.delimiter == "," else [".", ","]
+    values = [cell for row in rows.cells for cell in row[1:]]
+    known = [cell for cell in values if cell.lower() not in MISSING_WORDS]
+    first, above = [row[0] for row in rows.cells], _above(rows)
+    if any(map(looks_like_number, above)) and first not in (above, above[1:]) and first[:-1] != above[1:]:
+        return False  # no names, and the lines no triangle
+    return any(all(is_number(cell, mark) for cell in known) for mark in marks)
+
+
+def _square(rows: _Rows, decimal: str | None) -> Triangle:
+    """The lines as those of a lower triangle; an upper one is that of the objects in the opposite order."""
+    upper, above = _steps(rows) < 0, _above(rows)
+    cells = rows.cells[::-1] if upper else rows.cells
+    named = len(cells[0]) == 2 or not any(looks_like_number(row[0]) for row in cells)
+    first = [row[0] for row in cells] if named else None
+    cells = [row[1:] if named else row for row in cells]
+    mark = decimal or decimal_mark(rows.delimiter, [cell for row in cells for cell in row])
+    values = [[_value(cell, mark) for cell in (row[::-1] if upper else row)] for row in cells]
+    names, diagonal = _objects(first, above[::-1] if upper else above, values)
+    n = len(values) + (not diagonal and len(values[0]) == 1)
+    out = np.zeros((n, n))
+    out[np.tril_indices(n, 0 if diagonal else -1)] = [value for row in values for value in row]
+    out = np.tril(out) + np.tril(out, -1).T
+    if upper:
+        return Triangle(None if names is None else names[::-1], out[::-1, ::-1].copy())
+    return Triangle(names, out)
+
+
+def _above(rows: _Rows) -> list[str]:
+    """Names in the first line, without a corner; the number of objects is none."""
+    return [] if rows.names == [str(len(rows.cells))] else rows.names[rows.names[:1] == [""] :]
+
+
+def _objects(
+    first: list[str] | None, above: list[str], values: Sequence[Sequence[float]]
+) -> tuple[list[str] | None, bool]:
+    """The names of the objects, and whether the lines hold the diagonal."""
+    m, zeros = len(values), bool(values[0]) and all(row[-1] == 0 for row in values)
+    if first is not None and not values[0]:  # the first object has a name and no cell
+        return first, False
+    if first is not None and (above == first or (not above and zeros)):
+        return first, True
+    if first is not None and len(above) == m and above[1:] == first[:-1]:  # as R prints distances
+        return [above[0], *first], False
+    if first is not None and len(above) == m + 1 and above[1:] == first:
+        return above, False
+    if first is None and len(above) in (m, m + 1):
+        return above, len(above) == m
+    counted = [row[0] for row in values] in ([*range(m)], [*range(1, m + 1)])
+    if first is None and not above and (zeros or not counted):
+        return None, zeros
+    raise ValueError(
+        "its lines have a cell more each, or less, as those of a triangle of a square matrix, but do not tell which "
+        "objects they are: write the zeros of its diagonal, and the name of each object before its line"
+    )
+
+
+def _value(cell: str, decimal: str) -> float:
+    if cell.lower() in MISSING_WORDS:
+        return np.nan
+    return float(cell.replace(",", ".") if decimal == "," else cell)
