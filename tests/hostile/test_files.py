@@ -13,10 +13,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from sklearn.base import clone
 
 from evidentia import CredalPartition, FocalSets
+from evidentia.classify import EKNNClassifier
 from evidentia.cli import program
+from evidentia.cluster import EVCLUS
 from evidentia.constraints import Constraints, read_constraints, write_constraints
+from evidentia.explain import CautiousTree
 from evidentia.io import (
     describe,
     load,
@@ -28,6 +32,7 @@ from evidentia.io import (
     write_partition,
     write_r,
 )
+from evidentia.metric import KFDA
 from evidentia.recipe import read_image, read_labels
 from tests.cluster.contract import SUBJECTS, prediction
 from tests.hostile.limits import limited, refused_or_sensible
@@ -615,6 +620,55 @@ def _forge(path, header, members):
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in {**members, "evidentia.json": json.dumps({**header, "members": digests}).encode()}.items():
             archive.writestr(name, data)
+
+
+def _records(members, kind):
+    return [record for record in members["objects"] if record.get("class") == kind]
+
+
+def _without(kind, name):
+    """A forgery: an object of a class without a fitted attribute."""
+
+    def forge(content):
+        for record in _records(content, kind):
+            fitted = record["parts"]["fitted"]["dict"]
+            fitted[:] = [pair for pair in fitted if pair[0] != name]
+
+    return forge
+
+
+def _with(kind, part, value):
+    def forge(content):
+        for record in _records(content, kind):
+            record["parts"][part] = value
+
+    return forge
+
+
+LACKING = {
+    "a kernel": (KFDA(), _without("metric.KFDA", "gamma_"), "it lacks 'gamma_'"),
+    "vectors": (KFDA(), _without("metric.KFDA", "support_vectors_"), "it lacks 'support_vectors_'"),
+    "what is private": (EKNNClassifier(3), _without("classify.EKNNClassifier", "_search"), "it lacks '_search'"),
+    "an object": (EVCLUS(2), _with("cluster.EvclusModel", "sampling", {"set": [1]}), "cannot be read"),
+    "children": (CautiousTree(3), _with("explain.TreeNode", "children", {"tuple": [1, 70]}), "node 0"),
+}
+
+
+@pytest.mark.parametrize("which", LACKING)
+def test_models_that_lack_a_part_are_not_read(which, tmp_path):
+    """Nothing is left to be found by those who use the model."""
+    model, forge, words = LACKING[which]
+    X = np.random.default_rng(0).random((12, 2))
+    path, forged = tmp_path / "model.evidentia", tmp_path / "forged.evidentia"
+    save(clone(model).fit(X, np.arange(12) % 2), path)
+    assert type(load(path)) is type(model)
+    with zipfile.ZipFile(path) as archive:
+        members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    header, content = json.loads(members.pop("evidentia.json")), json.loads(members["content.json"])
+    forge(content)
+    _forge(forged, header, {**members, "content.json": json.dumps(content).encode()})
+    with pytest.raises(ValueError, match=words):
+        load(forged)
 
 
 def test_altered_files_of_r(tmp_path):

@@ -15,6 +15,7 @@ from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, 
 from evidentia.cli.shared.kinds import PATH, WholeNumber
 from evidentia.cli.shared.options import RecipeCommand, common, recipe_from, recipe_options
 from evidentia.cli.shared.output import (
+    ANSWERS,
     Screen,
     all_or_none,
     beside,
@@ -22,6 +23,7 @@ from evidentia.cli.shared.output import (
     check_outputs,
     check_partition_kind,
     further_outputs,
+    keep_files_of_others,
     partition_document,
     write_table,
 )
@@ -48,7 +50,12 @@ _KEYS = "y same cluster, n different clusters, ? do not know, u undo, q enough"
     help="Answers given already: the table that this command writes, its third column filled with same or different.",
 )
 @click.option(
-    "-o", "--output", type=PATH, metavar="PATH", help="Where to keep questions and answers. [default: FILE.answers.csv]"
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="PATH",
+    help="Where to keep questions and answers. A file that is there is replaced. [default: FILE.answers.csv, unless it "
+    "holds answers]",
 )
 @click.option("--partition", type=PATH, metavar="PATH", help="Also write the partition that follows the answers.")
 @common
@@ -67,7 +74,7 @@ def ask(ctx: click.Context, **options: Any) -> None:
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
     recipe = recipe_from(ctx, options)
     file = Path(recipe.files[0])
-    output = options["output"] or beside(file, ".answers.csv")
+    output = options["output"] or _beside(file, options["answers"])
     if output.suffix.lower() != ".csv":
         raise WrongUse(f"--output: the extension must be .csv, got {output.suffix or 'none'}")
     with user_errors(wrong_use=True):
@@ -103,6 +110,16 @@ def ask(ctx: click.Context, **options: Any) -> None:
         partition=partition_document(expert.partition),
         files=[str(path) for path in targets],
     )
+
+
+def _beside(file: Path, given: Path | None) -> Path:
+    """Where answers are kept unless the user says it; those that are there would be lost if none are given."""
+    output = keep_files_of_others(beside(file, ".answers.csv"), ANSWERS)
+    if given is not None or not output.is_file():
+        return output
+    if any(not line.endswith(",") for line in output.read_text(encoding="utf-8", errors="replace").splitlines()[1:]):
+        raise UserError(f"{output} holds answers, which would be lost: give them by --answers, or choose --output")
+    return output
 
 
 def _check_learns(recipe: Any) -> None:

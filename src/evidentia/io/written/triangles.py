@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
+from evidentia._parameters import shown
 from evidentia.io.written.cells import blank_cells, split_cells
 from evidentia.io.written.marks import decimal_mark, is_number, looks_like_number
 from evidentia.io.written.numbers import MISSING_WORDS
@@ -17,7 +18,8 @@ from evidentia.io.written.text import open_text
 __all__ = ["Triangle", "read_triangle"]
 
 _DELIMITERS = (",", ";", "\t", "|", " ")
-_LOOKED_AT = 5  # lines that tell whether to read the others
+_LOOKED_AT = 8  # lines that tell whether to read the others
+_MANY = 1000  # cells that tell what separates them
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,10 @@ def read_triangle(
     """
     with open_text(path) as file:
         first = list(islice((line for line in file if line.strip()), _LOOKED_AT))
-        if not any(_steps(rows) for rows in _readings(first, header, delimiter)):
+        if not _triangles(first, header, delimiter, decimal):
             return None
         lines = first + [line for line in file if line.strip()]
-    found: dict[str, _Rows] = {}
-    for rows in _readings(lines, header, delimiter):
-        if rows.delimiter not in found and _steps(rows) and _holds_numbers(rows, decimal):
-            found[rows.delimiter] = rows
+    found = _triangles(lines, header, delimiter, decimal)
     if len(found) > 1:
         options = " or ".join(f"delimiter={delimiter!r}" for delimiter in found)
         raise ValueError(f"its lines, those of a triangle, can be split in more than one way: set {options}")
@@ -67,13 +66,26 @@ class _Rows:
     cells: list[list[str]]
 
 
+def _triangles(
+    lines: Sequence[str], header: bool | None, delimiter: str | None, decimal: str | None
+) -> dict[str, _Rows]:
+    """Readings of the lines as a triangle, by their delimiters; with names of columns if none is without."""
+    found: dict[str, _Rows] = {}
+    for rows in _readings(lines, header, delimiter):
+        if rows.delimiter not in found and _steps(rows) and _holds_numbers(rows, decimal):
+            found[rows.delimiter] = rows
+    return found
+
+
 def _readings(lines: Sequence[str], header: bool | None, delimiter: str | None) -> list[_Rows]:
+    """What the lines may be, with names of columns or without; nothing where a delimiter splits all alike."""
     found = []
     for candidate in _DELIMITERS if delimiter is None else (delimiter,):
-        split = blank_cells(lines) if candidate == " " else split_cells(lines, candidate)
-        cells = [[cell.strip() for cell in row] for row in split]
-        if len({len(row) for row in cells}) < 2:
+        cells = _cells(lines, candidate)
+        if {len(row) for row in cells} == {1}:
             continue
+        if len({len(row) for row in cells}) == 1:
+            return []
         if all(row[-1] == "" for row in cells):  # every line ends with a delimiter
             cells = [row[:-1] for row in cells]
         found += [_Rows(candidate, [], cells)] * (header is not True)
@@ -81,10 +93,18 @@ def _readings(lines: Sequence[str], header: bool | None, delimiter: str | None) 
     return found
 
 
+def _cells(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    if any('"' in line for line in lines):
+        split = blank_cells(lines) if delimiter == " " else split_cells(lines, delimiter)
+    else:
+        split = [line.split() if delimiter == " " else line.strip("\r\n").split(delimiter) for line in lines]
+    return [[cell.strip() for cell in row] for row in split]
+
+
 def _steps(rows: _Rows) -> int:
     """1 if the lines become longer by a cell each, -1 if shorter, else 0."""
     sizes = [len(row) for row in rows.cells]
-    steps = {after - before for before, after in zip(sizes, sizes[1:], strict=False)}
+    steps = {after - before for before, after in pairwise(sizes)}
     return steps.pop() if steps in ({1}, {-1}) else 0
 
 
@@ -98,7 +118,7 @@ def _holds_numbers(rows: _Rows, decimal: str | None) -> bool:
     first, above = [row[0] for row in rows.cells], _above(rows)
     if any(map(looks_like_number, above)) and first not in (above, above[1:]) and first[:-1] != above[1:]:
         return False  # no names, and the lines no triangle
-    return any(all(is_number(cell, mark) for cell in known) for mark in marks)
+    return any(all(is_number(cell, mark) for cell in known[:_MANY]) for mark in marks)
 
 
 def _square(rows: _Rows, decimal: str | None) -> Triangle:
@@ -108,7 +128,7 @@ def _square(rows: _Rows, decimal: str | None) -> Triangle:
     named = len(cells[0]) == 2 or not any(looks_like_number(row[0]) for row in cells)
     first = [row[0] for row in cells] if named else None
     cells = [row[1:] if named else row for row in cells]
-    mark = decimal or decimal_mark(rows.delimiter, [cell for row in cells for cell in row])
+    mark = decimal or _mark(rows.delimiter, [cell for row in cells for cell in row])
     values = [[_value(cell, mark) for cell in (row[::-1] if upper else row)] for row in cells]
     names, diagonal = _objects(first, above[::-1] if upper else above, values)
     n = len(values) + (not diagonal and len(values[0]) == 1)
@@ -149,7 +169,14 @@ def _objects(
     )
 
 
+def _mark(delimiter: str, cells: Sequence[str]) -> str:
+    return decimal_mark(delimiter, cells) if any("," in cell for cell in cells) else "."
+
+
 def _value(cell: str, decimal: str) -> float:
-    if cell.lower() in MISSING_WORDS:
-        return np.nan
-    return float(cell.replace(",", ".") if decimal == "," else cell)
+    try:
+        return float(cell.replace(",", ".") if decimal == "," else cell)
+    except ValueError:
+        if cell.lower() in MISSING_WORDS:
+            return np.nan
+        raise ValueError(f"{shown(cell)} stands where a number must be") from None
