@@ -74,11 +74,13 @@ def ask(ctx: click.Context, **options: Any) -> None:
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
     recipe = recipe_from(ctx, options)
     file = Path(recipe.files[0])
-    output = options["output"] or _beside(file, options["answers"])
+    output = options["output"] or beside(file, ".answers.csv")
     if output.suffix.lower() != ".csv":
         raise WrongUse(f"--output: the extension must be .csv, got {output.suffix or 'none'}")
     with user_errors(wrong_use=True):
         _check_learns(recipe)
+    if options["output"] is None:
+        _keep_answers(output, options["answers"])
     targets = [path for path in (output, options["partition"], options["save_config"]) if path is not None]
     if options["partition"] is not None:
         check_partition_kind(options["partition"], "--partition")
@@ -112,14 +114,13 @@ def ask(ctx: click.Context, **options: Any) -> None:
     )
 
 
-def _beside(file: Path, given: Path | None) -> Path:
-    """Where answers are kept unless the user says it; those that are there would be lost if none are given."""
-    output = keep_files_of_others(beside(file, ".answers.csv"), ANSWERS)
+def _keep_answers(output: Path, given: Path | None) -> None:
+    """Where answers are kept unless the user says it: those that are there would be lost if none are given."""
+    keep_files_of_others(output, ANSWERS)
     if given is not None or not output.is_file():
-        return output
+        return
     if any(not line.endswith(",") for line in output.read_text(encoding="utf-8", errors="replace").splitlines()[1:]):
         raise UserError(f"{output} holds answers, which would be lost: give them by --answers, or choose --output")
-    return output
 
 
 def _check_learns(recipe: Any) -> None:

@@ -29,9 +29,8 @@ def try_model(model: Any) -> None:
         getattr(model, method)(_one_object(model, int(width)))
     except Exception as error:
         if _fails_by_itself(error):
-            lacks = isinstance(error, AttributeError) and error.obj is model
-            words = f"it lacks {error.name!r}" if lacks else "its parts do not fit together"
-            raise ValueError(words) from error
+            lacks = error.name if isinstance(error, AttributeError) and error.obj is model else None
+            raise ValueError(f"it lacks {lacks!r}" if lacks else "its parts do not fit together") from error
 
 
 def _one_object(model: Any, width: int) -> Any:
