@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -18,6 +19,7 @@ from evidentia.io.written.text import open_text
 __all__ = ["Triangle", "read_triangle"]
 
 _DELIMITERS = (",", ";", "\t", "|", " ")
+_CODE = re.compile(r"0\d+")
 _LOOKED_AT = 8  # lines that tell whether to read the others
 _MANY = 1000  # cells that tell what separates them
 
@@ -47,10 +49,12 @@ def read_triangle(
     """
     with open_text(path) as file:
         first = list(islice((line for line in file if line.strip()), _LOOKED_AT))
-        if not _triangles(first, header, delimiter, decimal):
+        if not _triangles(first, header, delimiter, decimal, whole=False):
             return None
         lines = first + [line for line in file if line.strip()]
-    found = _triangles(lines, header, delimiter, decimal)
+    found = _triangles(lines, header, delimiter, decimal, whole=True)
+    if "\t" in found:
+        found.pop(" ", None)
     if len(found) > 1:
         options = " or ".join(f"delimiter={delimiter!r}" for delimiter in found)
         raise ValueError(f"its lines, those of a triangle, can be split in more than one way: set {options}")
@@ -67,12 +71,15 @@ class _Rows:
 
 
 def _triangles(
-    lines: Sequence[str], header: bool | None, delimiter: str | None, decimal: str | None
+    lines: Sequence[str], header: bool | None, delimiter: str | None, decimal: str | None, whole: bool
 ) -> dict[str, _Rows]:
-    """Readings of the lines as a triangle, by their delimiters; with names of columns if none is without."""
+    """Readings of the lines as a triangle, by their delimiters; with names of columns if none is without, or if they
+    are those of the rows."""
     found: dict[str, _Rows] = {}
     for rows in _readings(lines, header, delimiter):
-        if rows.delimiter not in found and _steps(rows) and _holds_numbers(rows, decimal):
+        first, above = [row[0] for row in rows.cells], _above(rows)
+        preferred = rows.delimiter not in found or (first in (above, above[1:]) and _share_names(above, first))
+        if preferred and _steps(rows) and _holds_numbers(rows, decimal, whole):
             found[rows.delimiter] = rows
     return found
 
@@ -108,29 +115,49 @@ def _steps(rows: _Rows) -> int:
     return steps.pop() if steps in ({1}, {-1}) else 0
 
 
-def _holds_numbers(rows: _Rows, decimal: str | None) -> bool:
-    """Whether the shortest line has a cell, or a name and a cell, and all cells but names are numbers or missing."""
-    if min(map(len, rows.cells)) > 2:
-        return False
+def _holds_numbers(rows: _Rows, decimal: str | None, whole: bool) -> bool:
+    """Whether all cells but names are numbers or missing; of a ``whole`` file, whether its shortest line has one cell,
+    or a name and a cell, and names of columns that are numbers are as many as the objects."""
     marks = [decimal] if decimal else ["."] if rows.delimiter == "," else [".", ","]
-    values = [cell for row in rows.cells for cell in row[1:]]
-    known = [cell for cell in values if cell.lower() not in MISSING_WORDS]
-    first, above = [row[0] for row in rows.cells], _above(rows)
-    if any(map(looks_like_number, above)) and first not in (above, above[1:]) and first[:-1] != above[1:]:
-        return False  # no names, and the lines no triangle
-    return any(all(is_number(cell, mark) for cell in known[:_MANY]) for mark in marks)
+    known = [cell for row in rows.cells for cell in row[1:] if cell.lower() not in MISSING_WORDS]
+    if not any(all(is_number(cell, mark) for cell in known[:_MANY]) for mark in marks):
+        return False
+    if not whole:
+        return True
+    m, above = len(rows.cells), _above(rows)
+    first = [row[0] for row in rows.cells]
+    if any(map(looks_like_number, above)) and not _share_names(above, first) and len(above) not in (m, m + 1):
+        return False
+    return min(map(len, rows.cells)) <= 2
+
+
+def _above(rows: _Rows) -> list[str]:
+    """Names in the first line, without an empty corner; the number of objects is none."""
+    return [] if rows.names == [str(len(rows.cells))] else rows.names[rows.names[:1] == [""] :]
+
+
+def _share_names(above: Sequence[str], first: Sequence[str]) -> bool:
+    """Whether lines begin with the names above them: all, all but a corner, or but one at either end."""
+    if len(set(first)) < len(first) or len(set(above)) < len(above):
+        return False
+    return first in (above, above[1:], above[:-1]) or (len(above) > 1 and above[1:] in (first[:-1], first[1:]))
 
 
 def _square(rows: _Rows, decimal: str | None) -> Triangle:
     """The lines as those of a lower triangle; an upper one is that of the objects in the opposite order."""
     upper, above = _steps(rows) < 0, _above(rows)
     cells = rows.cells[::-1] if upper else rows.cells
-    named = len(cells[0]) == 2 or not any(looks_like_number(row[0]) for row in cells)
-    first = [row[0] for row in cells] if named else None
-    cells = [row[1:] if named else row for row in cells]
+    first: list[str] | None = [row[0] for row in cells]
+    corner = above[1:] == [row[0] for row in rows.cells] and (
+        len(cells[0]) == 1 or all(_is_zero(row, upper) for row in cells)
+    )
+    above = above[corner:][::-1] if upper else above[corner:]
+    if len(cells[0]) == 1 and any(map(_is_value, first)) and not (above and _share_names(above, first)):
+        first = None
+    cells = [row if first is None else row[1:] for row in cells]
     mark = decimal or _mark(rows.delimiter, [cell for row in cells for cell in row])
     values = [[_value(cell, mark) for cell in (row[::-1] if upper else row)] for row in cells]
-    names, diagonal = _objects(first, above[::-1] if upper else above, values)
+    names, diagonal = _objects(first, above, values, upper)
     n = len(values) + (not diagonal and len(values[0]) == 1)
     out = np.zeros((n, n))
     out[np.tril_indices(n, 0 if diagonal else -1)] = [value for row in values for value in row]
@@ -140,13 +167,18 @@ def _square(rows: _Rows, decimal: str | None) -> Triangle:
     return Triangle(names, out)
 
 
-def _above(rows: _Rows) -> list[str]:
-    """Names in the first line, without a corner; the number of objects is none."""
-    return [] if rows.names == [str(len(rows.cells))] else rows.names[rows.names[:1] == [""] :]
+def _is_value(cell: str) -> bool:
+    """A number; but one that begins with zeros, as 007, is a name."""
+    return looks_like_number(cell) and not _CODE.fullmatch(cell)
+
+
+def _is_zero(row: Sequence[str], upper: bool) -> bool:
+    """Whether the diagonal of a row that begins with a name is zero."""
+    return re.fullmatch(r"0*[.,]?0*", row[1 if upper else -1]) is not None
 
 
 def _objects(
-    first: list[str] | None, above: list[str], values: Sequence[Sequence[float]]
+    first: list[str] | None, above: list[str], values: Sequence[Sequence[float]], upper: bool
 ) -> tuple[list[str] | None, bool]:
     """The names of the objects, and whether the lines hold the diagonal."""
     m, zeros = len(values), bool(values[0]) and all(row[-1] == 0 for row in values)
@@ -160,13 +192,19 @@ def _objects(
         return above, False
     if first is None and len(above) in (m, m + 1):
         return above, len(above) == m
-    counted = [row[0] for row in values] in ([*range(m)], [*range(1, m + 1)])
+    ends = [row[-1 if upper else 0] for row in values]
+    counted = _are_counted(ends) or (upper and _are_counted(values[-1]))
     if first is None and not above and (zeros or not counted):
         return None, zeros
     raise ValueError(
         "its lines have a cell more each, or less, as those of a triangle of a square matrix, but do not tell which "
         "objects they are: write the zeros of its diagonal, and the name of each object before its line"
     )
+
+
+def _are_counted(numbers: Sequence[float]) -> bool:
+    """Whether numbers follow each other as those of objects do, so that they may be names."""
+    return len(numbers) > 1 and {after - before for before, after in pairwise(numbers)} in ({1}, {-1})
 
 
 def _mark(delimiter: str, cells: Sequence[str]) -> str:
