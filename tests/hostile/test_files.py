@@ -33,7 +33,7 @@ from evidentia.io import (
     write_r,
 )
 from evidentia.metric import KFDA
-from evidentia.recipe import read_image, read_labels
+from evidentia.recipe import Recipe, read_image, read_labels
 from tests.cluster.contract import SUBJECTS, prediction
 from tests.hostile.limits import limited, refused_or_sensible
 
@@ -84,6 +84,8 @@ TABLES = {
         {"a": [1, 3], "b": ["x", "y"]},
     ),
     "carriage returns, an empty line and a corner": ("\r,a,b\rr1,1,2\r\rr2,3,4\r", {"a": [1, 3], "b": [2, 4]}),
+    "blanks behind words": ("a , b\nu , 1\nu, 2\nv ,3", {"a": ["u", "u", "v"], "b": [1, 2, 3]}),
+    "zeros and three decimals": ("a;b\n0;458.211\n548.731;0\n12.500;1.250", {"a": [0, 548.731, 12.5]}),
     "two whole numbers or a fraction": ("1,5\n", "decimal"),
     "categories without names": ("p,x,s\ne,x,s\np,f,y\ne,x,s", "header"),
     "names of rows between blanks, decimal commas": ("y  prix\nr1  2020-01-03  354,0\nr2  2020-01-03  -1,5", "' '"),
@@ -440,6 +442,15 @@ def test_an_empty_line_among_labels_is_one_that_is_not_known(text, tmp_path):
 def test_pairs_between_blanks(tmp_path):
     (tmp_path / "pairs.csv").write_text(" r , s , same \n")
     assert read_constraints(tmp_path / "pairs.csv", ["r", "s"]).must_link.tolist() == [[0, 1]]
+
+
+def test_names_of_columns_may_be_given_with_blanks_around_them(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(" n , a ,b\nr,1,2\ns,3,4\nt,5,9\n")
+    assert read_table(path, columns=[" a "], index_col=" n ").to_dict() == {"a": {"r": 1, "s": 3, "t": 5}}
+    recipe = Recipe(path, method="ecm", clusters=2, columns=[" a ", "b"], exclude=[], index=" n ")
+    assert recipe.columns == ("a", "b")
+    assert list(recipe.run().partition.index) == ["r", "s", "t"]
 
 
 # text of a matrix, and what it holds

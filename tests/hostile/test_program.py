@@ -191,6 +191,7 @@ KEPT = {
     "t.decisions.csv": "classify t.csv --target kind",
     "t.answers.csv": "ask t.csv -c 2",
     "m.html": "report m.evidentia",
+    "combined.csv": "combine m.evidentia m.evidentia",
 }
 
 
