@@ -11,7 +11,6 @@ from evidentia import _parameters as rule
 from evidentia.io.atomic import as_path
 from evidentia.recipe import methods, toml
 from evidentia.recipe.attributes import MISSING
-from evidentia.recipe.known import is_file_name
 from evidentia.recipe.methods import checked_parameters, load_method, method_names, method_parameters, methods_with
 
 if TYPE_CHECKING:
@@ -109,13 +108,11 @@ class Recipe:
         rule.check(self.parameters, "parameters", rule.kind(Mapping, words="values by the names of parameters"))
         self._set(files=files, parameters=dict(self.parameters))
         for name in ("columns", "exclude", "categories"):
-            given_names = rule.names(getattr(self, name), name, "names of columns")
-            self._set(**{name: tuple(column.strip() for column in given_names)})  # as tables are read
+            self._set(**{name: rule.names(getattr(self, name), name, "names of columns")})
         for name in ("constraints", "labels", "truth"):
             if getattr(self, name) is not None:
                 as_path(getattr(self, name), name)
-                source = os.fspath(getattr(self, name))  # a column may be called "km/", which no path is
-                self._set(**{name: source if is_file_name(source) else source.strip()})
+                self._set(**{name: os.fspath(getattr(self, name))})  # a column may be called "km/", which no path is
         for name in ("delimiter", "decimal", "index"):
             rule.check(getattr(self, name), name, rule.choice(None) | rule.kind(str, words="text"))
         rule.check(self.header, "header", rule.choice(None) | rule.flag)
