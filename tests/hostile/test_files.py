@@ -472,6 +472,12 @@ WRITTEN_MATRICES |= {
 }
 
 
+def test_lists_of_pairs_are_no_matrices(tmp_path):
+    (tmp_path / "pairs.csv").write_text("i,j,d\na,b,1\na,c,2\na,d,5\nb,c,3\nb,d,4\nc,d,6\n")
+    with pytest.raises(ValueError, match=r"pairs.csv must hold a square matrix .* a list of pairs must be written as"):
+        read_dissimilarities(tmp_path / "pairs.csv")
+
+
 @pytest.mark.parametrize("text", ["1\n2,5\n3,6,7", "b,1\nc,2,3\nd,4,5,6"])
 def test_triangles_that_do_not_tell_the_objects(text, tmp_path):
     (tmp_path / "matrix.csv").write_text(text)

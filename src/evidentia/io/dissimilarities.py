@@ -147,6 +147,11 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         raise ValueError(
             f"{path.name} must hold a square matrix of dissimilarities, got {table.shape[0]:,} rows and "
             f"{table.shape[1]:,} columns"
+            + (
+                "; a list of pairs must be written as a matrix, or as MatrixMarket (.mtx)"
+                if table.shape[1] == 3
+                else ""
+            )
         )
     odd = [name for name in table.columns if table[name].dtype.kind not in "iuf"]
     if odd:
