@@ -84,6 +84,8 @@ TABLES = {
         {"a": [1, 3], "b": ["x", "y"]},
     ),
     "carriage returns, an empty line and a corner": ("\r,a,b\rr1,1,2\r\rr2,3,4\r", {"a": [1, 3], "b": [2, 4]}),
+    "a cell more, and no names of rows": ("Temp. °C\na;b\na;b\na;c", "delimiter"),
+    "names of rows under a name with blanks": ("t [s]\nr1; 2.5\nr2; 3.5", {"t [s]": [2.5, 3.5]}),
     "blanks behind words": ("a , b\nu , 1\nu, 2\nv ,3", {"a": ["u", "u", "v"], "b": [1, 2, 3]}),
     "zeros and three decimals": ("a;b\n0;458.211\n548.731;0\n12.500;1.250", {"a": [0, 548.731, 12.5]}),
     "two whole numbers or a fraction": ("1,5\n", "decimal"),

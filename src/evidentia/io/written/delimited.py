@@ -20,6 +20,7 @@ from evidentia.io.written.numbers import MISSING_WORDS, UNITS, is_one_number
 from evidentia.io.written.remarks import (
     refuse_columns_between_others,
     refuse_first_again,
+    refuse_names_again,
     refuse_other_text,
     refuse_padded_title,
 )
@@ -103,7 +104,10 @@ def sniff(
         _refuse_remark_over_numbers(cells, delimiter)
     longer = {len(row) - len(first) for row in cells[1:]} if header else {0}
     trailing = longer in ({1}, {2}) and ends_with_delimiter(cells)
-    return Dialect(delimiter, decimal, header, first, row_names=longer == {1 + trailing}, trailing=trailing)
+    row_names = longer == {1 + trailing}
+    if row_names:
+        refuse_names_again(cells)
+    return Dialect(delimiter, decimal, header, first, row_names=row_names, trailing=trailing)
 
 
 def _refuse_zero_bytes(path: str | os.PathLike[str]) -> None:
@@ -143,7 +147,7 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     best = _most_numbers(exact or regular, readings, decimal)
     blanks = blank_cells(lines)
     words = _are_words(lines, blanks, decimal)
-    other = _has_other_delimiter(blanks[0], len(blanks[-1])) or _splits_names(lines)
+    other = _has_other_delimiter(blanks) or _splits_names(lines)
     may_be_blanks = is_regular(blanks) and not words and not other
     if may_be_blanks and (best is None or _blanks_fit_better(blanks, readings[best], best, decimal, best in exact)):
         _refuse_one_column(lines, blanks, "' '")
@@ -256,11 +260,13 @@ def _splits_names(lines: Sequence[str]) -> bool:
     )
 
 
-def _has_other_delimiter(names: Sequence[str], width: int) -> bool:
-    """Whether another delimiter shows in what would be names between blanks."""
-    others = tuple(_DELIMITERS)
+def _has_other_delimiter(blanks: Sequence[Sequence[str]]) -> bool:
+    """Whether another delimiter shows in what would be names between blanks, or behind a cell of every line."""
+    others, names = tuple(_DELIMITERS), blanks[0]
+    if all(any(cell.endswith(others) for cell in row[:-1]) for row in blanks[1:] or blanks):
+        return True
     return any(name.endswith(others) for name in names[:-1]) or (
-        len(names) < width and len(names) == 1 and any(delimiter in names[0] for delimiter in others)
+        len(names) < len(blanks[-1]) and len(names) == 1 and any(delimiter in names[0] for delimiter in others)
     )
 
 

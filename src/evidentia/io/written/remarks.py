@@ -18,6 +18,7 @@ __all__ = [
     "refuse_columns_between_others",
     "refuse_first_again",
     "refuse_lines_of_remarks",
+    "refuse_names_again",
     "refuse_other_text",
     "refuse_padded_title",
 ]
@@ -126,6 +127,17 @@ def refuse_first_again(cells: Sequence[Sequence[str]]) -> None:
         raise ValueError(
             f"its first line may name the columns or be an object, as {again[0]} stands in a later line as well: set "
             "header=True or header=False"
+        )
+
+
+def refuse_names_again(cells: Sequence[Sequence[str]]) -> None:
+    """Lines with a cell more than the first line, which would name the rows, but stands before several of them."""
+    names = [row[0].strip() for row in cells[1:]]
+    again = next((name for name in names if names.count(name) > 1), None)
+    if again is not None:
+        raise ValueError(
+            f"its lines have a cell more than the first, {shown(again)}, which stands before several and names no row: "
+            "name its column too, or set delimiter if something else separates the columns"
         )
 
 
