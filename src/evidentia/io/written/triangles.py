@@ -147,13 +147,12 @@ def _square(rows: _Rows, decimal: str | None) -> Triangle:
     """The lines as those of a lower triangle; an upper one is that of the objects in the opposite order."""
     upper, above = _steps(rows) < 0, _above(rows)
     cells = rows.cells[::-1] if upper else rows.cells
-    first: list[str] | None = [row[0] for row in cells]
-    corner = above[1:] == [row[0] for row in rows.cells] and (
-        len(cells[0]) == 1 or all(_is_zero(row, upper) for row in cells)
-    )
+    begun = [row[0] for row in cells]
+    zeros = len(cells[0]) == 1 or all(_is_zero(row, upper) for row in cells)
+    corner = zeros and above[1:] == [row[0] for row in rows.cells]
     above = above[corner:][::-1] if upper else above[corner:]
-    if len(cells[0]) == 1 and any(map(_is_value, first)) and not (above and _share_names(above, first)):
-        first = None
+    named = len(cells[0]) > 1 or not any(map(_is_value, begun)) or (bool(above) and _share_names(above, begun))
+    first = begun if named else None
     cells = [row if first is None else row[1:] for row in cells]
     mark = decimal or _mark(rows.delimiter, [cell for row in cells for cell in row])
     values = [[_value(cell, mark) for cell in (row[::-1] if upper else row)] for row in cells]
