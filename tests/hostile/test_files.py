@@ -13,10 +13,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from sklearn.base import clone
 
 from evidentia import CredalPartition, FocalSets
+from evidentia.classify import EKNNClassifier
 from evidentia.cli import program
+from evidentia.cluster import EVCLUS
 from evidentia.constraints import Constraints, read_constraints, write_constraints
+from evidentia.explain import CautiousTree
 from evidentia.io import (
     describe,
     load,
@@ -28,7 +32,8 @@ from evidentia.io import (
     write_partition,
     write_r,
 )
-from evidentia.recipe import read_image, read_labels
+from evidentia.metric import KFDA
+from evidentia.recipe import Recipe, read_image, read_labels
 from tests.cluster.contract import SUBJECTS, prediction
 from tests.hostile.limits import limited, refused_or_sensible
 
@@ -74,6 +79,18 @@ TABLES = {
     "points in large numbers only": ("a;b\n1.234;1\n999;2\n2.345;3", "decimal"),
     "commas in large numbers only": ("a;b\n1,234;1\n999;2\n2,345;3", "decimal"),
     "names of rows and a delimiter at the end": ("a;b;\nr1;3;4;\nr2;5;6;", {"a": [3, 5], "b": [4, 6]}),
+    "names of rows, and a delimiter at the end below": (
+        "a,b\nr1,1,x,\nr2,3,y,",
+        {"a": [1, 3], "b": ["x", "y"]},
+    ),
+    "carriage returns, an empty line and a corner": ("\r,a,b\rr1,1,2\r\rr2,3,4\r", {"a": [1, 3], "b": [2, 4]}),
+    "a cell more, and no names of rows": ("Temp. °C\na;b\na;b\na;c", "delimiter"),
+    "names of rows under a name with blanks": ("t [s]\nr1; 2.5\nr2; 3.5", {"t [s]": [2.5, 3.5]}),
+    "blanks behind words": ("a , b\nu , 1\nu, 2\nv ,3", {"a": ["u", "u", "v"], "b": [1, 2, 3]}),
+    "zeros and three decimals": ("a;b\n0;458.211\n548.731;0\n12.500;1.250", {"a": [0, 548.731, 12.5]}),
+    "two whole numbers or a fraction": ("1,5\n", "decimal"),
+    "categories without names": ("p,x,s\ne,x,s\np,f,y\ne,x,s", "header"),
+    "names of rows between blanks, decimal commas": ("y  prix\nr1  2020-01-03  354,0\nr2  2020-01-03  -1,5", "' '"),
     "names of rows or commas": ("a\nr1 10,93\nr2 11,5", "delimiter=' '"),
     "units that occur again": ("a\n3 kg\n3 kg", {"a": ["3 kg", "3 kg"]}),
     "words under a quoted name": ('"a b"\ndark green\nred wine', {"a b": ["dark green", "red wine"]}),
@@ -429,6 +446,14 @@ def test_pairs_between_blanks(tmp_path):
     assert read_constraints(tmp_path / "pairs.csv", ["r", "s"]).must_link.tolist() == [[0, 1]]
 
 
+def test_names_of_columns_may_be_given_with_blanks_around_them(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(" n , a ,b\nr,1,2\ns,3,4\nt,5,9\n")
+    assert read_table(path, columns=[" a "], index_col=" n ").to_dict() == {"a": {"r": 1, "s": 3, "t": 5}}
+    found = Recipe(path, method="ecm", clusters=2, index=" n ").run()
+    assert list(found.partition.index) == ["r", "s", "t"]
+
+
 # text of a matrix, and what it holds
 WRITTEN_MATRICES = {
     "percent": ("0%,5%\n5%,0%", [[0, 5], [5, 0]]),
@@ -436,6 +461,30 @@ WRITTEN_MATRICES = {
     "upper half, named": (",a,b\na,0,1.5\nb,,0", [[0, 1.5], [1.5, 0]]),
     "a cell missing": ("0,1,\n1,0,3\n2,3,0", [[0, 1, np.nan], [1, 0, 3], [2, 3, 0]]),
 }
+_THREE = [[0, 1.5, 2], [1.5, 0, 3], [2, 3, 0]]
+WRITTEN_MATRICES |= {
+    "lower triangle": ("0\n1.5,0\n2,3,0", _THREE),
+    "lower triangle without zeros": ("1.5\n2,3", _THREE),
+    "upper triangle": ("0 1,5 2\n0 3\n0", _THREE),
+    "upper triangle without zeros": ("a;b;c\n1,5;2\n3", _THREE),
+    "lower triangle, rows named": ("a,0\nb,1.5,0\nc,2,3,0", _THREE),
+    "upper triangle, all named": (",a,b,c\na,0,1.5,2\nb,0,3\nc,0", _THREE),
+    "as R prints distances": ("    1   2\n2 1.5    \n3 2.0 3.0", _THREE),
+    "as programs for phylogenies write them": ("3\na\nb 1.5\nc 2 3", _THREE),
+}
+
+
+def test_lists_of_pairs_are_no_matrices(tmp_path):
+    (tmp_path / "pairs.csv").write_text("i,j,d\na,b,1\na,c,2\na,d,5\nb,c,3\nb,d,4\nc,d,6\n")
+    with pytest.raises(ValueError, match=r"pairs.csv must hold a square matrix .* a list of pairs must be written as"):
+        read_dissimilarities(tmp_path / "pairs.csv")
+
+
+@pytest.mark.parametrize("text", ["1\n2,5\n3,6,7", "b,1\nc,2,3\nd,4,5,6"])
+def test_triangles_that_do_not_tell_the_objects(text, tmp_path):
+    (tmp_path / "matrix.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"matrix.csv: .*a triangle of a square matrix"):
+        read_dissimilarities(tmp_path / "matrix.csv")
 
 
 @pytest.mark.parametrize("which", WRITTEN_MATRICES)
@@ -589,6 +638,55 @@ def _forge(path, header, members):
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in {**members, "evidentia.json": json.dumps({**header, "members": digests}).encode()}.items():
             archive.writestr(name, data)
+
+
+def _records(members, kind):
+    return [record for record in members["objects"] if record.get("class") == kind]
+
+
+def _without(kind, name):
+    """A forgery: an object of a class without a fitted attribute."""
+
+    def forge(content):
+        for record in _records(content, kind):
+            fitted = record["parts"]["fitted"]["dict"]
+            fitted[:] = [pair for pair in fitted if pair[0] != name]
+
+    return forge
+
+
+def _with(kind, part, value):
+    def forge(content):
+        for record in _records(content, kind):
+            record["parts"][part] = value
+
+    return forge
+
+
+LACKING = {
+    "a kernel": (KFDA(), _without("metric.KFDA", "gamma_"), "it lacks 'gamma_'"),
+    "vectors": (KFDA(), _without("metric.KFDA", "support_vectors_"), "it lacks 'support_vectors_'"),
+    "what is private": (EKNNClassifier(3), _without("classify.EKNNClassifier", "_search"), "it lacks '_search'"),
+    "an object": (EVCLUS(2), _with("cluster.EvclusModel", "sampling", {"set": [1]}), "cannot be read"),
+    "children": (CautiousTree(3), _with("explain.TreeNode", "children", {"tuple": [1, 70]}), "node 0"),
+}
+
+
+@pytest.mark.parametrize("which", LACKING)
+def test_models_that_lack_a_part_are_not_read(which, tmp_path):
+    """Nothing is left to be found by those who use the model."""
+    model, forge, words = LACKING[which]
+    X = np.random.default_rng(0).random((12, 2))
+    path, forged = tmp_path / "model.evidentia", tmp_path / "forged.evidentia"
+    save(clone(model).fit(X, np.arange(12) % 2), path)
+    assert type(load(path)) is type(model)
+    with zipfile.ZipFile(path) as archive:
+        members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    header, content = json.loads(members.pop("evidentia.json")), json.loads(members["content.json"])
+    forge(content)
+    _forge(forged, header, {**members, "content.json": json.dumps(content).encode()})
+    with pytest.raises(ValueError, match=words):
+        load(forged)
 
 
 def test_altered_files_of_r(tmp_path):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ from click.testing import CliRunner
 from evidentia.cli import program
 from evidentia.cli.cluster import cluster
 from evidentia.cli.shared.options import recipe_from
+from evidentia.cluster import ECM
+from evidentia.io import save
 from evidentia.recipe import Recipe, read_labels
 
 LONG = pytest.mark.long
@@ -180,6 +183,44 @@ def test_a_program_that_is_ended_leaves_nothing(tmp_path, number):
 def test_the_package_is_the_program():
     told = subprocess.run([sys.executable, "-m", "evidentia", "--version"], capture_output=True, text=True, check=True)
     assert told.stdout.startswith("evidentia ")
+
+
+KEPT = {
+    "t.partition.csv": "cluster t.csv -c 2",
+    "t.predicted.csv": "predict m.evidentia t.csv",
+    "t.decisions.csv": "classify t.csv --target kind",
+    "t.answers.csv": "ask t.csv -c 2",
+    "m.html": "report m.evidentia",
+    "combined.csv": "combine m.evidentia m.evidentia",
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_files_that_the_program_did_not_write_are_kept(name, tmp_path, monkeypatch):
+    """Names that nobody chose are taken if they are free, or were taken by the program before."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(30, 2)) + 5 * (np.arange(30) % 2)[:, None], columns=["a", "b"])
+    table.assign(kind=[None, *("u", "v") * 14, "u"]).to_csv("t.csv", index=False)
+    save(ECM(2, random_state=0).fit(table), "m.evidentia")
+    Path(name).write_text("mine\n1\n")
+    run = CliRunner().invoke
+    refused = run(program, KEPT[name].split())
+    assert refused.exit_code == 1
+    assert f"{name} is there already, and evidentia did not write it" in refused.output
+    assert Path(name).read_text() == "mine\n1\n"
+    assert run(program, [*KEPT[name].split(), "-o", name]).exit_code == 0
+    assert run(program, KEPT[name].split()).exit_code == 0  # which is its own
+
+
+def test_answers_are_not_asked_away(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"a": range(12), "b": [0] * 6 + [9] * 6}).to_csv("t.csv", index=False)
+    Path("t.answers.csv").write_text("object,other,answer\n0,1,same\n")
+    told = CliRunner().invoke(program, ["ask", "t.csv", "-c", "2"])
+    assert told.exit_code == 1
+    assert "t.answers.csv holds answers, which would be lost: give them by --answers" in told.output
+    assert CliRunner().invoke(program, ["ask", "t.csv", "-c", "2", "--answers", "t.answers.csv"]).exit_code == 0
 
 
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-", *(pytest.param(c, marks=LONG) for c in (">&-", ">&- 2>&-", "<&-"))])

@@ -116,6 +116,20 @@ def test_a_selection_is_kept_described_and_clustered_alone(iris):
     assert tab.ask("PUT", f"/runs/{run['id']}/selection", content=b"123").status == 422
 
 
+def test_what_was_taught_holds_for_a_selection(iris):
+    """A part of the table is numbered anew, and pairs outside it say nothing of it."""
+    tab, source, run = iris
+    mask = np.zeros(150, dtype=np.uint8)
+    mask[50:] = 1
+    tab.ask("PUT", f"/runs/{run['id']}/selection", content=mask.tobytes())
+    for first, second in ((0, 1), (60, 61), (52, 149)):
+        tab.post("/answers", {"first": first, "second": second, "answer": "different"})
+    part = tab.cluster(source, only="selection", learn=True, clusters=2)
+    assert part["origin"] == "100 selected objects, 2 answers"
+    told = tab.get(f"/runs/{part['id']}/answers").content.decode().split()
+    assert told == ["object,other,answer", "10,11,different", "2,99,different"]
+
+
 def test_peaks_start_a_method(tab):
     source = tab.load("fourclass")
     columns = ["x1", "x2"]

@@ -12,8 +12,10 @@ __all__ = ["SAVED"]
 
 
 def _check_classes(model: EKNNClassifier) -> None:
-    """The training objects have a class each, which is a position among the classes."""
-    codes = model._codes
+    """The training objects have a label each, which is a position among the classes or a mass function."""
+    codes, soft = model._codes, model._soft
+    if soft is not None and len(soft.missing) != model._n_training:
+        raise ValueError(f"_soft must hold a label for each of the {model._n_training} training objects")
     if codes is None:
         return
     fits = codes.dtype.kind in "iu" and codes.shape == (model._n_training,)

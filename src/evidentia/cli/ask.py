@@ -15,6 +15,7 @@ from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, 
 from evidentia.cli.shared.kinds import PATH, WholeNumber
 from evidentia.cli.shared.options import RecipeCommand, common, recipe_from, recipe_options
 from evidentia.cli.shared.output import (
+    ANSWERS,
     Screen,
     all_or_none,
     beside,
@@ -22,6 +23,7 @@ from evidentia.cli.shared.output import (
     check_outputs,
     check_partition_kind,
     further_outputs,
+    keep_files_of_others,
     partition_document,
     write_table,
 )
@@ -48,7 +50,12 @@ _KEYS = "y same cluster, n different clusters, ? do not know, u undo, q enough"
     help="Answers given already: the table that this command writes, its third column filled with same or different.",
 )
 @click.option(
-    "-o", "--output", type=PATH, metavar="PATH", help="Where to keep questions and answers. [default: FILE.answers.csv]"
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="PATH",
+    help="Where to keep questions and answers. A file that is there is replaced. [default: FILE.answers.csv, unless it "
+    "holds answers]",
 )
 @click.option("--partition", type=PATH, metavar="PATH", help="Also write the partition that follows the answers.")
 @common
@@ -72,6 +79,8 @@ def ask(ctx: click.Context, **options: Any) -> None:
         raise WrongUse(f"--output: the extension must be .csv, got {output.suffix or 'none'}")
     with user_errors(wrong_use=True):
         _check_learns(recipe)
+    if options["output"] is None:
+        _keep_answers(output, options["answers"])
     targets = [path for path in (output, options["partition"], options["save_config"]) if path is not None]
     if options["partition"] is not None:
         check_partition_kind(options["partition"], "--partition")
@@ -103,6 +112,15 @@ def ask(ctx: click.Context, **options: Any) -> None:
         partition=partition_document(expert.partition),
         files=[str(path) for path in targets],
     )
+
+
+def _keep_answers(output: Path, given: Path | None) -> None:
+    """Where answers are kept unless the user says it: those that are there would be lost if none are given."""
+    keep_files_of_others(output, ANSWERS)
+    if given is not None or not output.is_file():
+        return
+    if any(not line.endswith(",") for line in output.read_text(encoding="utf-8", errors="replace").splitlines()[1:]):
+        raise UserError(f"{output} holds answers, which would be lost: give them by --answers, or choose --output")
 
 
 def _check_learns(recipe: Any) -> None:

@@ -12,7 +12,16 @@ from evidentia.cli.predict import count_decisions, write_decisions
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
 from evidentia.cli.shared.kinds import PATH, ColumnNames, MethodName, WholeNumber
 from evidentia.cli.shared.options import RecipeCommand, common, parameters_from, reading, split_names
-from evidentia.cli.shared.output import Screen, all_or_none, beside, check_extensions, check_outputs, further_outputs
+from evidentia.cli.shared.output import (
+    DECISIONS,
+    Screen,
+    all_or_none,
+    beside,
+    check_extensions,
+    check_outputs,
+    further_outputs,
+    keep_files_of_others,
+)
 from evidentia.cli.shared.subjects import read_rows
 from evidentia.recipe.words import counted
 
@@ -137,7 +146,7 @@ def _inputs(file: Path, options: dict[str, Any]) -> list[Path]:
 
 def _outputs(file: Path, options: dict[str, Any]) -> dict[str, Path]:
     shown = options["new"] or file
-    found = {"decisions": options["output"] or beside(shown, ".decisions.csv")}
+    found = {"decisions": options["output"] or keep_files_of_others(beside(shown, ".decisions.csv"), DECISIONS)}
     suffix = found["decisions"].suffix
     if suffix.lower() not in (".csv", ".tsv", ".parquet"):
         raise WrongUse(f"--output: the extension must be .csv, .tsv or .parquet, got {suffix or 'none'}")

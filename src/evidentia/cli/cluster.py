@@ -12,6 +12,7 @@ from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, 
 from evidentia.cli.shared.kinds import PATH
 from evidentia.cli.shared.options import RecipeCommand, common, recipe_from, recipe_options
 from evidentia.cli.shared.output import (
+    PARTITION,
     Screen,
     all_or_none,
     beside,
@@ -20,6 +21,7 @@ from evidentia.cli.shared.output import (
     check_partition_kind,
     further_outputs,
     headline,
+    keep_files_of_others,
     partition_document,
 )
 from evidentia.cli.shared.passes import DASK_OPTION
@@ -41,7 +43,8 @@ __all__ = ["cluster"]
     type=PATH,
     metavar="PATH",
     help="Where to write the partition: .csv, .tsv, .parquet or .npz. A name without extension is a new folder, and a "
-    "Parquet FILE is then read in blocks. [default: FILE.partition.csv]",
+    "Parquet FILE is then read in blocks. A file that is there is replaced. [default: FILE.partition.csv, which is "
+    "replaced if it is a partition]",
 )
 @click.option("--plot", type=PATH, metavar="PATH", help="Also draw it: .png, .svg or .pdf.")
 @click.option("--report", type=PATH, metavar="PATH", help="Also write a page for people: .html.")
@@ -132,7 +135,8 @@ def headline_of(outcome: Outcome) -> str:
 
 def _outputs(file: Path, options: dict[str, Any]) -> dict[str, Path]:
     """The files to write, by what they hold."""
-    return {"partition": options["output"] or beside(file, ".partition.csv"), **further_outputs(options)}
+    partition = options["output"] or keep_files_of_others(beside(file, ".partition.csv"), PARTITION)
+    return {"partition": partition, **further_outputs(options)}
 
 
 def _check_kinds(outputs: dict[str, Path]) -> None:

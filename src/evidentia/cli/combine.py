@@ -10,7 +10,15 @@ import click
 from evidentia.cli.shared.errors import WrongUse, readable_warnings, user_errors
 from evidentia.cli.shared.kinds import PATH, WholeNumber
 from evidentia.cli.shared.options import common
-from evidentia.cli.shared.output import Screen, all_or_none, check_outputs, check_partition_kind, partition_document
+from evidentia.cli.shared.output import (
+    PARTITION,
+    Screen,
+    all_or_none,
+    check_outputs,
+    check_partition_kind,
+    keep_files_of_others,
+    partition_document,
+)
 from evidentia.cli.shared.subjects import read_partition_file
 from evidentia.recipe.words import counted
 
@@ -21,7 +29,7 @@ _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjun
 
 @click.command(short_help="Make one partition of several.")
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
-@click.option("-o", "--output", type=PATH, default=Path("combined.csv"), show_default=True, metavar="PATH")
+@click.option("-o", "--output", type=PATH, metavar="PATH", help="[default: combined.csv]")
 @click.option(
     "--rule",
     type=click.Choice(_RULES),
@@ -33,7 +41,7 @@ _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjun
 @click.option("--focal-sets", type=click.Choice(["simple", "pairs", "full"]), default="pairs", show_default=True)
 @click.option("--seed", type=WholeNumber(0, 2**31 - 1), default=0, show_default=True, help="Same seed, same result.")
 @common
-def combine(files: tuple[Path, ...], output: Path, **options: Any) -> None:
+def combine(files: tuple[Path, ...], output: Path | None, **options: Any) -> None:
     """Combine partitions of the same objects, of different methods or different tables, into one.
 
     FILEs are partitions (.csv, .tsv, .parquet, .npz, .rds, .evidentia) or models. Objects correspond by their names
@@ -47,6 +55,7 @@ def combine(files: tuple[Path, ...], output: Path, **options: Any) -> None:
     if len(files) < 2:
         raise WrongUse(f"name two partitions at least, got {counted(len(files), 'file')}")
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
+    output = output or keep_files_of_others(Path("combined.csv"), PARTITION)
     check_partition_kind(output)
     check_outputs([output], files)
     partitions = [read_partition_file(file) for file in files]

@@ -11,7 +11,17 @@ import numpy as np
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
 from evidentia.cli.shared.kinds import PATH
 from evidentia.cli.shared.options import common, reading
-from evidentia.cli.shared.output import Screen, all_or_none, beside, check_outputs, partition_document, write_table
+from evidentia.cli.shared.output import (
+    DECISIONS,
+    PARTITION,
+    Screen,
+    all_or_none,
+    beside,
+    check_outputs,
+    keep_files_of_others,
+    partition_document,
+    write_table,
+)
 from evidentia.cli.shared.subjects import read_rows, read_subject
 from evidentia.recipe.words import counted
 
@@ -43,7 +53,7 @@ def predict(model: Path, file: Path, output: Path | None, **options: Any) -> Non
     evidentia predict flowers.evidentia new-flowers.csv
     """
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
-    target = output or beside(file, ".predicted.csv")
+    target = output or keep_files_of_others(beside(file, ".predicted.csv"), PARTITION, DECISIONS)
     if target.suffix.lower() not in (".csv", ".tsv", ".parquet", ".npz"):
         raise WrongUse(f"--output: the extension must be .csv, .tsv, .parquet or .npz, got {target.suffix or 'none'}")
     check_outputs([target], [model, file])

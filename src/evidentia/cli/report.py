@@ -10,7 +10,15 @@ import click
 from evidentia.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
 from evidentia.cli.shared.kinds import PATH
 from evidentia.cli.shared.options import common, reading
-from evidentia.cli.shared.output import Screen, all_or_none, beside, check_outputs, partition_document
+from evidentia.cli.shared.output import (
+    PAGE,
+    Screen,
+    all_or_none,
+    beside,
+    check_outputs,
+    keep_files_of_others,
+    partition_document,
+)
 from evidentia.cli.shared.subjects import read_rows, read_subject, rows_of
 
 __all__ = ["report"]
@@ -38,7 +46,7 @@ def report(subject: Path, table: Path | None, output: Path | None, **options: An
     from evidentia.recipe.known import labels_of
 
     screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
-    target = output or _page_of(subject)
+    target = output or keep_files_of_others(_page_of(subject), PAGE)
     if target.suffix.lower() not in (".html", ".htm"):
         raise WrongUse(f"--output: the extension must be .html, got {target.suffix or 'none'}")
     for name in ("truth", "index", "header", "delimiter", "decimal"):

@@ -11,10 +11,11 @@ import numpy as np
 
 from evidentia.io.atomic import as_file
 from evidentia.io.failures import failure_in_words
-from evidentia.io.tables import check_reading, file_kind, read_quietly
+from evidentia.io.tables import check_reading, file_kind, natural_index, read_quietly
 from evidentia.io.written.delimited import sniff
 from evidentia.io.written.marks import looks_like_number
 from evidentia.io.written.text import open_text
+from evidentia.io.written.triangles import read_triangle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +50,7 @@ def read_dissimilarities(
     path : path
         ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``, ``.feather``, ``.npy``, MatrixMarket (``.mtx``), or
         a sparse matrix of SciPy (``.npz``). A text file may name the objects in its first line, its first column or
-        both. All cells above the diagonal may be empty, or all below.
+        both. All cells above the diagonal may be empty or left out, or all below, and so may the diagonal be.
     index_col : str, optional
         The column that names the objects, if it has a heading.
     header, delimiter, decimal : optional
@@ -88,6 +89,11 @@ def read_dissimilarities(
     if kind in ("market", "sparse"):
         with failure_in_words(path):
             return _whole_or_sparse(_read_market(path) if kind == "market" else _read_sparse(path), path)
+    if kind == "text" and index_col is None:
+        with failure_in_words(path):
+            triangle = read_triangle(path, header, delimiter, decimal)
+        if triangle is not None:
+            return _named(triangle.values, triangle.names)
     if kind == "text" and header is None:
         with failure_in_words(path):
             header = _has_header(path, delimiter, decimal)
@@ -141,6 +147,11 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         raise ValueError(
             f"{path.name} must hold a square matrix of dissimilarities, got {table.shape[0]:,} rows and "
             f"{table.shape[1]:,} columns"
+            + (
+                "; a list of pairs must be written as a matrix, or as MatrixMarket (.mtx)"
+                if table.shape[1] == 3
+                else ""
+            )
         )
     odd = [name for name in table.columns if table[name].dtype.kind not in "iuf"]
     if odd:
@@ -154,6 +165,13 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         found.index = pd.Index(table.columns)
     found.columns = found.index.map(str)
     return found
+
+
+def _named(values: np.ndarray, names: list[str] | None) -> pd.DataFrame:
+    import pandas as pd
+
+    index = pd.RangeIndex(len(values)) if names is None else pd.Index(natural_index(names))
+    return pd.DataFrame(values, index=index, columns=index.map(str))
 
 
 def _both_halves(values: np.ndarray) -> np.ndarray:

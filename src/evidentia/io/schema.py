@@ -14,6 +14,7 @@ from typing import Any
 
 from evidentia._parameters import is_integer
 from evidentia.io.documented import check_feature_names, check_shapes, check_types, family_lengths
+from evidentia.io.tried import try_model
 
 __all__ = ["Schema", "check_names", "schemas_by_name", "schema_named", "schema_for"]
 
@@ -119,6 +120,8 @@ class Schema:
             estimator.__setstate__({**vars(estimator), **found["parameters"], **found["fitted"]})
             if check is not None and found["fitted"]:
                 check(estimator)
+            if ours and found["fitted"]:
+                try_model(estimator)
             return estimator
 
         return cls(kind, parts, build)

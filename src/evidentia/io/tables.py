@@ -19,7 +19,7 @@ from evidentia.io.written.delimited import Dialect, check_lengths, later_decimal
 from evidentia.io.written.marks import decimal_mark, has_decimal_commas, is_header
 from evidentia.io.written.numbers import warn_of_text, written_numbers
 from evidentia.io.written.remarks import refuse_lines_of_remarks
-from evidentia.io.written.sheets import first_sheet, refuse_formulas
+from evidentia.io.written.sheets import cells_as_text, first_sheet, refuse_formulas
 from evidentia.io.written.text import open_text, text_encoding
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ _KINDS = {
 }
 _MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # in sheets; in text pandas knows
 _UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
-
-
 _MAY_DELIMIT = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
 
 
@@ -126,6 +124,7 @@ def read_quietly(
 ) -> pd.DataFrame:
     """What `read_table` reads, for those who look only, or will say themselves what is wrong with it."""
     check_reading(index_col, header, delimiter, decimal)
+    index_col = None if index_col is None else index_col.strip()  # as names of columns are read
     wanted = None if columns is None else _listed_columns(columns)
     kind = file_kind(path, _KINDS)
     with failure_in_words(path):
@@ -170,6 +169,7 @@ def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> l
 
 def _listed_columns(columns: Any) -> list[str]:
     names = [columns] if isinstance(columns, str) else rule.listed(columns, "columns", "names of columns")
+    names = [name.strip() if isinstance(name, str) else name for name in names]
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise ValueError(f"columns must hold different names of columns, one at least, got {rule.shown(names)}")
     return names
@@ -210,6 +210,11 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
     """The table; ``decimal`` is the mark that was asked for, if any."""
     import pandas as pd
 
+    both = dialect.row_names and dialect.trailing
+    layout: dict[str, Any] = {"index_col": False if dialect.trailing else None}
+    if both:
+        layout = {"index_col": 0, "names": range(len(dialect.first_line) + 2)}
+
     def read(**more: Any) -> pd.DataFrame:
         with open_text(path) as file:
             found = pd.read_csv(
@@ -217,11 +222,13 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
                 sep=dialect.delimiter,
                 decimal=dialect.decimal,
                 header=0 if dialect.has_header else None,
-                index_col=False if dialect.trailing else None,
                 skipinitialspace=True,
                 low_memory=False,
+                **layout,
                 **more,
             )
+        if both:
+            found = found.iloc[:, :-1].set_axis(dialect.first_line, axis=1).rename_axis(None)
         if dialect.has_header:
             found.columns = pd.Index(_distinct(found.columns))
         else:
@@ -278,12 +285,14 @@ def _text_cells(table: pd.DataFrame) -> list[str]:
 
 
 def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
-    """Columns of numbers that are written as text, as numbers."""
+    """Columns of numbers that are written as text, as numbers; other cells without blanks behind them."""
     converted = {}
-    for name in _text_columns(table):
-        found = None if name in (index_col, _UNNAMED) else written_numbers(table[name], decimal)
+    for name in (name for name in _text_columns(table) if name not in (index_col, _UNNAMED)):
+        found = written_numbers(table[name], decimal)
         if found is not None:
             table[name], converted[name] = found
+        elif any(isinstance(cell, str) and cell.endswith(" ") for cell in table[name].unique()):
+            table[name] = table[name].map(lambda cell: cell.rstrip(" ") if isinstance(cell, str) else cell)
     if converted:
         table.attrs["converted"] = converted
     return table
@@ -319,9 +328,9 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
     table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **as_they_are)
     refuse_formulas(path, sheet, table.isna().to_numpy())
     table = table.dropna(how="all").dropna(axis="columns", how="all")
-    first = [] if table.empty else _written(table.iloc[0])
+    first = [] if table.empty else cells_as_text(table.iloc[0])
     if header is None:
-        header = is_header(first, [] if table.empty else _written(table.iloc[1:, 0]))
+        header = is_header(first, [] if table.empty else cells_as_text(table.iloc[1:, 0]))
     if not len(table) - header:
         raise ValueError("its first sheet is empty")
     if header and first[0] and first[1:] and not any(first[1:]):
@@ -333,11 +342,6 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
     table = table.mask(table.isin(_MISSING)).infer_objects()
     table.attrs["header"] = header
     return _with_numbers(table, index_col, decimal or decimal_mark("\t", _text_cells(table)))
-
-
-def _written(cells: pd.Series) -> list[str]:
-    """Cells of a sheet as text, nothing where they are empty."""
-    return ["" if empty else str(cell) for cell, empty in zip(cells, cells.isna(), strict=True)]
 
 
 def _numbered_names(n: int) -> list[str]:

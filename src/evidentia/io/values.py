@@ -34,6 +34,8 @@ def _mass_schema(kind: Any) -> Schema:
         more = {"metadata": parts["metadata"]} if "metadata" in parts else {}
         if not isinstance(more.get("metadata", {}), dict):
             raise TypeError(f"metadata must be given by name, got {type(parts['metadata']).__name__}")
+        if not isinstance(more.get("metadata", {}).get("choices", {}), dict):
+            raise TypeError("choices among the metadata must be given by name")
         return kind.unchecked(masses, family, index, frame, **more)
 
     return Schema(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)

@@ -13,6 +13,7 @@ from evidentia._reading import as_labels, reading_labels
 from evidentia._types import ArrayLike, Seed
 from evidentia.io.atomic import as_file, as_path
 from evidentia.io.tables import cells_as_names, read_quietly
+from evidentia.io.written.marks import looks_like_number
 from evidentia.io.written.text import open_text
 from evidentia.recipe.columns import check_table
 from evidentia.recipe.words import counted, quoted
@@ -70,7 +71,7 @@ def labels_of(name: str, source: str | os.PathLike[str], table: pd.DataFrame) ->
     check_labels(name, source, table)
     if not is_file_name(os.fspath(source)):
         return _whole_numbers(table[os.fspath(source)])
-    found = _without_header(path, read_quietly(as_file(path)), table)
+    found = read_quietly(as_file(path), header=_has_header(path, table))
     if found.shape[1] == 1 and isinstance(found.index, pd.RangeIndex):
         found = _with_empty_lines(path, found, len(table))
         if len(found) != len(table):
@@ -95,13 +96,22 @@ def labels_of(name: str, source: str | os.PathLike[str], table: pd.DataFrame) ->
     return pd.Series(cells, index=table.index, dtype=object)
 
 
-def _without_header(path: Path, found: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """What was found in a file, read again if its first line is no header: a row that is named as the table's are, or
-    the label that is one too few and occurs below."""
-    first = str(found.columns[0])
-    rows = found.shape[1] == 2 and first in set(map(str, table.index))
-    labels = found.shape[1] == 1 and len(found) + 1 == len(table) and first in set(map(str, found.iloc[:, 0]))
-    return read_quietly(path, header=False) if found.attrs.get("header") and (rows or labels) else found
+def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
+    """Whether the first line of a file is a header: not if it is a row that is named as the table's are, or a label
+    without which there are too few, and that occurs below; None if the file shows it otherwise."""
+    try:
+        found = read_quietly(path, header=False)
+    except ValueError:
+        return None  # the reader will say what is wrong with it
+    if found.attrs.get("header") is None or not len(found) or found.shape[1] > 2:
+        return None
+    rows = [list(map(str, row)) for row in found.itertuples(index=False)]
+    if found.shape[1] == 2 and rows[0][0] in set(map(str, table.index)):
+        return False
+    again = rows[0][-1] in {row[-1] for row in rows[1:]}
+    if again and found.shape[1] == 1 and len(rows) == len(table):
+        return False
+    return True if again and not any(map(looks_like_number, rows[0])) else None
 
 
 def _with_empty_lines(path: Path, found: pd.DataFrame, n_rows: int) -> pd.DataFrame:

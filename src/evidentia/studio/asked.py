@@ -15,14 +15,14 @@ from evidentia.recipe.methods import method_takes, parse_value
 from evidentia.studio.sessions import Session
 from evidentia.studio.tables import Source
 
-__all__ = ["NOT_ASKED", "recipe_of", "selected_source", "shared_recipe", "write_lessons"]
+__all__ = ["NOT_ASKED", "lessons_among", "recipe_of", "selected_source", "shared_recipe", "write_lessons"]
 
 # parameters that are about this machine: where files are written, how many threads there are
 NOT_ASKED = ("device", "checkpoint", "n_jobs")
 _WRITTEN = {"header": True, "delimiter": ",", "decimal": "."}  # how files are read that the studio wrote
 
 
-def recipe_of(session: Session, given: dict[str, Any], source: Source) -> Recipe:
+def recipe_of(session: Session, given: dict[str, Any], source: Source, rows: np.ndarray | None = None) -> Recipe:
     """The recipe of a run of a table.
 
     Parameters
@@ -33,6 +33,8 @@ def recipe_of(session: Session, given: dict[str, Any], source: Source) -> Recipe
         may be text), ``learn`` (whether to use what was taught).
     source : Source
         The table, or the part of it that is clustered.
+    rows : array of int, optional
+        Which part, by the rows of the table; all by default.
     """
     columns = [str(name) for name in given.get("columns") or []]
     categories = [str(name) for name in given.get("categories") or []]
@@ -59,11 +61,13 @@ def recipe_of(session: Session, given: dict[str, Any], source: Source) -> Recipe
         seed=_whole(given.get("seed") or 0, "the seed"),
         parameters=_parameters(given.get("parameters") or {}),
     )
-    if given.get("learn") and len(session.lessons):
+    taught = lessons_among(session, rows) if given.get("learn") else []
+    if taught:
         if not method_takes(method, "constraints"):
             raise ValueError(f"{method} does not learn from pairs; take evclus or cecm, or do not use what was taught")
         path = session.new_file("answers.csv")
-        write_lessons(session, path)
+        anew = rows is not None and recipe.index is None  # a part is numbered anew if no column names its rows
+        write_lessons(path, taught, range(len(source.table)) if anew else source.table.index)
         recipe = replace(recipe, constraints=str(path))
     return recipe
 
@@ -102,15 +106,20 @@ def selected_source(session: Session, rows: np.ndarray) -> Source:
     return Source(path, path.name, options, some)
 
 
-def write_lessons(session: Session, path: Path) -> None:
+def lessons_among(session: Session, rows: np.ndarray | None = None) -> list[tuple[int, int, str]]:
+    """What was taught of pairs of these rows of the table, by their places among them; of all rows by default."""
+    everyone = range(len(session.table().table)) if rows is None else rows
+    place = {int(row): k for k, row in enumerate(everyone)}
+    said = [one for one in session.lessons.answers if one[2] != "unknown"]
+    return [(place[a], place[b], word) for a, b, word in said if a in place and b in place]
+
+
+def write_lessons(path: Path, taught: list[tuple[int, int, str]], names: Any) -> None:
     """What was taught as a table of two objects and a word, by the names of the rows."""
-    names = session.table().table.index
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["object", "other", "answer"])
-        for first, second, said in session.lessons.answers:
-            if said != "unknown":
-                writer.writerow([names[first], names[second], said])
+        writer.writerows([names[first], names[second], said] for first, second, said in taught)
 
 
 def shared_recipe(recipe: Recipe) -> Recipe:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from evidentia.partition import CredalPartition
 
 __all__ = [
+    "ANSWERS",
+    "DECISIONS",
+    "PAGE",
+    "PARTITION",
     "Screen",
     "all_or_none",
     "beside",
@@ -31,6 +35,7 @@ __all__ = [
     "check_partition_kind",
     "further_outputs",
     "headline",
+    "keep_files_of_others",
     "partition_document",
     "plain",
     "write_table",
@@ -38,6 +43,10 @@ __all__ = [
 
 _PATIENCE = 1.0  # seconds after which people want to see that something happens
 _OBJECTIVES = {"EVCLUS": "stress", "NNEVCLUS": "stress"}
+# what is at the beginning of files that the program writes
+PARTITION, DECISIONS, ANSWERS = ",label_with_outliers,", ",decision,", "object,other,answer"
+PAGE = '<meta name="generator" content="evidentia"'
+_HEAD = 1 << 16  # bytes that tell who wrote a file
 _MOST_NAMED = 1000  # outliers in a JSON document
 
 
@@ -199,6 +208,23 @@ def beside(file: Path, ending: str) -> Path:
     if not stem.strip("."):
         raise UserError(f"{file} is a folder, it must be a file")
     return file.with_name(stem + ending)
+
+
+def keep_files_of_others(path: Path, *marks: str) -> Path:
+    """A name that the user did not choose, as it is; refused if a file of that name is there which the program did not
+    write: none of the ``marks`` is at its beginning."""
+    if path.is_file() and path.stat().st_size:
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD)
+        except OSError:  # which the user may not even read
+            head = b""
+        if not any(mark.encode() in head for mark in marks):
+            raise UserError(
+                f"{path} is there already, and evidentia did not write it: choose another name by --output, or this "
+                "one to replace it"
+            )
+    return path
 
 
 def check_outputs(outputs: Sequence[Path], inputs: Sequence[Path] = ()) -> None:

@@ -55,7 +55,7 @@ class MedoidViewModel:
         The penalties, and the family of focal sets.
     dispersions : (V,) array
         Squared dissimilarities are divided by these.
-    medoids : (V, c) array
+    medoids : (V, c) int array
         Position of the object that stands for each cluster in each view.
     between : (V, c, c) array
         Squared dissimilarities between them, divided already.

@@ -44,7 +44,7 @@ class Coordinates:
 
     Attributes
     ----------
-    view : (p,) array
+    view : (p,) int array
         To which view each attribute belongs.
     origin : (p,) array
     unit : (V,) array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["blank_cells", "is_open", "is_regular", "split_cells"]
+__all__ = ["blank_cells", "ends_with_delimiter", "is_open", "is_regular", "split_cells"]
 
 _BETWEEN_BLANKS = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -59,8 +59,15 @@ def is_open(text: str) -> bool:
 
 
 def is_regular(cells: Sequence[Sequence[str]]) -> bool:
-    """All lines have the same number of cells, two at least; the header may lack that of the row names."""
+    """All lines have the same number of cells, two at least; the header may lack that of the row names, and the empty
+    one behind a delimiter at the end of all others."""
     if not cells:
         return False
     sizes = {len(row) for row in cells[1:]} or {len(cells[0])}
-    return len(sizes) == 1 and max(sizes) > 1 and max(sizes) - len(cells[0]) in (0, 1)
+    lacking = max(sizes) - len(cells[0])
+    return len(sizes) == 1 and max(sizes) > 1 and (lacking in (0, 1) or (lacking == 2 and ends_with_delimiter(cells)))
+
+
+def ends_with_delimiter(cells: Sequence[Sequence[str]]) -> bool:
+    """Whether the last cells are all empty, but that of the header."""
+    return len(cells) > 1 and cells[0][-1].strip() != "" and all(row[-1].strip() == "" for row in cells[1:])

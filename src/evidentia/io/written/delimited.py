@@ -14,10 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from evidentia.io.written.cells import blank_cells, is_open, is_regular, split_cells
+from evidentia.io.written.cells import blank_cells, ends_with_delimiter, is_open, is_regular, split_cells
 from evidentia.io.written.marks import decimal_mark, is_header, is_number, looks_like_number, refuse_thousands
 from evidentia.io.written.numbers import MISSING_WORDS, UNITS, is_one_number
-from evidentia.io.written.remarks import refuse_columns_between_others, refuse_other_text, refuse_padded_title
+from evidentia.io.written.remarks import (
+    refuse_columns_between_others,
+    refuse_first_again,
+    refuse_names_again,
+    refuse_other_text,
+    refuse_padded_title,
+)
 from evidentia.io.written.text import open_text
 
 __all__ = [
@@ -93,11 +99,15 @@ def sniff(
     first = [cell.strip() for cell in cells[0]]
     if header is None:
         header = is_header(first, [row[0] for row in cells[1:]])
+        refuse_first_again(cells)
         refuse_padded_title(cells)
         _refuse_remark_over_numbers(cells, delimiter)
-    longer = header and len(cells) > 1 and all(len(row) == len(first) + 1 for row in cells[1:])
-    trailing = longer and first[-1] != "" and all(row[-1].strip() == "" for row in cells[1:])
-    return Dialect(delimiter, decimal, header, first, row_names=longer and not trailing, trailing=trailing)
+    longer = {len(row) - len(first) for row in cells[1:]} if header else {0}
+    trailing = longer in ({1}, {2}) and ends_with_delimiter(cells)
+    row_names = longer == {1 + trailing}
+    if row_names:
+        refuse_names_again(cells)
+    return Dialect(delimiter, decimal, header, first, row_names=row_names, trailing=trailing)
 
 
 def _refuse_zero_bytes(path: str | os.PathLike[str]) -> None:
@@ -137,7 +147,7 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
     best = _most_numbers(exact or regular, readings, decimal)
     blanks = blank_cells(lines)
     words = _are_words(lines, blanks, decimal)
-    other = _has_other_delimiter(blanks[0], len(blanks[-1])) or _splits_names(lines)
+    other = _has_other_delimiter(blanks) or _splits_names(lines)
     may_be_blanks = is_regular(blanks) and not words and not other
     if may_be_blanks and (best is None or _blanks_fit_better(blanks, readings[best], best, decimal, best in exact)):
         _refuse_one_column(lines, blanks, "' '")
@@ -250,11 +260,13 @@ def _splits_names(lines: Sequence[str]) -> bool:
     )
 
 
-def _has_other_delimiter(names: Sequence[str], width: int) -> bool:
-    """Whether another delimiter shows in what would be names between blanks."""
-    others = tuple(_DELIMITERS)
+def _has_other_delimiter(blanks: Sequence[Sequence[str]]) -> bool:
+    """Whether another delimiter shows in what would be names between blanks, or behind a cell of every line."""
+    others, names = tuple(_DELIMITERS), blanks[0]
+    if all(any(cell.endswith(others) for cell in row[:-1]) for row in blanks[1:] or blanks):
+        return True
     return any(name.endswith(others) for name in names[:-1]) or (
-        len(names) < width and len(names) == 1 and any(delimiter in names[0] for delimiter in others)
+        len(names) < len(blanks[-1]) and len(names) == 1 and any(delimiter in names[0] for delimiter in others)
     )
 
 
@@ -321,7 +333,9 @@ def _blanks_fit_better(
     if delimiter == "\t" and (exact or any("" in row for row in cells[1:])):
         return False  # blanks stand inside its cells
     if named == exact or delimiter == "\t":
-        if not named and delimiter != "\t" and ours == theirs > 0 and len(blanks[-1]) == len(cells[-1]):
+        alike = ours == theirs > 0 and len(blanks[-1]) == len(cells[-1])
+        glued = len(cells[0]) == 1 < len(blanks[0]) and _count(blanks, ours) >= _count(cells, theirs) > 0
+        if not named and delimiter != "\t" and (alike or glued):
             raise ValueError(
                 f"its lines can be split in more than one way: set delimiter=' ' or delimiter={delimiter!r}"
             )
@@ -352,8 +366,8 @@ def _may_be_one_column(cells: Sequence[Sequence[str]]) -> bool:
 
 def _are_fractions(digits: Sequence[str]) -> bool:
     """Zeros before other digits, as in 1,05; an exponent; or so many digits in every line, two or more, as in prices,
-    or nothing but a zero."""
-    if any(re.match(r"0\d|\d+[eE]", cell) for cell in digits):
+    or nothing but a zero; or a single line, which tells nothing."""
+    if len(digits) == 1 or any(re.match(r"0\d|\d+[eE]", cell) for cell in digits):
         return True
     same = len(digits) > 2 and len({len(cell) for cell in digits}) == 1
     return same and (len(digits[0]) > 1 or set(digits) == {"0"})

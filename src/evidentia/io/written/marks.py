@@ -45,13 +45,14 @@ def decimal_mark(delimiter: str, body: Sequence[str]) -> str:
 
 
 def refuse_thousands(rows: Sequence[Sequence[str]], decimal: str) -> None:
-    """Refuse numbers of which only those above 999 have the mark of decimals, always three digits behind it."""
+    """Refuse numbers of which only those above 999 have the mark of decimals, always three digits behind it. Zeros,
+    which are written alike everywhere, tell nothing."""
     apart = _THOUSANDS if decimal == "," else _POINTS_APART
     for column in range(min(map(len, rows), default=0)):
         cells = [row[column].strip() for row in rows]
         marked = [cell for cell in cells if decimal in cell]
-        small = [cell for cell in cells if re.fullmatch(r"[-+]?\d{1,3}", cell)]
-        known = len(marked) + len(small) == sum(cell.lower() not in MISSING_WORDS for cell in cells)
+        small = [cell for cell in cells if re.fullmatch(r"[-+]?\d{1,3}", cell) and cell.strip("+-0")]
+        known = len(marked) + len(small) == sum(cell.strip("+-0").lower() not in MISSING_WORDS for cell in cells)
         if known and small and len(marked) > 1 and all(map(apart.fullmatch, marked)):
             raise ValueError(
                 f"the mark in {marked[0]} may be that of decimals or of thousands, which {small[0]} in the same column "

@@ -14,7 +14,14 @@ from evidentia.io.written.numbers import is_one_number
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["refuse_columns_between_others", "refuse_lines_of_remarks", "refuse_other_text", "refuse_padded_title"]
+__all__ = [
+    "refuse_columns_between_others",
+    "refuse_first_again",
+    "refuse_lines_of_remarks",
+    "refuse_names_again",
+    "refuse_other_text",
+    "refuse_padded_title",
+]
 
 _REMARK = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
 _SEPARATOR = re.compile(r'\s*"?sep=.?"?\s*')
@@ -104,6 +111,33 @@ def refuse_padded_title(cells: Sequence[Sequence[str]]) -> None:
     if names and any(numbers[names[0] :]):
         raise ValueError(
             f"its first line must name the columns, and has {first[0]!r} only: remove remarks, or set header=True"
+        )
+
+
+def refuse_first_again(cells: Sequence[Sequence[str]]) -> None:
+    """A first line of words of which half or more stand in their columns again, as categories do and names do not."""
+    columns = list(zip(*cells, strict=False)) if len(cells[0]) == len(cells[-1]) else []
+    words = [column[0].strip() for column in columns]
+    again = [
+        word
+        for word, column in zip(words, columns, strict=True)
+        if word and not looks_like_number(word) and word in map(str.strip, column[1:])
+    ]
+    if again and 2 * len(again) >= sum(bool(word) and not looks_like_number(word) for word in words):
+        raise ValueError(
+            f"its first line may name the columns or be an object, as {again[0]} stands in a later line as well: set "
+            "header=True or header=False"
+        )
+
+
+def refuse_names_again(cells: Sequence[Sequence[str]]) -> None:
+    """Lines with a cell more than the first line, which would name the rows, but stands before several of them."""
+    names = [row[0].strip() for row in cells[1:]]
+    again = next((name for name in names if names.count(name) > 1), None)
+    if again is not None:
+        raise ValueError(
+            f"its lines have a cell more than the first, {shown(again)}, which stands before several and names no row: "
+            "name its column too, or set delimiter if something else separates the columns"
         )
 
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-__all__ = ["first_sheet", "refuse_formulas"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["cells_as_text", "first_sheet", "refuse_formulas"]
+
+
+def cells_as_text(cells: pd.Series) -> list[str]:
+    """Cells of a sheet as text, nothing where they are empty."""
+    return ["" if empty else str(cell) for cell, empty in zip(cells, cells.isna(), strict=True)]
 
 
 def first_sheet(path: Path) -> str:

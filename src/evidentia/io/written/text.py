@@ -20,12 +20,25 @@ _LARGE_TEXT, _LARGEST_RATIO = 100 << 20, 200  # a table never shrinks as much as
 
 
 def open_text(path: str | os.PathLike[str]) -> IO[str]:
-    """The file as text (see `text_encoding`), decompressed if its name ends in .gz."""
+    """The file as text (see `text_encoding`), decompressed if its name ends in .gz. Lines end as they are written; if
+    the first ends with a carriage return alone, which readers understand in part, all end with a line feed."""
     encoding = text_encoding(path)
-    if Path(path).suffix.lower() == ".gz":
+    zipped = Path(path).suffix.lower() == ".gz"
+    if zipped:
         _check_ratio(Path(path))
-        return gzip.open(path, "rt", encoding=encoding, newline="")
-    return open(path, encoding=encoding, newline="")
+
+    def opened(newline: str | None) -> IO[str]:
+        if zipped:
+            return gzip.open(path, "rt", encoding=encoding, newline=newline)
+        return open(path, encoding=encoding, newline=newline)
+
+    file = opened("")
+    try:
+        alone = file.readline(_LOOKED_AT).endswith("\r")
+    except (UnicodeError, OSError, EOFError, zlib.error):
+        alone = False  # the reader will say what is wrong with the file
+    file.close()
+    return opened(None if alone else "")
 
 
 def text_encoding(path: str | os.PathLike[str]) -> str:

@@ -64,6 +64,7 @@ def page(
         tag("meta", http_equiv="Content-Security-Policy", content=_policy(script, style)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
+        tag("meta", name="generator", content="evidentia"),
         tag("title", title),
         Html(f"<style>{style}</style>"),
     )

@@ -10,7 +10,7 @@ import numpy as np
 from evidentia.recipe import Recipe, method_names, method_parameters, method_summary
 from evidentia.recipe.methods import REQUIRED, load_method, method_takes
 from evidentia.recipe.words import counted
-from evidentia.studio.asked import NOT_ASKED, recipe_of, selected_source
+from evidentia.studio.asked import NOT_ASKED, lessons_among, recipe_of, selected_source
 from evidentia.studio.packing import packed, plain
 from evidentia.studio.routes.asking import Given, route, run_of, whole
 from evidentia.studio.runs import Run
@@ -77,10 +77,12 @@ def _start(session: Session, given: Given) -> dict[str, Any]:
         rows = np.flatnonzero(_selected(session))
         source, origin = selected_source(session, rows), f"{len(rows):,} selected objects"
     if given.get("start") is not None:
+        if rows is not None:
+            raise ValueError("belief peaks are those of all objects: start from them without a selection")
         given, origin = _from_peaks(session, given)
-    recipe = recipe_of(session, given, source)
+    recipe = recipe_of(session, given, source, rows)
     if recipe.constraints is not None:
-        origin += f", {counted(len(session.lessons), 'answer')}"
+        origin += f", {counted(len(lessons_among(session, rows)), 'answer')}"
     session.settings = {name: value for name, value in given.items() if name not in ("session", "only", "start")}
     number = session.next_run()
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from evidentia.constraints import read_constraints
 from evidentia.studio.answers.teaching import describe_question
-from evidentia.studio.asked import write_lessons
+from evidentia.studio.asked import lessons_among, write_lessons
 from evidentia.studio.routes.asking import Given, as_file, route, run_of, whole
 from evidentia.studio.sessions import Session
 
@@ -49,7 +49,7 @@ def _remove(session: Session, given: Given) -> dict[str, Any]:
 
 def _save(session: Session, given: Given) -> Response:
     path = session.new_file("answers.csv")
-    write_lessons(session, path)
+    write_lessons(path, lessons_among(session), session.table().table.index)
     return as_file(path.read_bytes(), "answers.csv", "text/csv; charset=utf-8")
 
 
