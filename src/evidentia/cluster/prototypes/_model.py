@@ -172,13 +172,9 @@ class PrototypeModel:
         cross = first[:, :, None] * bary[:, None, :]
         scatter = moment - cross - np.transpose(cross, (0, 2, 1))
         scatter += statistics.total[:, None, None] * bary[:, :, None] * bary[:, None, :]
-        sigma = np.einsum("jk,j,jde->kde", sets, size ** (self.step.alpha - 1), scatter)
-        values, vectors = np.linalg.eigh(sigma)
-        # a flat direction would get an infinite weight
-        floor = 1e-6 * np.maximum(values.mean(axis=1, keepdims=True), np.finfo(float).tiny)
-        values = np.maximum(values, floor)
-        scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
-        return np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
+        share = size ** (self.step.alpha - 1)
+        sigma = np.einsum("jk,j,jde->kde", sets, share, scatter)
+        return _metrics_of(sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics)
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """What speaks for each cluster: the nearer its prototype, in each attribute, the more."""
@@ -187,6 +183,26 @@ class PrototypeModel:
         return ClusterEvidence.of_attributes(
             "minus the squared distance to the center", -quadratic_parts(gap, metrics).T
         )
+
+
+def _metrics_of(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
+    """(k, p, p) metrics of determinant one that make tr(S_k Sigma_k) least, for moments about the origin of traces
+    ``size``.
+
+    A flat direction would get an infinite weight, so the variances of a cluster are kept above a millionth of their
+    mean. That is no longer the least, and where it is above what the ``old`` metric gives, that one stays, so that the
+    objective never rises. It stays as well where a cluster has lost its objects, and nothing is left but rounding.
+    """
+    assert old is not None
+    known = np.trace(sigma, axis1=1, axis2=2) > np.maximum(1e-15 * size, 1e-290)
+    values, vectors = np.linalg.eigh(np.where(known[:, None, None], sigma, np.eye(sigma.shape[1])))
+    floor = 1e-6 * values.mean(axis=1, keepdims=True)
+    flat = (values < floor).any(axis=1)
+    values = np.maximum(values, floor)
+    scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
+    best = np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
+    worse = np.einsum("kde,kde->k", best, sigma) > np.einsum("kde,kde->k", old, sigma)
+    return np.where((known & ~(flat & worse))[:, None, None], best, old)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,45 @@
+"""What docstrings promise, in settings that are seldom tried: flat clusters, twins, few objects."""
+
+import numpy as np
+import pytest
+
+from evidentia.cluster import BPEC, CECM, ECM, BeliefPeaks
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def drawn(seed, n, p, *, clusters=3, spread=4.0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(0, spread, (clusters, p))[rng.integers(0, clusters, n)] + rng.normal(size=(n, p))
+
+
+FLAT = {
+    "a constant attribute": np.column_stack([drawn(0, 60, 3), np.full(60, 7.0)]),
+    "more attributes than objects in a cluster": drawn(1, 40, 20),
+    "a line": np.outer(drawn(2, 60, 1), np.arange(1, 9)),
+}
+
+
+@pytest.mark.parametrize("data", FLAT)
+@pytest.mark.parametrize("method", [ECM, CECM, BPEC])
+def test_adaptive_metrics_of_flat_clusters_never_let_the_objective_rise(method, data):
+    model = method(4, metric="adaptive", focal_sets="simple", tol=1e-9, random_state=0).fit(FLAT[data])
+    assert (np.diff(model.history_) <= 1e-9 * model.history_[:-1]).all()
+    np.testing.assert_allclose(np.linalg.slogdet(model.metric_matrices_)[1], 0, atol=1e-6)
+
+
+def test_a_cluster_that_loses_its_objects_keeps_its_metric():
+    """Nothing but rounding was left of its scatter, whose eigenvalues could not be found."""
+    X = drawn(5, 6, 3)
+    X[:2] = X[4:]
+    for seed in range(20):
+        model = ECM(4, metric="adaptive", focal_sets="simple", alpha=0.0, delta=8.0, n_init=4, random_state=seed)
+        model.fit(X, sample_weight=[1, 3, 2, 1, 2, 3])
+        assert np.abs(model.metric_matrices_).max() < 1e8
+
+
+def test_equal_objects_are_two_peaks_only_if_no_others_are_left():
+    X = np.array([[0.0, 0], [5, 4], [4, -6], [-9, 3], [0, 0]])
+    model = BeliefPeaks(3).fit(X)
+    assert len(np.unique(model.cluster_centers_, axis=0)) == 3
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
