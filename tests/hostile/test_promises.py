@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evidentia.cluster import BPEC, CECM, ECM, BeliefPeaks
+from evidentia.mixture import ParsimoniousGaussianMixture
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -43,3 +44,13 @@ def test_equal_objects_are_two_peaks_only_if_no_others_are_left():
     model = BeliefPeaks(3).fit(X)
     assert len(np.unique(model.cluster_centers_, axis=0)) == 3
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_rounding_does_not_number_the_components_of_a_mixture():
+    """Several starts end at the same place: which of them wins, and numbers the components, hung on the units."""
+    for seed in range(6):
+        X = drawn(seed, 120, 4)
+        mixture = ParsimoniousGaussianMixture(3, model="EEI", init="k-means", n_init=6, random_state=1)
+        expected = mixture.fit(X).predict_proba(X)
+        for factor in (2.0, 0.5, 512.0):
+            np.testing.assert_allclose(mixture.fit(X * factor).predict_proba(X * factor), expected, atol=1e-7)
