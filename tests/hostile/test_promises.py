@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evidentia.cluster import BPEC, CECM, ECM, BeliefPeaks
+from evidentia.cluster import BPEC, CCM, CECM, ECM, ECMdd, EGMM, EVCLUS, MECM, RECM, WECMdd, WMVEC, BeliefPeaks, CatECM
 from evidentia.mixture import ParsimoniousGaussianMixture
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -54,3 +54,18 @@ def test_rounding_does_not_number_the_components_of_a_mixture():
         expected = mixture.fit(X).predict_proba(X)
         for factor in (2.0, 0.5, 512.0):
             np.testing.assert_allclose(mixture.fit(X * factor).predict_proba(X * factor), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "method", [ECM, CCM, CECM, EGMM, WMVEC, CatECM, RECM, MECM, ECMdd, WECMdd, EVCLUS], ids=lambda m: m.__name__
+)
+def test_an_object_of_weight_zero_changes_nothing(method):
+    """One such object made the best start descend twice: other masses, a history of the second descent alone."""
+    X = drawn(3, 50, 3)
+    X = np.round(X / 3) if method is CatECM else X
+    weights = np.r_[0.0, 0.0, np.ones(48)]
+    model = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(X, sample_weight=weights)
+    alone = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(X[2:])
+    np.testing.assert_allclose(model.history_, alone.history_, rtol=1e-9)
+    np.testing.assert_allclose(model.credal_partition_.masses[2:], alone.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(model.credal_partition_.masses[:2], alone.predict_mass(X[:2]).masses, atol=1e-9)
