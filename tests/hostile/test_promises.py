@@ -29,6 +29,16 @@ def test_adaptive_metrics_of_flat_clusters_never_let_the_objective_rise(method, 
     np.testing.assert_allclose(np.linalg.slogdet(model.metric_matrices_)[1], 0, atol=1e-6)
 
 
+@pytest.mark.parametrize("data", FLAT)
+def test_adaptive_metrics_of_flat_clusters_in_single_precision(data):
+    X = FLAT[data].astype(np.float32)
+    settings = {"metric": "adaptive", "focal_sets": "simple", "tol": 1e-9, "n_init": 1, "random_state": 0}
+    single, double = (ECM(4, **settings).fit(values) for values in (X, X.astype(float)))
+    assert single.credal_partition_.masses.dtype == np.float32
+    np.testing.assert_allclose(single.credal_partition_.masses, double.credal_partition_.masses, atol=1e-4)
+    np.testing.assert_allclose(single.predict_mass(X).masses, single.credal_partition_.masses, atol=1e-6)
+
+
 def test_a_cluster_that_loses_its_objects_keeps_its_metric():
     """Nothing but rounding was left of its scatter, whose eigenvalues could not be found."""
     X = drawn(5, 6, 3)

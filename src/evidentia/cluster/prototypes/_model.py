@@ -69,10 +69,16 @@ class PrototypeModel:
             return self.masses_on_device(X, X.device)
         if self._lacks_cells(X):
             return self._partial_masses(X, apply)
+        if self._needs_digits(X):
+            return self.masses(X.astype(float), apply).astype(X.dtype)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
         arguments = (*self.kernel_arguments(X.dtype), *self.step.columns(), out)
         apply(_kernels.write_masses, [(X, start, stop, *arguments) for start, stop in row_blocks(len(X))])
         return out
+
+    def _needs_digits(self, X: np.ndarray) -> bool:
+        """Whether distances need more digits than objects have: the weights of a metric may be a million times apart."""
+        return self.metrics is not None and X.dtype == np.float32
 
     def _lacks_cells(self, X: np.ndarray) -> bool:
         return self.within is not None and has_missing(X)
@@ -94,6 +100,8 @@ class PrototypeModel:
         what the mass step takes for them (`_partial`)."""
         if self._lacks_cells(X):
             return self._partial_costs(X)
+        if self._needs_digits(X):
+            return self.squared_distances(X.astype(float))
         barycentres, metrics, *_ = self.kernel_arguments(X.dtype)
         return _kernels.squared_distances(X, barycentres, metrics)
 
@@ -114,6 +122,7 @@ class PrototypeModel:
         blocks = row_blocks(len(X))
         if self._lacks_cells(X):
             return reduce(add, apply(self._partial_statistics, [(X, weights, start, stop) for start, stop in blocks]))
+        X = X.astype(float) if self._needs_digits(X) else X
         arguments = self.kernel_arguments(X.dtype)
         parts = apply(_kernels.accumulate, [(X, weights, start, stop, *arguments) for start, stop in blocks])
         return reduce(add, (Statistics(*part) for part in parts))
