@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evidentia.cluster import BPEC, CCM, CECM, ECM, ECMdd, EGMM, EVCLUS, MECM, RECM, WECMdd, WMVEC, BeliefPeaks, CatECM
+from evidentia.explain import explain_object
 from evidentia.mixture import ParsimoniousGaussianMixture
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -79,3 +80,18 @@ def test_an_object_of_weight_zero_changes_nothing(method):
     np.testing.assert_allclose(model.history_, alone.history_, rtol=1e-9)
     np.testing.assert_allclose(model.credal_partition_.masses[2:], alone.credal_partition_.masses, atol=1e-9)
     np.testing.assert_allclose(model.credal_partition_.masses[:2], alone.predict_mass(X[:2]).masses, atol=1e-9)
+
+
+def test_a_change_of_one_attribute_stays_within_its_range():
+    """Rounding its value carried it beyond what any object has."""
+    seen = 0
+    for seed in range(8):
+        X = np.round(np.random.default_rng(seed).uniform(-2.99, 2.99, (32, 3)), 3)
+        model = ECM(4, focal_sets="pairs", n_init=1, random_state=0).fit(X)
+        for i in model.credal_partition_.ambiguous:
+            for change in explain_object(model, X, int(i)).changes:
+                if change.towards is None:
+                    values = X[:, int(change.attributes[0].split()[-1])]
+                    assert values.min() <= change.after[0] <= values.max()
+                    seen += 1
+    assert seen > 10

@@ -78,7 +78,7 @@ class EKNNClassifier(EvidentialClassifier):
     solver : {"lbfgs", "adaptive-steps"}, default="lbfgs"
         "adaptive-steps": the method of the paper, slower, for the same minimum unless that is at the bound which
         L-BFGS alone has: it keeps gamma at or above a quarter of one over the mean distance in the class. At 0, a
-        class is supported however far its objects are.
+        class is supported however far its objects are. The steps are in the units of X, and L-BFGS's are not.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         How neighbours are searched for.
     init : {"mean-distance", "evclass"}, default="mean-distance"
