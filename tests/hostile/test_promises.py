@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evidentia.cluster import BPEC, CCM, CECM, ECM, ECMdd, EGMM, EVCLUS, MECM, RECM, WECMdd, WMVEC, BeliefPeaks, CatECM
-from evidentia.explain import explain_object
+from evidentia.explain import CautiousTree, explain_object, profile
 from evidentia.mixture import ParsimoniousGaussianMixture
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -91,7 +91,23 @@ def test_a_change_of_one_attribute_stays_within_its_range():
         for i in model.credal_partition_.ambiguous:
             for change in explain_object(model, X, int(i)).changes:
                 if change.towards is None:
-                    values = X[:, int(change.attributes[0].split()[-1])]
+                    values = X[:, int(change.attributes[0].split()[-1]) - 1]
                     assert values.min() <= change.after[0] <= values.max()
                     seen += 1
     assert seen > 10
+
+
+def test_the_columns_of_an_array_have_the_same_names_everywhere():
+    """`explain_object` counted them from 0, `profile` and the pictures from 1."""
+    X = drawn(0, 40, 2)
+    model = ECM(2, n_init=1, random_state=0).fit(X)
+    names = ["attribute 1", "attribute 2"]
+    assert list(explain_object(model, X, 0, changes=False).attributes) == names
+    assert [feature.label for feature in profile(model, X).features] == names
+    assert "attribute 0" not in CautiousTree().fit(X, model.credal_partition_).export_text()
+    assert WMVEC(2, views="attributes", n_init=1, random_state=0).fit(X).view_names_ == names
+    views = [X[:, :1], X[:, 1:]]
+    joined = ["view 0: attribute 1", "view 1: attribute 1"]
+    found = WMVEC(2, n_init=1, random_state=0).fit(views)
+    assert list(explain_object(found, views, 0, changes=False).attributes) == joined
+    assert [feature.label for feature in profile(found, views).features] == joined
