@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evidentia.cluster import BPEC, CCM, CECM, ECM, ECMdd, EGMM, EVCLUS, MECM, RECM, WECMdd, WMVEC, BeliefPeaks, CatECM
+from evidentia.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, WMVEC, BeliefPeaks, CatECM, ECMdd, WECMdd
 from evidentia.explain import CautiousTree, explain_object, profile
 from evidentia.mixture import ParsimoniousGaussianMixture
 

@@ -188,7 +188,7 @@ def _chosen(relief: Relief, settings: PeakSettings) -> tuple[np.ndarray, tuple[f
             f"the largest delta {delta.max():.6g}"
         )
     prominence = relief.prominence
-    # stable: of equal prominences the more believed, then the first, wins; twins of others only where nothing else is left
+    # stable: of equal prominences the more believed, then the first, wins; twins of others only if nothing else is left
     last = (prominence == 0) & (wanted is not None) & (not by_hand)
     ranked = order[np.lexsort((-prominence[order], ~eligible[order], last[order]))]
     values = prominence[ranked]

@@ -77,7 +77,7 @@ class PrototypeModel:
         return out
 
     def _needs_digits(self, X: np.ndarray) -> bool:
-        """Whether distances need more digits than objects have: the weights of a metric may be a million times apart."""
+        """Whether distances need more digits than objects have: weights of a metric may be a million times apart."""
         return self.metrics is not None and X.dtype == np.float32
 
     def _lacks_cells(self, X: np.ndarray) -> bool:
