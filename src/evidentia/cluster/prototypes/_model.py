@@ -153,8 +153,9 @@ class PrototypeModel:
         """The best prototypes, attribute by attribute where not all objects have all of them."""
         if statistics.total.ndim == 1:
             return self._best_centers(statistics)
-        p = len(statistics.total)
-        return np.hstack([self._best_centers(statistics.of_attribute(d)) for d in range(p)])
+        found = np.hstack([self._best_centers(statistics.of_attribute(d)) for d in range(len(statistics.total))])
+        seen = statistics.total @ self.step.sets > 0
+        return np.where(seen.T, found, self.centers)  # what no object of a cluster has stays where it was
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         """Solve H V = R (Masson and Denoeux, 2008, eq. 22; one block of p rows a cluster if the metric adapts)."""
