@@ -134,7 +134,7 @@ def test_graphs_of_fits_to_few_objects(n):
 
 @pytest.mark.parametrize("method", [ECM, CCM, CECM], ids=lambda m: m.__name__)
 def test_an_attribute_that_no_object_of_a_cluster_has(method):
-    """The centre went to zero in it, far from all objects, and rounding kept the descent from ending for ten seconds."""
+    """The centre went to zero in it, far from all objects, and rounding kept the descent from ending."""
     X = np.random.default_rng(0).normal(size=(3, 22)) + 1024
     X[0, :3] = X[1, 2:6] = X[2, 5:8] = np.nan
     model = method(3, focal_sets="simple", delta=16.0, missing="partial", random_state=0).fit(X)
