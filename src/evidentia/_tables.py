@@ -19,6 +19,7 @@ __all__ = [
     "column_names",
     "in_order_of",
     "names_of_table",
+    "numbered_attributes",
     "object_weights",
     "order_of_names",
     "ordered_like",
@@ -58,6 +59,11 @@ def column_names(X: Any) -> list[Any] | None:
     if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
         return None
     return list(X.column_names if made_by(X) == "pyarrow" else columns)
+
+
+def numbered_attributes(count: int) -> list[str]:
+    """What the columns of an array are called, everywhere: attribute 1, attribute 2, ..."""
+    return [f"attribute {j}" for j in range(1, count + 1)]
 
 
 def names_of_table(values: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ FRAMES = {
     "color": pd.DataFrame(COLOR, columns=["red", "green", "blue"], index=OBJECTS).iloc[::-1],  # in another order
 }
 MATRICES = [cdist(SHAPE, SHAPE), cdist(COLOR, COLOR, "cityblock")]
-NAMES = ("shape: attribute 0", "shape: attribute 1", *(f"color: attribute {d}" for d in range(3)))
+NAMES = ("shape: attribute 1", "shape: attribute 2", *(f"color: attribute {d}" for d in range(1, 4)))
 
 
 def make(**settings):
@@ -80,7 +80,7 @@ def test_names_of_attributes(model):
     )
     assert explain_object(model, turned, 3, changes=False).attributes == NAMES
     plain = make().fit(LIST)
-    assert explain_object(plain, LIST, 3, changes=False).attributes[0] == "view 0: attribute 0"
+    assert explain_object(plain, LIST, 3, changes=False).attributes[0] == "view 0: attribute 1"
     tables = [pl.DataFrame(SHAPE, schema=["length", "width"]), FRAMES["color"][::-1].reset_index(drop=True)]
     named = explain_object(make().fit(tables), tables, 3, changes=False)
     assert named.attributes == ("length", "width", "red", "green", "blue")

@@ -76,9 +76,9 @@ class EKNNClassifier(EvidentialClassifier):
     optimize : bool, default=True
         Whether to learn gamma or to stay with the first ones.
     solver : {"lbfgs", "adaptive-steps"}, default="lbfgs"
-        "adaptive-steps": the method of the paper, slower, for the same minimum. L-BFGS keeps gamma at or above a
-        quarter of one over the mean distance in the class: at 0, a class would be supported however far its objects
-        are.
+        "adaptive-steps": the method of the paper, slower, for the same minimum unless that is at the bound which
+        L-BFGS alone has: it keeps gamma at or above a quarter of one over the mean distance in the class. At 0, a
+        class is supported however far its objects are. The steps are in the units of X, and L-BFGS's are not.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         How neighbours are searched for.
     init : {"mean-distance", "evclass"}, default="mean-distance"

@@ -30,6 +30,7 @@ __all__ = [
     "sample_in_order",
     "too_few",
     "representative_sample",
+    "holds_all",
     "check_different_objects",
     "check_partition",
     "checked_centers",
@@ -120,6 +121,11 @@ def representative_sample(
     if len(order) <= SAMPLE_SIZE:
         return X[order], w[order]
     return X[order[systematic_draw(w[order], SAMPLE_SIZE, rng)]], np.ones(SAMPLE_SIZE)
+
+
+def holds_all(sample: np.ndarray, X: Array, weights: np.ndarray) -> bool:
+    """Whether such a sample is all objects that count."""
+    return len(sample) == (np.count_nonzero(weights) if len(weights) else len(X))
 
 
 # ---- what was given -------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
-from evidentia._tables import column_names, object_index, order_of_names, printable
+from evidentia._tables import column_names, numbered_attributes, object_index, order_of_names, printable
 from evidentia._types import Index, Metric, TableLike
 from evidentia.dissimilarity.input import DissimilarityInput, with_columns_like_rows
 from evidentia.dissimilarity.sources import MatrixSource
@@ -165,7 +165,7 @@ class Views:
             return own
         out = []
         for view, table, names in zip(self.names, self.tables, columns, strict=True):
-            shown = [f"attribute {d}" for d in range(np.shape(table)[1])] if names is None else map(printable, names)
+            shown = numbered_attributes(np.shape(table)[1]) if names is None else map(printable, names)
             out += [f"{view}: {name}" for name in shown]
         return out
 

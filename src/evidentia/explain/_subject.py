@@ -8,7 +8,7 @@ import numpy as np
 
 from evidentia._arrays import to_host, with_shape
 from evidentia._reading import reading_labels, reading_table
-from evidentia._tables import object_index, order_of_names
+from evidentia._tables import numbered_attributes, object_index, order_of_names
 from evidentia.dissimilarity.columns import Column, read_columns
 from evidentia.dissimilarity.views import joined_views, split_views
 from evidentia.partition import CredalPartition
@@ -107,7 +107,7 @@ def _attributes(X: Any, dates: bool) -> list[Column]:
             )
         if np.iscomplexobj(X):
             raise ValueError("Complex data not supported: X must hold real numbers, text or categories")
-        names = [f"attribute {j}" for j in range(1, shape[1] + 1)]
+        names = numbered_attributes(shape[1])
     for number, what in zip(np.shape(X), ("sample(s)", "feature(s)"), strict=True):
         if number == 0:
             raise ValueError(f"X has 0 {what} (shape={tuple(np.shape(X))}) while a minimum of 1 is required.")

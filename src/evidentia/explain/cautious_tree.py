@@ -61,7 +61,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     max_depth : int or None, default=None
         Most conditions of a rule.
     min_samples_leaf : int, or float in (0, 0.5], default=0.01
-        Fewest objects of a leaf, or their share of all objects.
+        Fewest objects of a leaf, or their share of all objects, rounded down but at least one.
 
     Attributes
     ----------

@@ -21,6 +21,7 @@ _TREE_LIMIT = 2000  # objects in a tree of merges, which is quadratic, as in mcl
 _TREE_SAMPLE = 1000  # objects that stand for more than that
 _PARTITIONS = 5  # of k-means, the best of which competes with the tree of a sample
 _FIRST_ITERATIONS = 10  # over which starts compete
+_SAME_LIKELIHOOD = 1e-9  # difference of log-likelihoods for each object that counts as none
 _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 
 
@@ -88,7 +89,9 @@ class Starts:
         iterations of a tree and k-means, then from the next if a component collapses."""
         if len(starts) == 1 or self.init == "k-means":
             runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
-            return max(runs, key=lambda run: run.log_likelihood)  # the first of equals
+            # starts often end at the same place up to rounding, which must not decide how components are numbered
+            least = max(run.log_likelihood for run in runs) - _SAME_LIKELIHOOD * self._in_order()[2].sum()
+            return next(run for run in runs if run.log_likelihood >= least)
         few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
         begun = [start.fit(self.data, self.weights, model, **few) for start in starts]
         begun.sort(key=lambda run: -run.log_likelihood)

@@ -250,7 +250,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         if n_components > different:
             return f"more components than the {different} different objects in X"
         if constant.any() and model not in ("EII", "VII") and self.reg_covar == 0:
-            return f"attribute {constant.argmax()} is constant, which leaves the spherical models EII and VII"
+            return f"attribute {constant.argmax() + 1} is constant, which leaves the spherical models EII and VII"
         if short and model not in DIAGONAL_MODELS and self.reg_covar == 0:
             return "every covariance matrix is singular: there must be more objects than attributes"
         return None

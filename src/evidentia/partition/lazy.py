@@ -182,7 +182,8 @@ class LazyCredalPartition:
         """The ``top`` largest masses of each object, block by block; the rest of its mass is on the frame.
 
         For very many clusters: an object has few masses that are not small. With the rest on the set of all clusters
-        no belief is larger than it was and no plausibility smaller; what is lost is on which small masses it was.
+        no belief is larger than it was (but that of all clusters together, if mass of the empty set is among the
+        rest) and no plausibility smaller; what is lost is on which small masses it was.
         The columns are `focal_sets`, and one more for the frame if this is not among them.
         """
         check(top, "top", integer(1))

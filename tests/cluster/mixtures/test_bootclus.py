@@ -316,7 +316,7 @@ def test_constant_column():
     model = BootClus(2, n_bootstraps=20, random_state=0).fit(X)
     assert model.mixture_.model_ in ("EII", "VII")
     assert adjusted_rand_score(np.repeat([0, 1], 30), model.labels_) > 0.9
-    with pytest.raises(ValueError, match="attribute 1 is constant"):
+    with pytest.raises(ValueError, match="attribute 2 is constant"):
         BootClus(2, n_bootstraps=20, mixture="VVV").fit(X)
 
 

@@ -40,10 +40,10 @@ def contour(squares: Value, around: Any, affinity: Any) -> tuple[Value, Value]:
 def _reached(squares: Value, weights: np.ndarray, near: float, far: float) -> tuple[Value, Value]:
     """(n, 1) smallest of the numbers of each row up to which the weights of their columns add up to two amounts."""
     # as many as are enough where they have the smallest weights
-    most = min(int(np.searchsorted(np.cumsum(np.sort(weights)), far)) + 1, len(weights))
+    most = min(int(np.searchsorted(np.cumsum(np.sort(weights)), max(near, far))) + 1, len(weights))
     ordered, order = squares.smallest(most)
     if (weights == weights[0]).all():
-        near_k, far_k = (int(np.ceil(amount / weights[0])) for amount in (near, far))
+        near_k, far_k = (min(int(np.ceil(amount / weights[0])), most) for amount in (near, far))
         return ordered.columns([near_k - 1]), ordered.columns([far_k - 1])
     sums = take(weights, order, np.float64).cumsum()
     before_near, before_far = (minimum((sums < amount).astype(np.int64).sum(), most - 1) for amount in (near, far))

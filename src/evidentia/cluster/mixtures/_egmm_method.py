@@ -126,7 +126,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self._run(start, self.sample, self.sample_weights, second)
 
     def completed(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        all_competed = len(self.sample) == len(self.data) and (self.everyone is None or self.everyone.are_drawn)
+        all_competed = _starts.holds_all(self.sample, self.data, self.weights)
+        all_competed &= self.everyone is None or self.everyone.are_drawn
         return best if all_competed else self.descend(best.model)
 
     def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:

@@ -188,8 +188,9 @@ def _chosen(relief: Relief, settings: PeakSettings) -> tuple[np.ndarray, tuple[f
             f"the largest delta {delta.max():.6g}"
         )
     prominence = relief.prominence
-    # stable: of equal prominences the more believed, then the first, wins
-    ranked = order[np.lexsort((-prominence[order], ~eligible[order]))]
+    # stable: of equal prominences the more believed, then the first, wins; twins of others only if nothing else is left
+    last = (prominence == 0) & (wanted is not None) & (not by_hand)
+    ranked = order[np.lexsort((-prominence[order], ~eligible[order], last[order]))]
     values = prominence[ranked]
     if wanted is not None:
         count = wanted
@@ -200,7 +201,9 @@ def _chosen(relief: Relief, settings: PeakSettings) -> tuple[np.ndarray, tuple[f
     following = values[count] if count < n_eligible else 0.0
     chosen_by_rank = wanted is not None or not by_hand
     min_prominence = float(np.sqrt(values[count - 1] * following)) if chosen_by_rank else None
-    return ranked[:count], (min_belief, min_delta, min_prominence)
+    chosen = ranked[:count]
+    chosen = chosen[np.argsort(-prominence[chosen], kind="stable")]  # some may have come for want of believed ones
+    return chosen, (min_belief, min_delta, min_prominence)
 
 
 def _automatic_count(values: np.ndarray, relief: Relief) -> int:

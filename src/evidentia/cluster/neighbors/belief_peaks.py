@@ -46,7 +46,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     The peaks are chosen among the objects whose belief is at least the median, in decreasing order of prominence
     delta_i Bel_i:
 
-    - the first ``n_clusters``, or
+    - the first ``n_clusters`` (of lower belief where too few are left, and equal to another object only then), or
     - those with ``belief_ >= min_belief`` and ``delta_ >= min_delta``, read off `evidentia.plot.DeltaBelDisplay`, or
     - automatically: the first k, where the prominences v_1 >= v_2 >= ... make the largest step
       log(v_k / v_{k+1}) log(1 + k), 2 <= k <= 2 n / K. The second factor is there because the first few peaks often

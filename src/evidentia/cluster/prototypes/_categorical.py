@@ -207,7 +207,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(start, self.sample, self.sample_weights)
 
     def completed(self, best: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        return best if len(self.sample) == len(self.codes) else self.descend(best.model)
+        return best if _starts.holds_all(self.sample, self.codes, self.weights) else self.descend(best.model)
 
     def descend(self, start: CategoricalModel) -> Run[CategoricalModel]:
         return self._run(start, self.codes, self.weights)

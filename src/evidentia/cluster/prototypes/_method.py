@@ -185,7 +185,8 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return self._run(start, on_sample=True)
 
     def completed(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        all_competed = len(self.sample) == len(self.data) and (self.everyone is None or self.everyone.are_drawn)
+        all_competed = _starts.holds_all(self.sample, self.data, self.weights)
+        all_competed &= self.everyone is None or self.everyone.are_drawn
         return best if all_competed else self.descend(best.model)
 
     def descend(self, start: PrototypeModel) -> Run[PrototypeModel]:

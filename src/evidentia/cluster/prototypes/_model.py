@@ -69,10 +69,16 @@ class PrototypeModel:
             return self.masses_on_device(X, X.device)
         if self._lacks_cells(X):
             return self._partial_masses(X, apply)
+        if self._needs_digits(X):
+            return self.masses(X.astype(float), apply).astype(X.dtype)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
         arguments = (*self.kernel_arguments(X.dtype), *self.step.columns(), out)
         apply(_kernels.write_masses, [(X, start, stop, *arguments) for start, stop in row_blocks(len(X))])
         return out
+
+    def _needs_digits(self, X: np.ndarray) -> bool:
+        """Whether distances need more digits than objects have: weights of a metric may be a million times apart."""
+        return self.metrics is not None and X.dtype == np.float32
 
     def _lacks_cells(self, X: np.ndarray) -> bool:
         return self.within is not None and has_missing(X)
@@ -94,6 +100,8 @@ class PrototypeModel:
         what the mass step takes for them (`_partial`)."""
         if self._lacks_cells(X):
             return self._partial_costs(X)
+        if self._needs_digits(X):
+            return self.squared_distances(X.astype(float))
         barycentres, metrics, *_ = self.kernel_arguments(X.dtype)
         return _kernels.squared_distances(X, barycentres, metrics)
 
@@ -114,6 +122,7 @@ class PrototypeModel:
         blocks = row_blocks(len(X))
         if self._lacks_cells(X):
             return reduce(add, apply(self._partial_statistics, [(X, weights, start, stop) for start, stop in blocks]))
+        X = X.astype(float) if self._needs_digits(X) else X
         arguments = self.kernel_arguments(X.dtype)
         parts = apply(_kernels.accumulate, [(X, weights, start, stop, *arguments) for start, stop in blocks])
         return reduce(add, (Statistics(*part) for part in parts))
@@ -144,8 +153,9 @@ class PrototypeModel:
         """The best prototypes, attribute by attribute where not all objects have all of them."""
         if statistics.total.ndim == 1:
             return self._best_centers(statistics)
-        p = len(statistics.total)
-        return np.hstack([self._best_centers(statistics.of_attribute(d)) for d in range(p)])
+        found = np.hstack([self._best_centers(statistics.of_attribute(d)) for d in range(len(statistics.total))])
+        seen = statistics.total @ self.step.sets > 0
+        return np.where(seen.T, found, self.centers)  # what no object of a cluster has stays where it was
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         """Solve H V = R (Masson and Denoeux, 2008, eq. 22; one block of p rows a cluster if the metric adapts)."""
@@ -172,13 +182,9 @@ class PrototypeModel:
         cross = first[:, :, None] * bary[:, None, :]
         scatter = moment - cross - np.transpose(cross, (0, 2, 1))
         scatter += statistics.total[:, None, None] * bary[:, :, None] * bary[:, None, :]
-        sigma = np.einsum("jk,j,jde->kde", sets, size ** (self.step.alpha - 1), scatter)
-        values, vectors = np.linalg.eigh(sigma)
-        # a flat direction would get an infinite weight
-        floor = 1e-6 * np.maximum(values.mean(axis=1, keepdims=True), np.finfo(float).tiny)
-        values = np.maximum(values, floor)
-        scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
-        return np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
+        share = size ** (self.step.alpha - 1)
+        sigma = np.einsum("jk,j,jde->kde", sets, share, scatter)
+        return _metrics_of(sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics)
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """What speaks for each cluster: the nearer its prototype, in each attribute, the more."""
@@ -187,6 +193,26 @@ class PrototypeModel:
         return ClusterEvidence.of_attributes(
             "minus the squared distance to the center", -quadratic_parts(gap, metrics).T
         )
+
+
+def _metrics_of(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
+    """(k, p, p) metrics of determinant one that make tr(S_k Sigma_k) least, for moments about the origin of traces
+    ``size``.
+
+    A flat direction would get an infinite weight, so the variances of a cluster are kept above a millionth of their
+    mean. That is no longer the least, and where it is above what the ``old`` metric gives, that one stays, so that the
+    objective never rises. It stays as well where a cluster has lost its objects, and nothing is left but rounding.
+    """
+    assert old is not None
+    known = np.trace(sigma, axis1=1, axis2=2) > np.maximum(1e-15 * size, 1e-290)
+    values, vectors = np.linalg.eigh(np.where(known[:, None, None], sigma, np.eye(sigma.shape[1])))
+    floor = 1e-6 * values.mean(axis=1, keepdims=True)
+    flat = (values < floor).any(axis=1)
+    values = np.maximum(values, floor)
+    scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
+    best = np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
+    worse = np.einsum("kde,kde->k", best, sigma) > np.einsum("kde,kde->k", old, sigma)
+    return np.where((known & ~(flat & worse))[:, None, None], best, old)
 
 
 @dataclass(frozen=True)

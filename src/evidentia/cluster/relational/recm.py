@@ -68,9 +68,10 @@ class RECM(RelationalClusterer):
         What to do if the dissimilarities are not Euclidean. "shift": add the same number to the squared dissimilarities
         of all pairs of different objects, the smallest that makes them Euclidean (twice the most negative eigenvalue
         of the Gram matrix, with the sign changed); the objective then never rises, but a large shift makes all
-        objects about equally distant. "auto": the smallest of 0, 1/256, 1/64, 1/16, 1/4 and 1 times that number with
-        which no squared distance is negative and the objective never rises. "clip": no shift; negative squared
-        distances are replaced by a small positive number, and the objective may rise.
+        objects about equally distant (and repeated rows are different objects, which a weight does not make). "auto":
+        the smallest of 0, 1/256, 1/64, 1/16, 1/4 and 1 times that number with which no squared distance is negative
+        and the objective never rises. "clip": no shift; negative squared distances are replaced by a small positive
+        number, and the objective may rise.
     missing : {"refuse", "partial"}, default="refuse"
         What to do with missing values (NaN) under "euclidean", "sqeuclidean" or "gower". "partial": objects are
         compared by the attributes that both have, and one that is missing adds its usual difference within clusters:

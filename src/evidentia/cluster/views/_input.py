@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from evidentia._reading import check_tensor
-from evidentia._tables import object_index, order_of_names, printable
+from evidentia._tables import numbered_attributes, object_index, order_of_names, printable
 from evidentia._types import ArrayLike, TableLike
 from evidentia.dissimilarity.input import DissimilarityInput
 from evidentia.dissimilarity.views import index_of_views, split_views
@@ -121,7 +121,7 @@ class ViewInput:
         """Views that are columns, or groups of them, of one table."""
         columns = getattr(table, "columns", None)
         if isinstance(self.views, str):
-            self.names = [f"attribute {k}" for k in range(n_columns)] if columns is None else [*map(printable, columns)]
+            self.names = numbered_attributes(n_columns) if columns is None else [*map(printable, columns)]
             self.of_column = np.arange(n_columns)
             return
         labels = np.asarray(self.views)

@@ -285,7 +285,7 @@ class ViewMethod(Method[ViewModel, ViewModel]):
         return self._run(start, self.sample, self.sample_weights)
 
     def completed(self, best: Run[ViewModel]) -> Run[ViewModel]:
-        return best if len(self.sample) == len(self.data) else self.descend(best.model)
+        return best if _starts.holds_all(self.sample, self.data, self.weights) else self.descend(best.model)
 
     def descend(self, start: ViewModel) -> Run[ViewModel]:
         return self._run(start, self.data, self.weights)

@@ -175,11 +175,14 @@ def _line_ends(
 def _rounded(
     change: Change, cluster: int, d: int, table: ObjectTable, start: np.ndarray, certain_of: Certain
 ) -> Change:
-    """A single attribute that changes gets a value with few digits, a little farther, if the model is certain there."""
+    """A single attribute that changes gets a value with few digits, a little farther, if the model is certain there and
+    other objects have gone as far."""
     move = change.after[0] - start[d]
+    column = table.columns[d]
+    low, high = (np.nanmin(column), np.inf) if move < 0 else (-np.inf, np.nanmax(column))
     digits = -int(np.floor(np.log10(abs(move))))
     values = [_away(change.after[0], np.sign(move), digits + more) for more in (0, 1, 2)]
-    values = [value for value in values if abs(value - start[d]) <= _FARTHER * abs(move)]
+    values = [v for v in values if low <= v <= high and abs(v - start[d]) <= _FARTHER * abs(move)]
     if not values:
         return change
     places = np.tile(start, (len(values), 1))

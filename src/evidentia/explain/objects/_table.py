@@ -11,7 +11,7 @@ import numpy as np
 from evidentia._arrays import to_host
 from evidentia._parameters import shown, texts
 from evidentia._reading import reading_table
-from evidentia._tables import object_index
+from evidentia._tables import numbered_attributes, object_index
 from evidentia._types import Index, TableLike
 from evidentia.dissimilarity.views import Views
 
@@ -77,7 +77,7 @@ class ObjectTable:
     def _checked_names(self, names: Sequence[Any] | None) -> list[str]:
         p = len(self.columns)
         if names is None:
-            return [str(label) for label in self._labels] or [f"attribute {d}" for d in range(p)]
+            return [str(label) for label in self._labels] or numbered_attributes(p)
         given = texts(names, "feature_names", "names of attributes")
         if len(given) != p:
             raise ValueError(f"feature_names must hold {p} names, one for each attribute, got {len(given)}")

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from evidentia import _parameters as rule
-from evidentia._tables import column_names, object_index, order_of_names
+from evidentia._tables import column_names, numbered_attributes, object_index, order_of_names
 from evidentia._types import TableLike
 from evidentia.cluster.evidence import attributes_of
 from evidentia.dissimilarity.views import Views
@@ -280,7 +280,7 @@ def _seen_by_model(case: Case) -> tuple[TableLike, list[str] | None]:
 
 def _columns(table: TableLike) -> list[str]:
     names = column_names(table)
-    return different(names if names is not None else [f"attribute {j}" for j in range(1, np.shape(table)[1] + 1)])
+    return different(names if names is not None else numbered_attributes(np.shape(table)[1]))
 
 
 def _names_out(before: Any, X: Any) -> list[str]:
@@ -291,4 +291,4 @@ def _names_out(before: Any, X: Any) -> list[str]:
         except (AttributeError, ValueError, NotImplementedError):
             names = None
     plain = names is None or all(str(name) == f"x{j}" for j, name in enumerate(names))
-    return different([f"attribute {j}" for j in range(1, X.shape[1] + 1)] if plain else names)  # type: ignore[arg-type]
+    return different(numbered_attributes(X.shape[1]) if plain else names)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia._tables import column_names
+from evidentia._tables import column_names, numbered_attributes
 from evidentia._types import TableLike
 from evidentia.dissimilarity.views import joined_views
 from evidentia.report._facts.naming import different
@@ -48,7 +48,7 @@ def as_frame(table: TableLike) -> pd.DataFrame:
     if frame.shape[1] == 0:
         raise ValueError("table must have at least one column, got none")
     if names is None:
-        names = [f"attribute {j}" for j in range(1, frame.shape[1] + 1)]
+        names = numbered_attributes(frame.shape[1])
     frame.columns = pd.Index(different(names))
     return frame.reset_index(drop=True)
 

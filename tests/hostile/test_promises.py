@@ -1,0 +1,142 @@
+"""What docstrings promise, in settings that are seldom tried: flat clusters, twins, few objects."""
+
+import numpy as np
+import pytest
+
+from evidentia.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, WMVEC, BeliefPeaks, CatECM, ECMdd, WECMdd
+from evidentia.explain import CautiousTree, explain_object, profile
+from evidentia.io import to_onnx
+from evidentia.mixture import ParsimoniousGaussianMixture
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def drawn(seed, n, p, *, clusters=3, spread=4.0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(0, spread, (clusters, p))[rng.integers(0, clusters, n)] + rng.normal(size=(n, p))
+
+
+FLAT = {
+    "a constant attribute": np.column_stack([drawn(0, 60, 3), np.full(60, 7.0)]),
+    "more attributes than objects in a cluster": drawn(1, 40, 20),
+    "a line": np.outer(drawn(2, 60, 1), np.arange(1, 9)),
+}
+
+
+@pytest.mark.parametrize("data", FLAT)
+@pytest.mark.parametrize("method", [ECM, CECM, BPEC])
+def test_adaptive_metrics_of_flat_clusters_never_let_the_objective_rise(method, data):
+    once = {} if method is BPEC else {"n_init": 1}
+    settings = {"metric": "adaptive", "focal_sets": "simple", "tol": 1e-9, "max_iter": 60, "random_state": 0}
+    model = method(4, **settings, **once).fit(FLAT[data])
+    assert (np.diff(model.history_) <= 1e-9 * model.history_[:-1]).all()
+    np.testing.assert_allclose(np.linalg.slogdet(model.metric_matrices_)[1], 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("data", FLAT)
+def test_adaptive_metrics_of_flat_clusters_in_single_precision(data):
+    X = FLAT[data].astype(np.float32)
+    settings = {"metric": "adaptive", "focal_sets": "simple", "tol": 1e-9, "n_init": 1, "random_state": 0}
+    single, double = (ECM(4, **settings).fit(values) for values in (X, X.astype(float)))
+    assert single.credal_partition_.masses.dtype == np.float32
+    np.testing.assert_allclose(single.credal_partition_.masses, double.credal_partition_.masses, atol=1e-4)
+    np.testing.assert_allclose(single.predict_mass(X).masses, single.credal_partition_.masses, atol=1e-6)
+
+
+def test_a_cluster_that_loses_its_objects_keeps_its_metric():
+    """Nothing but rounding was left of its scatter, whose eigenvalues could not be found."""
+    X = drawn(5, 6, 3)
+    X[:2] = X[4:]
+    model = ECM(4, metric="adaptive", focal_sets="simple", alpha=0.0, delta=8.0, n_init=4, random_state=0)
+    model.fit(X, sample_weight=[1, 3, 2, 1, 2, 3])
+    assert np.abs(model.metric_matrices_).max() < 1e8
+
+
+def test_equal_objects_are_two_peaks_only_if_no_others_are_left():
+    X = np.array([[0.0, 0], [5, 4], [4, -6], [-9, 3], [0, 0]])
+    model = BeliefPeaks(3).fit(X)
+    assert len(np.unique(model.cluster_centers_, axis=0)) == 3
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_rounding_does_not_number_the_components_of_a_mixture():
+    """Several starts end at the same place: which of them wins, and numbers the components, hung on the units."""
+    X = drawn(1, 120, 4)
+    mixture = ParsimoniousGaussianMixture(3, model="EEI", init="k-means", n_init=6, random_state=1)
+    expected = mixture.fit(X).predict_proba(X)
+    for factor in (2.0, 512.0):
+        np.testing.assert_allclose(mixture.fit(X * factor).predict_proba(X * factor), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "method", [ECM, CCM, CECM, EGMM, WMVEC, CatECM, RECM, MECM, ECMdd, WECMdd, EVCLUS], ids=lambda m: m.__name__
+)
+def test_an_object_of_weight_zero_changes_nothing(method):
+    """One such object made the best start descend twice: other masses, a history of the second descent alone."""
+    X = drawn(3, 50, 3)
+    X = np.round(X / 3) if method is CatECM else X
+    weights = np.r_[0.0, 0.0, np.ones(48)]
+    model = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(X, sample_weight=weights)
+    alone = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(X[2:])
+    np.testing.assert_allclose(model.history_, alone.history_, rtol=1e-9)
+    np.testing.assert_allclose(model.credal_partition_.masses[2:], alone.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(model.credal_partition_.masses[:2], alone.predict_mass(X[:2]).masses, atol=1e-9)
+
+
+def test_a_change_of_one_attribute_stays_within_its_range():
+    """Rounding its value carried it beyond what any object has."""
+    X = np.round(np.random.default_rng(0).uniform(-2.99, 2.99, (32, 3)), 3)
+    model = ECM(4, focal_sets="pairs", n_init=1, random_state=0).fit(X)
+    for i in (11, 13):
+        single = [change for change in explain_object(model, X, i).changes if change.towards is None]
+        assert single
+        for change in single:
+            values = X[:, int(change.attributes[0].split()[-1]) - 1]
+            assert values.min() <= change.after[0] <= values.max()
+
+
+def test_the_columns_of_an_array_have_the_same_names_everywhere():
+    """`explain_object` counted them from 0, `profile` and the pictures from 1."""
+    X = drawn(0, 40, 2)
+    model = ECM(2, n_init=1, random_state=0).fit(X)
+    names = ["attribute 1", "attribute 2"]
+    assert list(explain_object(model, X, 0, changes=False).attributes) == names
+    assert [feature.label for feature in profile(model, X).features] == names
+    assert "attribute 0" not in CautiousTree().fit(X, model.credal_partition_).export_text()
+    assert WMVEC(2, views="attributes", n_init=1, random_state=0).fit(X).view_names_ == names
+    views = [X[:, :1], X[:, 1:]]
+    joined = ["view 0: attribute 1", "view 1: attribute 1"]
+    found = WMVEC(2, n_init=1, random_state=0).fit(views)
+    assert list(explain_object(found, views, 0, changes=False).attributes) == joined
+    assert [feature.label for feature in profile(found, views).features] == joined
+
+
+def test_peaks_are_in_the_order_of_their_prominence():
+    """Those of little belief came last, whatever their prominence."""
+    for seed in range(10):
+        X = np.random.default_rng(seed).integers(0, 6, (9, 2)).astype(float)
+        peaks = BeliefPeaks(7, n_neighbors=5).fit(X)
+        assert (np.diff(peaks.prominence_[peaks.peak_indices_]) <= 0).all()
+
+
+@pytest.mark.parametrize("n", [3, 6, 12, 16, 20, 30])
+def test_graphs_of_fits_to_few_objects(n):
+    """Of 6 to 20 objects more are near than tell the scale: the graph asked for columns that were not there."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X = drawn(0, n, 2)
+    model = EVCLUS(2, random_state=0).fit(X)
+    graph = to_onnx(model, dtype="float64").SerializeToString()
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    for objects in (X, X + 0.3):
+        masses, _ = session.run(None, {"X": objects})
+        np.testing.assert_allclose(masses, model.predict_mass(objects).masses, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", [ECM, CCM, CECM], ids=lambda m: m.__name__)
+def test_an_attribute_that_no_object_of_a_cluster_has(method):
+    """The centre went to zero in it, far from all objects, and rounding kept the descent from ending."""
+    X = np.random.default_rng(0).normal(size=(3, 22)) + 1024
+    X[0, :3] = X[1, 2:6] = X[2, 5:8] = np.nan
+    model = method(3, focal_sets="simple", delta=16.0, missing="partial", random_state=0).fit(X)
+    assert model.converged_
+    assert np.abs(model.cluster_centers_ - 1024).max() < 10
