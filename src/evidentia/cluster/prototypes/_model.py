@@ -69,12 +69,19 @@ class PrototypeModel:
             return self.masses_on_device(X, X.device)
         if self._lacks_cells(X):
             return self._partial_masses(X, apply)
-        if self._needs_digits(X):
-            return self.masses(X.astype(float), apply).astype(X.dtype)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
+        if self._needs_digits(X):
+            apply(self._write_in_double, [(X, start, stop, out) for start, stop in row_blocks(len(X))])
+            return out
         arguments = (*self.kernel_arguments(X.dtype), *self.step.columns(), out)
         apply(_kernels.write_masses, [(X, start, stop, *arguments) for start, stop in row_blocks(len(X))])
         return out
+
+    def _write_in_double(self, X: np.ndarray, start: int, stop: int, out: np.ndarray) -> None:
+        """Masses of the rows start..stop, computed in double precision."""
+        rows, found = X[start:stop].astype(float), np.zeros((stop - start, len(self.family)))
+        _kernels.write_masses(rows, 0, len(rows), *self.kernel_arguments(rows.dtype), *self.step.columns(), found)
+        out[start:stop] = found
 
     def _needs_digits(self, X: np.ndarray) -> bool:
         """Whether distances need more digits than objects have: weights of a metric may be a million times apart."""
@@ -122,10 +129,16 @@ class PrototypeModel:
         blocks = row_blocks(len(X))
         if self._lacks_cells(X):
             return reduce(add, apply(self._partial_statistics, [(X, weights, start, stop) for start, stop in blocks]))
-        X = X.astype(float) if self._needs_digits(X) else X
+        if self._needs_digits(X):
+            return reduce(add, apply(self._double_statistics, [(X, weights, start, stop) for start, stop in blocks]))
         arguments = self.kernel_arguments(X.dtype)
         parts = apply(_kernels.accumulate, [(X, weights, start, stop, *arguments) for start, stop in blocks])
         return reduce(add, (Statistics(*part) for part in parts))
+
+    def _double_statistics(self, X: np.ndarray, weights: np.ndarray, start: int, stop: int) -> Statistics:
+        """Those of the rows start..stop, computed in double precision."""
+        rows, given = X[start:stop].astype(float), weights[start:stop] if len(weights) else weights
+        return Statistics(*_kernels.accumulate(rows, given, 0, len(rows), *self.kernel_arguments(rows.dtype)))
 
     def _partial_statistics(self, X: np.ndarray, weights: np.ndarray, start: int, stop: int) -> Statistics:
         """Those of the rows start..stop, some of whose cells are missing."""
