@@ -89,7 +89,7 @@ def choose_columns(
     if not found.numbers and not found.categories:
         reasons = ", ".join(name + why for name, why in found.left_out[:8]) or quoted(exclude)
         words = any("(text" in why for _, why in found.left_out)
-        advice = "; take words as categories with categories='all'" if words else ""
+        advice = "; take words as categories with categories=['all']" if words else ""
         raise ValueError(f"the table has no numeric column to cluster by; left out: {reasons}{advice}")
     return found
 

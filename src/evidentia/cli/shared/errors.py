@@ -187,7 +187,7 @@ _OPTIONS = {"clusters": "-c", "n_clusters": "-c", "index_col": "--index", "rando
 _OPTIONS |= {"kind": "--dissimilarities", "index": "--index", "header": "--header"}
 _NAMES = "columns|exclude|categories|missing|method|clusters|index_col|delimiter|decimal|metric|kind|truth|labels|seed"
 _NAMES += "|constraints|n_clusters|target"
-_SETTING = re.compile(rf"\b({_NAMES})=(?:'([^']*)'|(\w+))")
+_SETTING = re.compile(rf"\b({_NAMES})=(?:\[?'([^']*)'\]?|(\w+))")
 _FLAG = re.compile(r"\b(header|scale|symmetrize)=(True|False)\b")
 _SUBJECT = re.compile(r"^(\w+)(?= must (?:be|hold|have)\b|: |=\S+ is more than )")
 

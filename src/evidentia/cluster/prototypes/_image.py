@@ -19,9 +19,10 @@ _MOST_NEIGHBORS = 10_000_000_000  # of all pixels together, some ten seconds
 def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
     """(n, channels) finite float array of the pixels in C order, and the shape of the grid of two or three axes."""
     array = as_reals(image, "X")
+    axes = max(array.ndim, 3)  # an image without one for its channels is as if it had it
+    if channel_axis is not None and not -axes <= channel_axis < axes:
+        raise ValueError(f"channel_axis={channel_axis} is none of the {array.ndim} axes of X")
     if channel_axis is not None and array.ndim > 2:
-        if not -array.ndim <= channel_axis < array.ndim:
-            raise ValueError(f"channel_axis={channel_axis} is none of the {array.ndim} axes of X")
         array = np.moveaxis(array, channel_axis, -1)
     else:
         array = array[..., None]

@@ -80,7 +80,8 @@ class PrototypeModel:
     def _write_in_double(self, X: np.ndarray, start: int, stop: int, out: np.ndarray) -> None:
         """Masses of the rows start..stop, computed in double precision."""
         rows, found = X[start:stop].astype(float), np.zeros((stop - start, len(self.family)))
-        _kernels.write_masses(rows, 0, len(rows), *self.kernel_arguments(rows.dtype), *self.step.columns(), found)
+        arguments = (*self.kernel_arguments(rows.dtype), *self.step.columns(), found)
+        _kernels.write_masses(rows, 0, len(rows), *arguments)
         out[start:stop] = found
 
     def _needs_digits(self, X: np.ndarray) -> bool:
