@@ -1,7 +1,6 @@
 """What docstrings promise, in settings that are seldom tried: flat clusters, twins, few objects."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from evidentia.cluster import (
@@ -156,11 +155,6 @@ def test_an_attribute_that_no_object_of_a_cluster_has(method):
     model = method(3, focal_sets="simple", delta=16.0, missing="partial", random_state=0).fit(X)
     assert model.converged_
     assert np.abs(model.cluster_centers_ - 1024).max() < 10
-
-
-def test_names_of_columns_are_different():
-    with pytest.raises(ValueError, match="columns with different names, got 'a' more than once"):
-        CatECM(2).fit(pd.DataFrame([[1, 2], [2, 1], [1, 1], [2, 2]], columns=["a", "a"]))
 
 
 @pytest.mark.parametrize("axis", [3, -4])

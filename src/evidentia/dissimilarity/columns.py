@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from evidentia._arrays import is_tensor, to_host
-from evidentia._parameters import shown
 from evidentia._tables import with_plain_columns
 
 __all__ = ["Column", "read_columns"]
@@ -171,9 +170,6 @@ def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
     """Columns by name, or by position for arrays; columns of dates are refused unless they are asked for."""
     import narwhals as nw
 
-    if hasattr(table, "iloc") and not table.columns.is_unique:
-        again = table.columns[table.columns.duplicated()][0]
-        raise ValueError(f"the table must have columns with different names, got {shown(again)} more than once")
     frame = nw.from_native(with_plain_columns(to_host(table)), eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         frame = nw.from_native(_array_as_frame(to_host(table)), eager_only=True)

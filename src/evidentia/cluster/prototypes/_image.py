@@ -22,10 +22,8 @@ def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, t
     axes = max(array.ndim, 3)  # an image without one for its channels is as if it had it
     if channel_axis is not None and not -axes <= channel_axis < axes:
         raise ValueError(f"channel_axis={channel_axis} is none of the {array.ndim} axes of X")
-    if channel_axis is not None and array.ndim > 2:
-        array = np.moveaxis(array, channel_axis, -1)
-    else:
-        array = array[..., None]
+    has_channels = array.ndim > 2
+    array = array[..., None] if channel_axis is None or not has_channels else np.moveaxis(array, channel_axis, -1)
     if array.ndim not in (3, 4):
         raise ValueError(
             "X must be an image of shape (h, w) or (h, w, channels) or a volume of shape (h, w, d, channels), "
