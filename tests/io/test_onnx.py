@@ -151,8 +151,8 @@ def test_objects_on_prototypes():
         np.testing.assert_allclose(single, 1, atol=1e-9)
         assert labels.tolist() == [0, 1, 2]
         assert_same(estimator, np.repeat(centers, 2, axis=0))
-    # two prototypes at the same place share what is there
-    twice = BPEC(3, init=[[0.0, 0.0], [0.0, 0.0], [5.0, 5.0]], focal_sets="pairs").fit(X[:, :2])
+    # two prototypes at about the same place share what is there
+    twice = BPEC(3, init=[[0.0, 0.0], [1e-200, 0.0], [5.0, 5.0]], focal_sets="pairs").fit(X[:, :2])
     assert_same(twice, np.array([[0.0, 0.0], [5.0, 5.0], [1.0, 0.0], [5.0, 4.0]]))
 
 

@@ -301,8 +301,8 @@ def test_constant_column(iris):
     assert model.model_ in ("EII", "VII")
     problems = model.bic_table_["problem"]
     assert (problems.loc[:, ["EII", "VII"]] == "").all()
-    assert problems.loc[:, [m for m in MODELS if m not in ("EII", "VII")]].str.contains("attribute 4 is constant").all()
-    with pytest.raises(ValueError, match=r"attribute 4 is constant.*reg_covar > 0"):
+    assert problems.loc[:, [m for m in MODELS if m not in ("EII", "VII")]].str.contains("attribute 5 is constant").all()
+    with pytest.raises(ValueError, match=r"attribute 5 is constant.*reg_covar > 0"):
         ParsimoniousGaussianMixture(3, model="VVV").fit(X)
     regular = ParsimoniousGaussianMixture(3, model="VVV", reg_covar=1e-6).fit(X)
     np.testing.assert_allclose(regular.means_[:, 4], 1)
