@@ -161,3 +161,31 @@ def test_an_attribute_that_no_object_of_a_cluster_has(method):
 def test_an_axis_of_channels_that_no_image_has(axis):
     with pytest.raises(ValueError, match=f"channel_axis={axis} is none of the 2 axes of X"):
         SECM(2, channel_axis=axis).fit(np.zeros((6, 6)))
+
+
+def with_holes(X, seed=0):
+    X = np.column_stack([X, np.full(len(X), 7.3)])
+    X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
+    return X
+
+
+UNITS = {
+    "a metric of each cluster": (lambda: ECM(3, metric="adaptive", n_init=2, random_state=0), drawn(0, 60, 4)),
+    "a metric of flat clusters": (lambda: ECM(3, metric="adaptive", n_init=2, random_state=0), FLAT["a line"]),
+    "BPEC": (lambda: BPEC(3, metric="adaptive"), drawn(1, 60, 4)),
+    **{
+        f"{method.__name__}, a constant attribute with holes": (
+            lambda method=method: method(3, missing="partial", n_init=2, random_state=0),
+            with_holes(drawn(2, 60, 4)),
+        )
+        for method in (ECM, CCM, EVCLUS, RECM)
+    },
+}
+
+
+@pytest.mark.parametrize("which", UNITS)
+def test_units_change_no_bit(which):
+    make, X = UNITS[which]
+    expected = make().fit(X).credal_partition_.masses
+    for power in (-10, 5):
+        np.testing.assert_array_equal(make().fit(X * 2.0**power).credal_partition_.masses, expected)

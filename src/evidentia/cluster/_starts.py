@@ -94,7 +94,9 @@ def _beyond(X: np.ndarray) -> np.ndarray:
     missing = np.isnan(X)
     low, high = np.where(missing, np.inf, X).min(axis=0), np.where(missing, -np.inf, X).max(axis=0)
     high = np.where(np.isfinite(high), high, 0)
-    apart = np.where(high > low, high - np.minimum(low, high), np.maximum(np.abs(high), 1))
+    spread = high - np.minimum(low, high)
+    constant = np.where(high == 0, spread.max() or 1.0, np.abs(high))  # in the units of X, whatever these are
+    apart = np.where(spread > 0, spread, constant)
     return np.where(missing, high + apart, X)
 
 

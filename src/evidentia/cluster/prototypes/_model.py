@@ -218,8 +218,10 @@ def _metrics_of(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> 
     objective never rises. It stays as well where a cluster has lost its objects, and nothing is left but rounding.
     """
     assert old is not None
-    known = np.trace(sigma, axis1=1, axis2=2) > np.maximum(1e-15 * size, 1e-290)
-    values, vectors = np.linalg.eigh(np.where(known[:, None, None], sigma, np.eye(sigma.shape[1])))
+    trace = np.trace(sigma, axis1=1, axis2=2)
+    known = trace > np.maximum(1e-15 * size, 1e-290)
+    unit = np.ldexp(1.0, np.frexp(np.where(known, trace, 1.0))[1])[:, None, None]  # logarithms are not rounded alike
+    values, vectors = np.linalg.eigh(np.where(known[:, None, None], sigma / unit, np.eye(sigma.shape[1])))
     floor = 1e-6 * values.mean(axis=1, keepdims=True)
     flat = (values < floor).any(axis=1)
     values = np.maximum(values, floor)
