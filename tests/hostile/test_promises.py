@@ -189,3 +189,24 @@ def test_units_change_no_bit(which):
     expected = make().fit(X).credal_partition_.masses
     for power in (-10, 5):
         np.testing.assert_array_equal(make().fit(X * 2.0**power).credal_partition_.masses, expected)
+
+
+@pytest.mark.parametrize(("metric", "seed"), [("canberra", 5), ("manhattan", 4), ("euclidean", 2)])
+def test_medoids_of_sets_do_not_hang_on_the_order_of_rows(metric, seed):
+    X, order = drawn(seed, 22, 6), np.random.default_rng(0).permutation(22)
+    start = np.array([14, 2])
+    given = {"n_clusters": 2, "focal_sets": "full", "metric": metric, "eta": 2.0, "gamma": 2.0}
+    as_it_is = ECMdd(init=start, **given).fit(X)
+    moved = ECMdd(init=np.argsort(order)[start], **given).fit(X[order])
+    np.testing.assert_allclose(moved.credal_partition_.masses, as_it_is.credal_partition_.masses[order], atol=1e-9)
+
+
+def test_units_do_not_matter_where_all_objects_have_twins():
+    """Nor does rounding decide between starts that are as good."""
+    places = np.random.default_rng(5).integers(0, 6, 85)
+    D = np.abs(places[:, None] - places).astype(float)
+    for settings in ({"sampling": "landmarks"}, {"sampling": "all"}):
+        model = EVCLUS(6, metric="precomputed", random_state=0, **settings)
+        expected = model.fit(D).credal_partition_.masses
+        for power in (-3, 1, 2):
+            np.testing.assert_array_equal(model.fit(D * 2.0**power).credal_partition_.masses, expected)

@@ -73,8 +73,7 @@ class Surroundings:
         r = len(D)
         w = np.ones(r) if weights is None else weights.astype(float)
         near, far = reach(D, w, np.arange(r), w.mean(), *_amounts(w))
-        scales = _positive(far)
-        near = _positive(near)
+        scales, near = _positive(far, D), _positive(near, D)
         low, high = _weighted_quantile(near, w, 0.25), _weighted_quantile(near, w, 0.75)
         width = max(float(np.log(high / low)), _LEAST_RANGE)
         return cls(w, scales, high, _FENCE * width, _SOFTNESS * width)
@@ -105,11 +104,12 @@ def _amounts(weights: np.ndarray) -> tuple[float, float]:
     return unit * min(_NEAR, most) * (1 - 1e-9), unit * min(max(round(np.sqrt(r)), 1), most) * (1 - 1e-9)
 
 
-def _positive(distances: np.ndarray) -> np.ndarray:
-    """Distances of zero, between objects that do not differ, as small ones."""
+def _positive(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """Distances of zero, between objects that do not differ, as small ones; where all are zero, as the least of D."""
     finite = distances[np.isfinite(distances) & (distances > 0)]
-    least = 1e-6 * float(np.median(finite)) if len(finite) else 1.0
-    return np.clip(distances, least, finite.max() if len(finite) else 1.0)
+    if not len(finite):
+        return np.full(len(distances), np.min(D, where=D > 0, initial=np.inf) if (D > 0).any() else 1.0)
+    return np.clip(distances, 1e-6 * float(np.median(finite)), finite.max())
 
 
 def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:

@@ -20,7 +20,7 @@ from evidentia.cluster.evclus._distinct import distinct_objects
 from evidentia.cluster.evclus._doubt_model import DoubtModel, neighbors_of_pairs
 from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
 from evidentia.cluster.evclus._model import EvclusModel
-from evidentia.cluster.evclus._scale import Scale, ScaleTrial
+from evidentia.cluster.evclus._scale import Scale, ScaleTrial, as_likely
 from evidentia.cluster.evclus._scale_on_landmarks import ScaleOnLandmarks, StartsOfTrials
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus._states import EvclusStart, ObjectMasses
@@ -170,8 +170,8 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         pairs = self.pairs
         everyone = list(runs)
         if self._found is not None:  # the last start: it must not be lost to clusters that explain less
-            runner = super().chosen(everyone[:-1], tol)
-            return max(runner, everyone[-1], key=lambda run: pairs.likelihood(self.partition(run).labels))
+            two = super().chosen(everyone[:-1], tol), everyone[-1]
+            return two[as_likely([pairs.likelihood(self.partition(run).labels) for run in two])[0]]
         if not self._competing:
             return super().chosen(everyone, tol)
         best, trials = [], []

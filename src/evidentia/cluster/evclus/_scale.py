@@ -13,15 +13,17 @@ Where landmarks stand for many objects, half of them are enough to choose (`Scal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["SCALES", "Scale", "ScaleTrial", "PairDissimilarities", "likelihood_of_clusters"]
+__all__ = ["SCALES", "Scale", "ScaleTrial", "PairDissimilarities", "as_likely", "likelihood_of_clusters"]
 
 SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities that are tried
 _FLOOR = 0.02
+_SAME_LIKELIHOOD = 1e-9  # difference, per object, that counts as none: the units of X only add to all of them
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,8 @@ class Scale:
     @property
     def best(self) -> ScaleTrial:
         """That of largest likelihood; the middle of equal ones."""
-        most = max(trial.log_likelihood for trial in self.trials)
-        least = most - 1e-9 * abs(most) if np.isfinite(most) else most  # infinite where every cluster is a place
-        equal = [trial for trial in self.trials if trial.log_likelihood >= least]
-        return equal[len(equal) // 2]
+        equal = as_likely([trial.log_likelihood for trial in self.trials])
+        return self.trials[equal[len(equal) // 2]]
 
     def reasons(self) -> str:
         """In words: the best scale, and how much worse the others explain the data."""
@@ -59,6 +59,12 @@ class Scale:
         others = ", ".join(f"{trial.quantile:g} ({behind(trial):+.2f})" for trial in self.trials if trial is not best)
         where = f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
         return f"{where}; log-likelihood at other quantiles: {others}" if others else where
+
+
+def as_likely(log_likelihoods: Sequence[float]) -> list[int]:
+    """Which of them are the largest, but for rounding, which must not decide between equals."""
+    most = max(log_likelihoods)  # infinite where every cluster is a place
+    return [k for k, found in enumerate(log_likelihoods) if found >= most - _SAME_LIKELIHOOD]
 
 
 class PairDissimilarities(NamedTuple):

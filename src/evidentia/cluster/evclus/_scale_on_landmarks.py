@@ -10,7 +10,7 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._medoid_starts import masses_from_medoids, random_masses
 from evidentia.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links
 from evidentia.cluster.evclus._fitted_pairs import FittedPairs, ScaleChoice
-from evidentia.cluster.evclus._scale import Scale, ScaleTrial, likelihood_of_clusters
+from evidentia.cluster.evclus._scale import Scale, ScaleTrial, as_likely, likelihood_of_clusters
 from evidentia.dissimilarity.transform import to_conflict
 from evidentia.optimize.blocks import Apply
 from evidentia.partition import CredalPartition
@@ -87,7 +87,7 @@ class ScaleOnLandmarks:
                 masses, _, _ = problem.descend(start, family, order, self.max_iter, self.tol, nobody, 0.0)
                 labels = CredalPartition.unchecked(masses, family).labels
                 found.append((likelihood_of_clusters(self.D, labels, self.dimension, self.counts), labels))
-            likelihood, labels = max(found, key=lambda each: each[0])
+            likelihood, labels = found[as_likely([each[0] for each in found])[0]]
             return ScaleTrial(scale.quantile, scale.d0, likelihood), labels
 
         seeds = rng.integers(0, 2**63, len(scales))

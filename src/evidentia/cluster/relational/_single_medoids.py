@@ -114,13 +114,16 @@ class SingleMedoidDescent(PlainMedoidDescent[SingleMedoidSettings]):
         )
 
     def _set_medoids(self, family: FocalSets, to_medoids: np.ndarray) -> np.ndarray:
-        """The object for each set of several clusters (Zhou et al., 2016)."""
+        """The object for each set of several clusters (Zhou et al., 2016); of objects as good as each other, as two
+        medoids are for the set of both, the one nearest to the first cluster, in whatever order the rows are."""
         sets = family.membership[family.cardinality > 1]
         chosen = np.empty(len(sets), dtype=np.intp)
         for j, members in enumerate(sets):
             near = to_medoids[:, members]
             spread = near.var(axis=1) + self.settings.eta * near.mean(axis=1)
-            chosen[j] = np.where(self.objects.weights > 0, spread, np.inf).argmin()
+            spread = np.where(self.objects.weights > 0, spread, np.inf)
+            best = np.flatnonzero(spread <= spread.min() * (1 + 1e-12))
+            chosen[j] = best[np.lexsort(near[best].T[::-1])[0]]
         return chosen
 
 
