@@ -1,6 +1,10 @@
 """What docstrings promise, in settings that are seldom tried: flat clusters, twins, few objects."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from evidentia.cluster import (
@@ -210,3 +214,13 @@ def test_units_do_not_matter_where_all_objects_have_twins():
         expected = model.fit(D).credal_partition_.masses
         for power in (-3, 1, 2):
             np.testing.assert_array_equal(model.fit(D * 2.0**power).credal_partition_.masses, expected)
+
+
+@pytest.mark.parametrize("kind", [Decimal, Fraction])
+def test_decimals_and_fractions_are_numbers_to_explain_by(kind):
+    X = drawn(6, 30, 3).round(2)
+    partition = ECM(3, n_init=1, random_state=0).fit(X).credal_partition_
+    table = pd.DataFrame(X, columns=list("abc"))
+    given = table.map(lambda value: kind(str(value)))
+    assert str(explain_object(partition, given, 4)) == str(explain_object(partition, table, 4))
+    assert str(profile(partition, given)) == str(profile(partition, table))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -226,7 +228,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float | np.number) and not isinstance(cell, bool | np.bool_ | np.timedelta64)
+    return isinstance(cell, Real | Decimal | np.number) and not isinstance(cell, bool | np.bool_ | np.timedelta64)
 
 
 def _objects(column: np.ndarray) -> np.ndarray:
