@@ -25,7 +25,7 @@ def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, li
     # an array of text turns -1 into "-1"
     text = values.dtype.kind == "U"
     mark = str(noise) if text and noise is not None else noise
-    is_noise = np.array([same_label(value, mark) for value in values.tolist()], dtype=bool)
+    is_noise = _are_same(values, mark)
     names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
         raise ValueError("labels must hold at least one object that belongs to a cluster")
@@ -46,11 +46,18 @@ def _label_array(labels: Any) -> np.ndarray:
         values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"labels must be a nonempty sequence, got shape {values.shape}")
-    if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+    missing = values.dtype.kind in "OMm" and any(map(is_missing, values.tolist()))
+    if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise ValueError("labels must not hold NaN, None or infinite values; mark objects without a cluster by -1")
     if values.dtype.kind in "cV":
         raise ValueError(f"labels must be names or real numbers, got {values.dtype}")
     return values
+
+
+def _are_same(values: np.ndarray, mark: Any) -> np.ndarray:
+    """(n,) whether labels are the same as a mark; numbers and text are looked at once, however often they stand."""
+    different, code = (values, slice(None)) if values.dtype.kind == "O" else np.unique(values, return_inverse=True)
+    return np.array([same_label(value, mark) for value in different.tolist()], dtype=bool)[code]
 
 
 def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:

@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from evidentia._parameters import shown
+from evidentia._sizes import check_memory
 from evidentia.io.written.cells import blank_cells, split_cells
 from evidentia.io.written.marks import decimal_mark, is_number, looks_like_number
 from evidentia.io.written.numbers import MISSING_WORDS
@@ -20,6 +21,7 @@ __all__ = ["Triangle", "read_triangle"]
 
 _DELIMITERS = (",", ";", "\t", "|", " ")
 _CODE = re.compile(r"0\d+")
+_TAKES = 20  # bytes for each character, while cells are text
 _LOOKED_AT = 8  # lines that tell whether to read the others
 _MANY = 1000  # cells that tell what separates them
 
@@ -52,6 +54,7 @@ def read_triangle(
         if not _triangles(first, header, delimiter, decimal, whole=False):
             return None
         lines = first + [line for line in file if line.strip()]
+    check_memory(_TAKES * sum(map(len, lines)), "reading a triangle as text", "save the matrix as .npy")
     found = _triangles(lines, header, delimiter, decimal, whole=True)
     if "\t" in found:
         found.pop(" ", None)
