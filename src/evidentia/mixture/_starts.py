@@ -13,6 +13,7 @@ from evidentia._scale import as_reals, mean_of_rows
 from evidentia.belief import MassFunctions
 from evidentia.mixture.em import EMResult, GaussianParameters, fit_em
 from evidentia.mixture.hierarchical import MergeTree, merge_tree
+from evidentia.optimize.descent import as_likely
 from evidentia.optimize.k_means import k_means
 
 __all__ = ["Start", "Starts"]
@@ -21,7 +22,6 @@ _TREE_LIMIT = 2000  # objects in a tree of merges, which is quadratic, as in mcl
 _TREE_SAMPLE = 1000  # objects that stand for more than that
 _PARTITIONS = 5  # of k-means, the best of which competes with the tree of a sample
 _FIRST_ITERATIONS = 10  # over which starts compete
-_SAME_LIKELIHOOD = 1e-9  # difference of log-likelihoods for each object that counts as none
 _TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 
 
@@ -90,8 +90,8 @@ class Starts:
         if len(starts) == 1 or self.init == "k-means":
             runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
             # starts often end at the same place up to rounding, which must not decide how components are numbered
-            least = max(run.log_likelihood for run in runs) - _SAME_LIKELIHOOD * self._in_order()[2].sum()
-            return next(run for run in runs if run.log_likelihood >= least)
+            best = as_likely([run.log_likelihood for run in runs], float(self._in_order()[2].sum()))
+            return runs[best[0]]
         few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
         begun = [start.fit(self.data, self.weights, model, **few) for start in starts]
         begun.sort(key=lambda run: -run.log_likelihood)

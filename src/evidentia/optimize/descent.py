@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-__all__ = ["Run", "descend"]
+__all__ = ["Run", "as_likely", "descend"]
 
 Model = TypeVar("Model")
+
+_SAME_LIKELIHOOD = (
+    1e-9  # difference for each object that counts as none: units of the data add to all likelihoods alike
+)
 
 
 @dataclass
@@ -22,6 +26,13 @@ class Run(Generic[Model]):
     @property
     def objective(self) -> float:
         return self.history[-1]
+
+
+def as_likely(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> list[int]:
+    """Which log-likelihoods, of so many objects, are the largest, but for rounding, which must not decide between
+    equals."""
+    most = max(log_likelihoods)  # infinite where every cluster is a place
+    return [k for k, found in enumerate(log_likelihoods) if found >= most - _SAME_LIKELIHOOD * n_objects]
 
 
 def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float) -> Run[Model]:

@@ -20,7 +20,7 @@ from evidentia.cluster.evclus._distinct import distinct_objects
 from evidentia.cluster.evclus._doubt_model import DoubtModel, neighbors_of_pairs
 from evidentia.cluster.evclus._fitted_pairs import ALL_PAIRS_UP_TO, FittedPairs
 from evidentia.cluster.evclus._model import EvclusModel
-from evidentia.cluster.evclus._scale import Scale, ScaleTrial, as_likely
+from evidentia.cluster.evclus._scale import Scale, ScaleTrial
 from evidentia.cluster.evclus._scale_on_landmarks import ScaleOnLandmarks, StartsOfTrials
 from evidentia.cluster.evclus._settings import EvclusSettings
 from evidentia.cluster.evclus._states import EvclusStart, ObjectMasses
@@ -32,7 +32,7 @@ from evidentia.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
 from evidentia.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource, TensorSource
 from evidentia.dissimilarity.transform import to_conflict
 from evidentia.optimize.blocks import Apply, row_blocks
-from evidentia.optimize.descent import Run
+from evidentia.optimize.descent import Run, as_likely
 from evidentia.optimize.projection import projection_hessian, settle_links
 from evidentia.partition import CredalPartition
 

@@ -13,17 +13,17 @@ Where landmarks stand for many objects, half of them are enough to choose (`Scal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["SCALES", "Scale", "ScaleTrial", "PairDissimilarities", "as_likely", "likelihood_of_clusters"]
+from evidentia.optimize.descent import as_likely
+
+__all__ = ["SCALES", "Scale", "ScaleTrial", "PairDissimilarities", "likelihood_of_clusters"]
 
 SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities that are tried
 _FLOOR = 0.02
-_SAME_LIKELIHOOD = 1e-9  # difference, per object, that counts as none: the units of X only add to all of them
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,6 @@ class Scale:
         others = ", ".join(f"{trial.quantile:g} ({behind(trial):+.2f})" for trial in self.trials if trial is not best)
         where = f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
         return f"{where}; log-likelihood at other quantiles: {others}" if others else where
-
-
-def as_likely(log_likelihoods: Sequence[float]) -> list[int]:
-    """Which of them are the largest, but for rounding, which must not decide between equals."""
-    most = max(log_likelihoods)  # infinite where every cluster is a place
-    return [k for k, found in enumerate(log_likelihoods) if found >= most - _SAME_LIKELIHOOD]
 
 
 class PairDissimilarities(NamedTuple):

@@ -10,9 +10,10 @@ from evidentia.belief import FocalSets
 from evidentia.cluster._medoid_starts import masses_from_medoids, random_masses
 from evidentia.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links
 from evidentia.cluster.evclus._fitted_pairs import FittedPairs, ScaleChoice
-from evidentia.cluster.evclus._scale import Scale, ScaleTrial, as_likely, likelihood_of_clusters
+from evidentia.cluster.evclus._scale import Scale, ScaleTrial, likelihood_of_clusters
 from evidentia.dissimilarity.transform import to_conflict
 from evidentia.optimize.blocks import Apply
+from evidentia.optimize.descent import as_likely
 from evidentia.partition import CredalPartition
 
 __all__ = ["ScaleOnLandmarks", "StartsOfTrials"]
