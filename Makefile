@@ -34,7 +34,7 @@ $(BIN)/python:
 REQUIREMENTS := import tomllib; told = tomllib.load(open("pyproject.toml", "rb")); \
 	print("editables", *told["build-system"]["requires"], *told["project"]["dependencies"], sep="\n")
 $(VENV)/.installed: pyproject.toml hatch_build.py
-	@$(PYTHON) src/evidentia/_native/build.py 2>/dev/null & compiling=$$!; \
+	@$(PYTHON) src/dempster/_native/build.py 2>/dev/null & compiling=$$!; \
 	$(PYTHON) -m venv $(VENV) && $(BIN)/python -c '$(REQUIREMENTS)' >$(VENV)/requirements.txt && \
 	$(BIN)/python -m pip install --quiet --no-compile -r $(VENV)/requirements.txt; installed=$$?; \
 	wait $$compiling && here=--no-build-isolation; [ $$installed = 0 ] && \
@@ -54,10 +54,10 @@ $(VENV)/.installed-docs: $(VENV)/.installed-all pyproject.toml
 	@touch $@
 
 kernels: $(VENV)/.installed
-	@$(BIN)/python src/evidentia/_native/build.py
+	@$(BIN)/python src/dempster/_native/build.py
 
 demo: $(VENV)/.installed kernels
-	$(BIN)/evidentia demo --output demo
+	$(BIN)/dempster demo --output demo
 
 lint: $(VENV)/.installed-all
 	$(BIN)/ruff check src tests benchmarks docs examples reproduce tools
@@ -86,8 +86,8 @@ test: $(VENV)/.installed-all kernels
 SANITIZED := build/sanitized
 KERNEL_TESTS := tests/native tests/optimize $(wildcard tests/cluster/test_kernels.py tests/cluster/*/test_kernels.py)
 test-sanitized: $(VENV)/.installed-all
-	$(BIN)/python src/evidentia/_native/build.py --sanitize $(SANITIZED)
-	EVIDENTIA_KERNELS=$(CURDIR)/$(SANITIZED)/kernels.so LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) \
+	$(BIN)/python src/dempster/_native/build.py --sanitize $(SANITIZED)
+	DEMPSTER_KERNELS=$(CURDIR)/$(SANITIZED)/kernels.so LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 $(BIN)/python -m pytest -q -p no:cacheprovider $(KERNEL_TESTS)
 
 test-long: $(VENV)/.installed-all
@@ -126,8 +126,8 @@ docs-quick: $(VENV)/.installed-all kernels
 # Every platform is compiled here, by zig; only the wheel of this machine can be tried here.
 wheels: $(BIN)/python
 	$(BIN)/python -m pip install --quiet hatchling ziglang
-	for target in $$($(BIN)/python src/evidentia/_native/build.py --targets); do \
-	    EVIDENTIA_TARGET=$$target $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . || exit 1; \
+	for target in $$($(BIN)/python src/dempster/_native/build.py --targets); do \
+	    DEMPSTER_TARGET=$$target $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . || exit 1; \
 	done
 	@ls dist
 	@echo "Not run here: all but those for $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_platform())')"

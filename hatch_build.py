@@ -14,11 +14,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_BUILD = Path(__file__).parent / "src" / "evidentia" / "_native" / "build.py"
+_BUILD = Path(__file__).parent / "src" / "dempster" / "_native" / "build.py"
 
 
 def _load_build() -> Any:
-    """`evidentia._native.build`, without the package around it, which needs what is only about to be installed."""
+    """`dempster._native.build`, without the package around it, which needs what is only about to be installed."""
     spec = importlib.util.spec_from_file_location("build_kernels", _BUILD)
     assert spec is not None
     assert spec.loader is not None
@@ -34,7 +34,7 @@ build = _load_build()
 class Kernels(BuildHookInterface):
     """One wheel for all Pythons of a platform: the library knows nothing of Python.
 
-    ``EVIDENTIA_TARGET`` names another platform of `build.TARGETS` to compile for (`make wheels`).
+    ``DEMPSTER_TARGET`` names another platform of `build.TARGETS` to compile for (`make wheels`).
     """
 
     PLUGIN_NAME = "custom"
@@ -54,7 +54,7 @@ class Kernels(BuildHookInterface):
         self._folder = Path(tempfile.mkdtemp())
         target = build.TARGETS[self._other] if self._other else None
         for library in build.build(self._folder, target=target):
-            build_data["force_include"][str(library)] = f"evidentia/_native/{library.name}"
+            build_data["force_include"][str(library)] = f"dempster/_native/{library.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         if version != "editable":
@@ -62,7 +62,7 @@ class Kernels(BuildHookInterface):
 
     @property
     def _other(self) -> str:
-        return os.environ.get("EVIDENTIA_TARGET", "")
+        return os.environ.get("DEMPSTER_TARGET", "")
 
 
 def _this_platform() -> str:

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmarks.harness import Benchmark, Row, discover, skipped
 
-_PACKAGES = ("evidentia", "numpy", "scipy", "scikit-learn", "torch", "evclust", "scikit-fuzzy", "daqp")
+_PACKAGES = ("dempster", "numpy", "scipy", "scikit-learn", "torch", "evclust", "scikit-fuzzy", "daqp")
 _WIDTH_OF_FILES = 170  # columns when the output is not a terminal
 _HEADINGS = ("benchmark", "measured", "time", "noise", "memory", "quality", "ratio", "target", "met")
 _LEGEND = (
@@ -39,7 +39,7 @@ _LEGEND = (
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Also write the rows to this file.")
 @click.option("--markdown", type=click.Path(path_type=Path), help="Also write the table to this file, as Markdown.")
 def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: Path | None) -> None:
-    """Time, peak memory and quality of evidentia beside other implementations, all measured in this run."""
+    """Time, peak memory and quality of dempster beside other implementations, all measured in this run."""
     chosen = _chosen(discover(), only)
     progress = Console(stderr=True)
     rows: dict[str, list[Row]] = {}
@@ -98,7 +98,7 @@ def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
     if not console.is_terminal:
         console = Console(width=_WIDTH_OF_FILES)
     table = Table(
-        title="evidentia: time, memory and quality" + (" (quick: small sizes)" if environment["quick"] else "")
+        title="dempster: time, memory and quality" + (" (quick: small sizes)" if environment["quick"] else "")
     )
     for heading in _HEADINGS:
         if heading in ("benchmark", "measured", "quality"):

@@ -32,7 +32,7 @@ _DELTA = 1.0  # distance to the empty set; neighbouring centres are as far apart
 _D0 = 1.0  # distance from which on two objects are surely in different clusters
 _LIMIT = 60.0  # seconds that a rival may take, with its imports
 _R_LIMIT = 30.0
-_IMPORTS = ("sklearn.metrics", "evidentia.cluster", "evidentia.constraints", "evclust.utils")
+_IMPORTS = ("sklearn.metrics", "dempster.cluster", "dempster.constraints", "evclust.utils")
 _DISTRIBUTIONS = {"evclust": "evclust", "sklearn": "scikit-learn", "skfuzzy": "scikit-fuzzy"}
 
 Parameters = dict[str, Any]
@@ -40,7 +40,7 @@ Parameters = dict[str, Any]
 
 @dataclass(frozen=True)
 class Method:
-    """One of our methods: its place in evidentia, its parameters, the kind of data, sizes (quick, in full), rivals."""
+    """One of our methods: its place in dempster, its parameters, the kind of data, sizes (quick, in full), rivals."""
 
     place: str
     parameters: Parameters
@@ -50,7 +50,7 @@ class Method:
 
     @property
     def path(self) -> str:
-        return f"evidentia.{self.place}"
+        return f"dempster.{self.place}"
 
     @property
     def name(self) -> str:
@@ -115,7 +115,7 @@ def _data(kind: str, n: int) -> tuple[Any, np.ndarray, dict[str, Any]]:
         return (*_categorical(n), {})
     X, y = _plane(n)
     if kind == "links":
-        from evidentia.constraints import Constraints
+        from dempster.constraints import Constraints
 
         return X, y, {"constraints": Constraints.from_labels(y, n // 10, random_state=0)}
     if kind in ("distances", "squares"):
@@ -246,7 +246,7 @@ def _prepare(path: str, parameters: Parameters, kind: str, n: int) -> Task:
     """Whatever it is. Products of such small matrices are slower with the threads of BLAS, so it gets none."""
     from threadpoolctl import threadpool_limits
 
-    adapters = {"evidentia": _clusterer, "sklearn": _clusterer, "evclust": _of_evclust, "skfuzzy": _fuzzy}
+    adapters = {"dempster": _clusterer, "sklearn": _clusterer, "evclust": _of_evclust, "skfuzzy": _fuzzy}
     adapter = _classifier if kind == "classes" else adapters[path.partition(".")[0]]
     threadpool_limits(1, user_api="blas")
     return adapter(path, parameters, kind, n)
@@ -462,8 +462,8 @@ def _r_missing(rscript: str | None) -> str:
 
 def _r_run(rscript: str, call: RCall, n: int) -> tuple[float, int, str]:
     """Seconds, bytes and quality of one call in a process of R."""
-    from evidentia.cluster import BPEC
-    from evidentia.constraints import Constraints
+    from dempster.cluster import BPEC
+    from dempster.constraints import Constraints
 
     X, y = _plane(n)
     known = Constraints.from_labels(y, n // 10, random_state=0)
@@ -497,7 +497,7 @@ def beside_r(quick: bool) -> list[Row]:
     rows = []
     for call in _R_CALLS:
         try:
-            ours = _measure(f"evidentia.cluster.{call.ours}", call.parameters, call.kind, n)
+            ours = _measure(f"dempster.cluster.{call.ours}", call.parameters, call.kind, n)
         except MeasurementError as error:
             rows.append(skipped(call.ours, str(error)))
             continue

@@ -11,14 +11,14 @@ import numpy as np
 
 from benchmarks.harness import Row, Task, Timing, at_most, benchmark, measured, shared_folder, skipped, timings
 
-_IMPORTS = {"evidentia": 0.3, "evidentia.cluster": 2.5}  # seconds allowed
+_IMPORTS = {"dempster": 0.3, "dempster.cluster": 2.5}  # seconds allowed
 _FIRST_FITS = {"ECM": 4.0, "EVCLUS": 5.0, "BootClus": 8.0}
 _OTHERS = ("CCM", "BPEC", "EGMM", "NNEVCLUS", "EKNNClus", "CECM")
 _MOST = 6.0  # seconds of the others
 _TIMED = "import time; began = time.perf_counter()\n{}\nprint(time.perf_counter() - began)"
 _FIT = (
     "from sklearn.datasets import load_iris\nX = load_iris().data\n"
-    "from evidentia.cluster import {0}\n{0}({1}random_state=0).fit(X)"
+    "from dempster.cluster import {0}\n{0}({1}random_state=0).fit(X)"
 )
 
 
@@ -72,7 +72,7 @@ def _standardized(name: str) -> tuple[np.ndarray, np.ndarray]:
 def _network(name: str) -> Task:
     from sklearn.metrics import adjusted_rand_score
 
-    from evidentia.cluster import NNEVCLUS
+    from dempster.cluster import NNEVCLUS
 
     X, y = _standardized(name)
     return Task(
@@ -82,7 +82,7 @@ def _network(name: str) -> Task:
 
 
 def _prototypes() -> Task:
-    from evidentia.classify import EvidentialNeuralNetworkClassifier
+    from dempster.classify import EvidentialNeuralNetworkClassifier
 
     X, y = _stored("glass_evclass")
     model = EvidentialNeuralNetworkClassifier(n_prototypes=7, n_init=1, random_state=0)
@@ -90,7 +90,7 @@ def _prototypes() -> Task:
 
 
 def _neighbors() -> Task:
-    from evidentia.classify import EKNNClassifier
+    from dempster.classify import EKNNClassifier
 
     X, y = _stored("ionosphere")
 
@@ -133,7 +133,7 @@ def _blobs() -> np.ndarray:
 
 
 def _our_mixture() -> Task:
-    from evidentia.mixture import ParsimoniousGaussianMixture
+    from dempster.mixture import ParsimoniousGaussianMixture
 
     X = _blobs()
     return Task(

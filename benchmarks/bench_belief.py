@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Row, Task, at_most, benchmark, memory, timings
-from evidentia import FocalSets, MassFunctions
-from evidentia.belief.combination import RULES
-from evidentia.belief.decisions import DECISION_RULES
+from dempster import FocalSets, MassFunctions
+from dempster.belief.combination import RULES
+from dempster.belief.decisions import DECISION_RULES
 
 _FRAME = 4
 _SETS = FocalSets.with_pairs(_FRAME, [(0, 1), (1, 2), (2, 3), (0, 3)])  # with the empty set and the whole: ten sets

@@ -23,7 +23,7 @@ def _iris() -> tuple[np.ndarray, np.ndarray]:
 def _bootclus(n_bootstraps: int) -> Task:
     from sklearn.metrics import adjusted_rand_score
 
-    from evidentia.cluster import BootClus
+    from dempster.cluster import BootClus
 
     X, y = _iris()
     model = BootClus(_CLUSTERS, focal_sets="pairs", n_bootstraps=n_bootstraps, random_state=0)
@@ -96,8 +96,8 @@ def iris(quick: bool) -> list[Row]:
 
 
 def _many(n: int, n_bootstraps: int, n_partners: Any) -> Task:
-    from evidentia.cluster import BootClus
-    from evidentia.datasets import make_gaussian_mixture
+    from dempster.cluster import BootClus
+    from dempster.datasets import make_gaussian_mixture
 
     def model(size: int) -> BootClus:
         settings: dict[str, Any] = {"focal_sets": "pairs", "n_partners": n_partners, "random_state": 0}

@@ -22,7 +22,7 @@ def _gaussians(n: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def _eknn_prediction(n: int, columns: int) -> Task:
-    from evidentia.classify import EKNNClassifier
+    from dempster.classify import EKNNClassifier
 
     X, y = _gaussians(n, columns, 1)
     new, truth = _gaussians(n, columns, 2)
@@ -40,7 +40,7 @@ def _knn_prediction(n: int, columns: int) -> Task:
 
 
 def _eknn_fit(n: int, columns: int, n_neighbors: int | str, solver: str) -> Task:
-    from evidentia.classify import EKNNClassifier
+    from dempster.classify import EKNNClassifier
 
     X, y = _gaussians(n, columns, 1)
     return Task(
@@ -50,7 +50,7 @@ def _eknn_fit(n: int, columns: int, n_neighbors: int | str, solver: str) -> Task
 
 
 def _evidence(n: int, n_classes: int) -> Task:
-    from evidentia.classify._weights import WeightsOfEvidence, subsets_of_classes
+    from dempster.classify._weights import WeightsOfEvidence, subsets_of_classes
 
     support, opposition = np.random.default_rng(0).exponential(size=(2, n, n_classes))
     family = subsets_of_classes(n_classes)
@@ -61,7 +61,7 @@ def _evidence(n: int, n_classes: int) -> Task:
 
 
 def _same_plausibilities(masses: np.ndarray, evidence) -> str:
-    from evidentia.classify._weights import subsets_of_classes
+    from dempster.classify._weights import subsets_of_classes
 
     contour = masses @ subsets_of_classes(evidence.support.shape[1]).membership
     return f"plausibilities right to {np.abs(contour - evidence.contour).max():.0e}"

@@ -70,7 +70,7 @@ def _squared_distances(n: int) -> np.ndarray:
 
 
 def _recm_fit(n: int) -> Task:
-    from evidentia.cluster import RECM
+    from dempster.cluster import RECM
 
     D, (_, y) = _squared_distances(n), _gaussians(n)
     RECM(_CLUSTERS, metric="precomputed", random_state=0).fit(D[:100, :100])  # compile
@@ -79,7 +79,7 @@ def _recm_fit(n: int) -> Task:
 
 
 def _recm_iterations(n: int, max_iter: int) -> Task:
-    from evidentia.cluster import RECM
+    from dempster.cluster import RECM
 
     D = _squared_distances(n)
     start = np.arange(_CLUSTERS)
@@ -89,7 +89,7 @@ def _recm_iterations(n: int, max_iter: int) -> Task:
 
 
 def _ecm_ari(n: int) -> float:
-    from evidentia.cluster import ECM
+    from dempster.cluster import ECM
 
     X, y = _gaussians(n)
     return _agreement(y, ECM(_CLUSTERS, beta=1.5, random_state=0).fit(X).labels_)
@@ -123,8 +123,8 @@ def recm(quick: bool) -> list[Row]:
 
 
 def _cecm_fit(n: int, n_constraints: int, metric: str) -> Task:
-    from evidentia.cluster import CECM
-    from evidentia.constraints import Constraints
+    from dempster.cluster import CECM
+    from dempster.constraints import Constraints
 
     X, y = _gaussians(n)
     known = Constraints.from_labels(y, n_constraints, random_state=0)
@@ -140,8 +140,8 @@ def _cecm_fit(n: int, n_constraints: int, metric: str) -> Task:
 
 
 def _cecm_iterations(n: int, max_iter: int) -> Task:
-    from evidentia.cluster import CECM
-    from evidentia.constraints import Constraints
+    from dempster.cluster import CECM
+    from dempster.constraints import Constraints
 
     X, y = _gaussians(n)
     known = Constraints.from_labels(y, n // 10, random_state=0)
@@ -181,7 +181,7 @@ def cecm(quick: bool) -> list[Row]:
 
 
 def _secm_iterations(n: int, max_iter: int) -> Task:
-    from evidentia.cluster import SECM
+    from dempster.cluster import SECM
 
     side = int(np.sqrt(n))
     truth = np.add.outer(np.arange(side), np.arange(side)) * 4 // (2 * side)
@@ -192,7 +192,7 @@ def _secm_iterations(n: int, max_iter: int) -> Task:
 
 
 def _catecm_iterations(n: int, max_iter: int) -> Task:
-    from evidentia.cluster import CatECM
+    from dempster.cluster import CatECM
 
     rng = np.random.default_rng(0)
     modes, y = rng.integers(0, 6, (4, 15)), rng.integers(0, 4, n)

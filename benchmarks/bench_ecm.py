@@ -41,8 +41,8 @@ def _agreement(y: np.ndarray, labels: np.ndarray) -> float:
 
 
 def _ecm_fit(n: int, max_iter: int) -> Task:
-    from evidentia import FocalSets
-    from evidentia.cluster import ECM
+    from dempster import FocalSets
+    from dempster.cluster import ECM
 
     X, y, init = _gaussians(n)
     family = FocalSets.pairs(_CLUSTERS)
@@ -189,7 +189,7 @@ _TOLERANCES = tuple(10.0**-k for k in range(3, 15))
 
 @cache
 def _fourclass(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    from evidentia.datasets import make_fourclass
+    from dempster.datasets import make_fourclass
 
     X, y = make_fourclass(n, random_state=0)
     rng = np.random.default_rng(0)
@@ -225,7 +225,7 @@ def _evclust_fit(n: int) -> Task:
 
 
 def _full_fit(n: int, tol: float) -> Task:
-    from evidentia.cluster import ECM
+    from dempster.cluster import ECM
 
     X, y, init = _fourclass(n)
     model = ECM(

@@ -32,7 +32,7 @@ def _judged(model: Any, y: np.ndarray) -> dict[str, Any]:
 
 
 def _fit(n: int) -> Task:
-    from evidentia.cluster import EKNNClus
+    from dempster.cluster import EKNNClus
 
     X, y = _blobs(n)
     EKNNClus(random_state=0, n_neighbors=10, n_init=1).fit(X[:500])  # compile
@@ -89,10 +89,10 @@ def growth(quick: bool) -> list[Row]:
 
 def _search(n: int, kind: str) -> Task:
     """Sweeps until nobody moves, from random labels, on a graph that is there."""
-    from evidentia.cluster.neighbors._graph import Evidence, Graph, neighbors_of_all
-    from evidentia.dissimilarity.neighbors import finder
-    from evidentia.dissimilarity.sources import AttributeSource
-    from evidentia.optimize.blocks import block_map
+    from dempster.cluster.neighbors._graph import Evidence, Graph, neighbors_of_all
+    from dempster.dissimilarity.neighbors import finder
+    from dempster.dissimilarity.sources import AttributeSource
+    from dempster.optimize.blocks import block_map
 
     X = _blobs(n)[0]
     neighbors = neighbors_of_all(finder(AttributeSource(X), "exact", 0, -1), n, 100)

@@ -36,7 +36,7 @@ _PARTNERS = 100  # random partners per object: k of k-EVCLUS
 _QUANTILE = 0.2  # of the sampled distances, taken as d0
 _LANDMARKS = 1000  # objects among which medoids are looked for
 _PAPERS_TOLERANCE = 1e-5
-_NO_DATA = "data/{}.npz is not in the folder beside the checkout (EVIDENTIA_SHARED)"
+_NO_DATA = "data/{}.npz is not in the folder beside the checkout (DEMPSTER_SHARED)"
 _NO_DAQP = "daqp is not installed"
 
 
@@ -129,9 +129,9 @@ def _loop(
 
 def _sampled_pairs(X: np.ndarray, d0: float | None = None) -> tuple[Any, float]:
     """The problem of k-EVCLUS: pairs drawn once or twice weigh once or twice; and d0."""
-    from evidentia.cluster.evclus._conflict_problems import SomePairs
-    from evidentia.dissimilarity.sampling import random_pairs
-    from evidentia.dissimilarity.transform import to_conflict
+    from dempster.cluster.evclus._conflict_problems import SomePairs
+    from dempster.dissimilarity.sampling import random_pairs
+    from dempster.dissimilarity.transform import to_conflict
 
     pairs, weights = random_pairs(len(X), _PARTNERS, np.random.default_rng(0))
     distance = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
@@ -140,7 +140,7 @@ def _sampled_pairs(X: np.ndarray, d0: float | None = None) -> tuple[Any, float]:
 
 
 def _random_start(X: np.ndarray, d0: float, family: Any, seed: int) -> np.ndarray:
-    from evidentia.cluster._medoid_starts import random_masses
+    from dempster.cluster._medoid_starts import random_masses
 
     return random_masses(len(X), family, np.random.default_rng(seed))
 
@@ -149,9 +149,9 @@ def _medoid_start(X: np.ndarray, d0: float, family: Any, seed: int) -> np.ndarra
     """Where our fit starts: the best of several sets of medoids."""
     from scipy.spatial.distance import cdist
 
-    from evidentia.cluster._medoid_starts import masses_of_labels, medoid_starts
-    from evidentia.dissimilarity.sampling import choose_landmarks
-    from evidentia.dissimilarity.transform import to_conflict
+    from dempster.cluster._medoid_starts import masses_of_labels, medoid_starts
+    from dempster.dissimilarity.sampling import choose_landmarks
+    from dempster.dissimilarity.transform import to_conflict
 
     rng = np.random.default_rng(seed)
     some = X[choose_landmarks(len(X), _LANDMARKS, rng)]
@@ -165,7 +165,7 @@ _STARTS: dict[str, Callable[..., np.ndarray]] = {"random": _random_start, "medoi
 @cache
 def _sweep_problem(every: int) -> tuple[Any, Any, dict[str, np.ndarray], np.ndarray]:
     """Problem, family, order of the rows, and two starts: all masses positive, and few of them as in most sweeps."""
-    from evidentia import FocalSets
+    from dempster import FocalSets
 
     X = _s2(every)[0]
     problem, d0 = _sampled_pairs(X)
@@ -176,7 +176,7 @@ def _sweep_problem(every: int) -> tuple[Any, Any, dict[str, np.ndarray], np.ndar
 
 
 def _descend(problem: Any, family: Any, masses: np.ndarray, order: np.ndarray, sweeps: int) -> Any:
-    from evidentia.cluster.evclus._conflict_problems import Links
+    from dempster.cluster.evclus._conflict_problems import Links
 
     return problem.descend(masses, family, order, sweeps, 0.0, Links.none(problem.n), 0.0)
 
@@ -278,7 +278,7 @@ def _stress_of_all_pairs(X: np.ndarray, masses: np.ndarray, family: Any, d0: flo
     """Sum over all pairs of (conflict - delta)^2, divided by that of delta^2, block by block."""
     from scipy.spatial.distance import cdist
 
-    from evidentia.dissimilarity.transform import to_conflict
+    from dempster.dissimilarity.transform import to_conflict
 
     images = np.asarray(masses, dtype=float) @ np.array(family.conflict)
     squares = total = 0.0
@@ -296,7 +296,7 @@ def _scale(every: int) -> float:
 
 
 def _our_fit(every: int, d0: float) -> Task:
-    from evidentia.cluster import EVCLUS
+    from dempster.cluster import EVCLUS
 
     X, y = _s2(every)
     model = EVCLUS(_CLUSTERS, focal_sets="simple", d0=d0, random_state=0)
@@ -313,7 +313,7 @@ def _our_fit(every: int, d0: float) -> Task:
 
 def _loop_fit(every: int, d0: float, start: str, seed: int, sweeps: int) -> Task:
     """From the table to the masses, as ours; it measures its own time, being too slow to be run twice."""
-    from evidentia import CredalPartition, FocalSets
+    from dempster import CredalPartition, FocalSets
 
     X, y = _s2(every)
     family = FocalSets.simple(_CLUSTERS)
@@ -426,7 +426,7 @@ def _resampled(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _fit_many(n: int, warm: bool) -> Task:
     """A fit with everything at its default, that also measures its own time."""
-    from evidentia.cluster import EVCLUS
+    from dempster.cluster import EVCLUS
 
     X, y = _resampled(n)
     if warm:
@@ -521,7 +521,7 @@ def linear(quick: bool) -> list[Row]:
 
 
 def _protein_fit(family: str) -> Task:
-    from evidentia.cluster import EVCLUS
+    from dempster.cluster import EVCLUS
 
     data = _stored("protein")
     D, y = data["D"], data["y"]
@@ -537,10 +537,10 @@ def _protein_fit(family: str) -> Task:
 
 
 def _protein_loop() -> Task:
-    from evidentia import CredalPartition, FocalSets
-    from evidentia.cluster._medoid_starts import random_masses
-    from evidentia.cluster.evclus._conflict_problems import SomePairs
-    from evidentia.dissimilarity.transform import to_conflict
+    from dempster import CredalPartition, FocalSets
+    from dempster.cluster._medoid_starts import random_masses
+    from dempster.cluster.evclus._conflict_problems import SomePairs
+    from dempster.dissimilarity.transform import to_conflict
 
     data = _stored("protein")
     D, y = data["D"], data["y"]

@@ -42,13 +42,13 @@ def _quietly(function: Any, *arguments: Any) -> Any:
 
 
 def _prototype_fit(name: str, n: int, max_iter: int) -> Task:
-    import evidentia.cluster
+    import dempster.cluster
 
     X, y = _gaussians(n)
     init = X[[int(np.flatnonzero(y == k)[0]) for k in range(_CLUSTERS)]]
 
     def fit(data: np.ndarray, iterations: int) -> Any:
-        model = getattr(evidentia.cluster, name)(_CLUSTERS, focal_sets="pairs", init=init, max_iter=iterations, tol=0.0)
+        model = getattr(dempster.cluster, name)(_CLUSTERS, focal_sets="pairs", init=init, max_iter=iterations, tol=0.0)
         return _quietly(model.fit, data)
 
     fit(X[:5_000], 2)  # compile
@@ -97,10 +97,10 @@ def iteration(quick: bool) -> list[Row]:
 
 
 def _medoid_fit(name: str, n: int) -> Task:
-    import evidentia.cluster
+    import dempster.cluster
 
     X, y = _gaussians(n)
-    model = getattr(evidentia.cluster, name)(_CLUSTERS, n_init=3, random_state=0)
+    model = getattr(dempster.cluster, name)(_CLUSTERS, n_init=3, random_state=0)
     _quietly(model.fit, X[:300])  # compile
 
     def judge(fitted: Any) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def medoids(quick: bool) -> list[Row]:
 
 
 def _peak_fit(folder: Path, step: int) -> Task:
-    from evidentia.cluster import BPEC
+    from dempster.cluster import BPEC
 
     with np.load(folder / "data" / "birch1.npz", allow_pickle=False) as z:
         X, y = z["X"][::step], z["y"][::step]

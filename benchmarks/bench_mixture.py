@@ -38,8 +38,8 @@ def _quietly(function: Any, *arguments: Any) -> Any:
 
 
 def _warm_refits(refits: int, model: str) -> Task:
-    from evidentia.mixture import ParsimoniousGaussianMixture
-    from evidentia.mixture.em import fit_em
+    from dempster.mixture import ParsimoniousGaussianMixture
+    from dempster.mixture.em import fit_em
 
     X, _ = _iris()
     start = ParsimoniousGaussianMixture(_COMPONENTS, model=model).fit(X).parameters_
@@ -101,7 +101,7 @@ def bootstrap(quick: bool) -> list[Row]:
 
 
 def _iterations(n: int, iterations: int) -> Task:
-    from evidentia.mixture.em import fit_em
+    from dempster.mixture.em import fit_em
 
     rng = np.random.default_rng(0)
     y = rng.integers(0, 5, n)
@@ -134,7 +134,7 @@ def growth(quick: bool) -> list[Row]:
 
 
 def _selection() -> Task:
-    from evidentia.mixture import ParsimoniousGaussianMixture
+    from dempster.mixture import ParsimoniousGaussianMixture
 
     X, _ = _iris()
     _quietly(ParsimoniousGaussianMixture(2).fit, X)

@@ -25,7 +25,7 @@ def _overlapping(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _estimator(device: str, threads: int | None, **keywords: Any) -> Any:
-    from evidentia.cluster import NNEVCLUS
+    from dempster.cluster import NNEVCLUS
 
     return NNEVCLUS(_CLUSTERS, device=device, n_jobs=threads or -1, random_state=0, **keywords)
 

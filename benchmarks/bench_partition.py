@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Row, Task, benchmark, memory, timings
-from evidentia import CredalPartition, FocalSets
-from evidentia.partition import consistency_index, credal_rand_index, nonspecificity_of_pairs
-from evidentia.partition.relational import sample_pairs
+from dempster import CredalPartition, FocalSets
+from dempster.partition import consistency_index, credal_rand_index, nonspecificity_of_pairs
+from dempster.partition.relational import sample_pairs
 
 _CLUSTERS = 5
 _CONTROL_PAIRS = 1_000_000

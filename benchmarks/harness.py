@@ -128,9 +128,9 @@ def discover() -> dict[str, Benchmark]:
 
 
 def shared_folder() -> Path | None:
-    """The folder of datasets beside the checkout (or EVIDENTIA_SHARED), None if it is not there."""
+    """The folder of datasets beside the checkout (or DEMPSTER_SHARED), None if it is not there."""
     default = Path(__file__).resolve().parents[2] / "shared"
-    folder = Path(os.environ.get("EVIDENTIA_SHARED", default))
+    folder = Path(os.environ.get("DEMPSTER_SHARED", default))
     return folder if (folder / "data").is_dir() else None
 
 

@@ -18,8 +18,8 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.metrics import adjusted_rand_score, confusion_matrix
 
 from benchmarks.harness import shared_folder
-from evidentia.cluster import ECM, EVCLUS
-from evidentia.explain import doubt_of
+from dempster.cluster import ECM, EVCLUS
+from dempster.explain import doubt_of
 
 SHARES = 0.05, 0.1, 0.2, 0.3
 PATTERNS = 3

@@ -18,9 +18,9 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.harness import shared_folder
-from evidentia.cluster import EVCLUS
-from evidentia.constraints import Constraints, suggest_pairs
-from evidentia.datasets import load_iris, load_wine, make_bananas, make_fourclass
+from dempster.cluster import EVCLUS
+from dempster.constraints import Constraints, suggest_pairs
+from dempster.datasets import load_iris, load_wine, make_bananas, make_fourclass
 
 STEP, STEPS, SEEDS, MOST = 10, 5, 3, 120
 PAGE = Path(__file__).with_name("QUESTIONS.md")

@@ -19,8 +19,8 @@ import numpy as np
 
 
 def _data() -> dict[str, Any]:
-    from evidentia.constraints import Constraints
-    from evidentia.datasets import load_butterfly, load_iris, load_wine, make_bananas, make_fourclass
+    from dempster.constraints import Constraints
+    from dempster.datasets import load_butterfly, load_iris, load_wine, make_bananas, make_fourclass
 
     iris, y = load_iris(return_X_y=True)
     wine, _ = load_wine(return_X_y=True)
@@ -47,8 +47,8 @@ def _data() -> dict[str, Any]:
 
 def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]:
     """Name, estimator, what it is fitted to, further arguments of the fit, new objects."""
-    from evidentia import FocalSets
-    from evidentia import cluster as c
+    from dempster import FocalSets
+    from dempster import cluster as c
 
     d = _data()
     iris, four, large, huge, D = d["iris"], d["fourclass"], d["large"], d["huge"], d["D"]

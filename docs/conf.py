@@ -17,12 +17,12 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_ext"))
 sys.path.insert(0, str(HERE.parent / "src"))
 
-import evidentia  # noqa: E402
+import dempster  # noqa: E402
 
-project = "evidentia"
-author = "The evidentia developers"
+project = "dempster"
+author = "The dempster developers"
 copyright = author
-version = release = evidentia.__version__
+version = release = dempster.__version__
 language = "en"
 
 extensions = [
@@ -58,14 +58,14 @@ numpydoc_xref_param_type = False
 # Pages with wide tables have the room to themselves.
 WIDE_PAGES = ("index", "which_method", "reproduction", "coming_from_r", "benchmarks", "benchmarks_defaults")
 html_theme = "pydata_sphinx_theme"
-html_title = "evidentia"
+html_title = "dempster"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
-    "logo": {"text": "evidentia"},
+    "logo": {"text": "dempster"},
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "show_prev_next": True,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evidentia.cluster import ECM
+from dempster.cluster import ECM
 
 CENTERS = np.array([[0.0, 0.0], [7.0, 0.0], [0.0, 7.0]])
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evidentia.datasets import load_iris
-from evidentia.io import load, read_table, save
-from evidentia.recipe import Recipe
+from dempster.datasets import load_iris
+from dempster.io import load, read_table, save
+from dempster.recipe import Recipe
 
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "flowers.csv"
@@ -29,6 +29,6 @@ with tempfile.TemporaryDirectory() as folder:
     print("the same masses, bit for bit:", np.array_equal(again.partition.masses, outcome.partition.masses))
 
     # The model remembers which columns there were and how they were standardised.
-    save(outcome.model, Path(folder) / "flowers.evidentia")
-    model = load(Path(folder) / "flowers.evidentia")
+    save(outcome.model, Path(folder) / "flowers.dempster")
+    model = load(Path(folder) / "flowers.dempster")
     print("the first flowers again:", model.predict_mass(read_table(file).head(3)).labels)

@@ -6,7 +6,7 @@ python examples/a_stream_that_drifts.py
 import matplotlib.pyplot as plt
 import numpy as np
 
-from evidentia.cluster import ECM
+from dempster.cluster import ECM
 
 rng = np.random.default_rng(0)
 first = np.array([[-4.0, 0.0], [4.0, 0.0], [0.0, 5.0]])

@@ -5,9 +5,9 @@ python examples/calibrated_clustering.py
 
 import numpy as np
 
-from evidentia.cluster import BootClus
-from evidentia.datasets import load_iris, make_gaussian_mixture
-from evidentia.plot import CalibrationDisplay, PairProbabilityDisplay
+from dempster.cluster import BootClus
+from dempster.datasets import load_iris, make_gaussian_mixture
+from dempster.plot import CalibrationDisplay, PairProbabilityDisplay
 
 # Simulated data, so that the true probabilities are known: three overlapping round clusters, in five samples.
 samples = [make_gaussian_mixture(1, as_bunch=True, random_state=seed) for seed in range(5)]

@@ -5,10 +5,10 @@ python examples/compare_and_combine.py
 
 import numpy as np
 
-from evidentia.cluster import ECM
-from evidentia.datasets import make_fourclass
-from evidentia.partition import combine_partitions, consistency_index, nonspecificity_of_pairs
-from evidentia.plot import PartitionMapDisplay
+from dempster.cluster import ECM
+from dempster.datasets import make_fourclass
+from dempster.partition import combine_partitions, consistency_index, nonspecificity_of_pairs
+from dempster.plot import PartitionMapDisplay
 
 X, truth = make_fourclass(200, random_state=0)
 first = ECM(2, random_state=0).fit(X[:, :1]).credal_partition_  # sees the first attribute only

@@ -16,8 +16,8 @@ from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
-from evidentia import CredalPartition, MassFunctions
-from evidentia.classify import ContextualDiscounting
+from dempster import CredalPartition, MassFunctions
+from dempster.classify import ContextualDiscounting
 
 DIGITS = [3, 5, 8]
 

@@ -9,9 +9,9 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import EKNNClassifier, EvidenceFromClassifier
-from evidentia.plot import MassContourDisplay, RejectionCurveDisplay
+from dempster import FocalSets, MassFunctions
+from dempster.classify import EKNNClassifier, EvidenceFromClassifier
+from dempster.plot import MassContourDisplay, RejectionCurveDisplay
 
 iris = load_iris(as_frame=True)
 X = iris.data[["petal length (cm)", "petal width (cm)"]]

@@ -5,9 +5,9 @@ python examples/expert_in_the_loop.py
 
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import EVCLUS
-from evidentia.constraints import Constraints, suggest_pairs
-from evidentia.datasets import load_iris
+from dempster.cluster import EVCLUS
+from dempster.constraints import Constraints, suggest_pairs
+from dempster.datasets import load_iris
 
 X, truth = load_iris(return_X_y=True)
 

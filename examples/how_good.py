@@ -10,9 +10,9 @@ is worth something.
 
 import matplotlib.pyplot as plt
 
-from evidentia.cluster import EVCLUS
-from evidentia.datasets import load_iris
-from evidentia.explain import credal_silhouette, quality, set_scores, stability
+from dempster.cluster import EVCLUS
+from dempster.datasets import load_iris
+from dempster.explain import credal_silhouette, quality, set_scores, stability
 
 iris = load_iris()
 model = EVCLUS(3, random_state=0)

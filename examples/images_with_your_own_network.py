@@ -2,7 +2,7 @@
 
     python examples/images_with_your_own_network.py
 
-Needs torch: pip install "evidentia[nn]"
+Needs torch: pip install "dempster[nn]"
 """
 
 import matplotlib.pyplot as plt
@@ -12,8 +12,8 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 from torch import nn
 
-from evidentia import FocalSets
-from evidentia.cluster import NNEVCLUS
+from dempster import FocalSets
+from dempster.cluster import NNEVCLUS
 
 images, digit = load_digits(return_X_y=True)
 chosen = np.flatnonzero(np.isin(digit, (0, 4, 6)))[:240]

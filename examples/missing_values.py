@@ -8,9 +8,9 @@ from sklearn.datasets import load_iris
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import ECM, EVCLUS
-from evidentia.explain import doubt_of
-from evidentia.plot import CredalPartitionDisplay
+from dempster.cluster import ECM, EVCLUS
+from dempster.explain import doubt_of
+from dempster.plot import CredalPartitionDisplay
 
 # Flowers, a fifth of whose measurements got lost.
 iris = load_iris(as_frame=True)

@@ -1,6 +1,6 @@
 """Models in files: written, described, read, and what is refused.
 
-A file of `evidentia.io.save` holds numbers and text. Reading it runs nothing, gives back the same model to the bit, and
+A file of `dempster.io.save` holds numbers and text. Reading it runs nothing, gives back the same model to the bit, and
 refuses what is not such a file.
 """
 
@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from evidentia.cluster import EVCLUS
-from evidentia.datasets import load_iris
-from evidentia.io import describe, load, read_r, save, write_r
+from dempster.cluster import EVCLUS
+from dempster.datasets import load_iris
+from dempster.io import describe, load, read_r, save, write_r
 
 X = load_iris().data
 model = EVCLUS(3, random_state=0).fit(X)
 
 with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder) / "iris.evidentia"
+    path = Path(folder) / "iris.dempster"
     save(model, path)
     told = describe(path)
-    print(f"{told['kind']}, {told['bytes'] / 1000:.0f} kB, written by evidentia {told['library']}")
+    print(f"{told['kind']}, {told['bytes'] / 1000:.0f} kB, written by dempster {told['library']}")
 
     again = load(path)
     same = np.array_equal(again.predict_mass(X[:5] + 0.1).masses, model.predict_mass(X[:5] + 0.1).masses)

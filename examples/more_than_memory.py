@@ -1,6 +1,6 @@
 """Objects in Parquet files: the same class, one block in memory at a time.
 
-Needs pyarrow (pip install 'evidentia[parquet]'); Dask arrays and DataFrames are taken in the same way.
+Needs pyarrow (pip install 'dempster[parquet]'); Dask arrays and DataFrames are taken in the same way.
 
 python examples/more_than_memory.py
 """
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evidentia.cluster import ECM
-from evidentia.io import read_partition
+from dempster.cluster import ECM
+from dempster.io import read_partition
 
 # A folder of files, as a database would export them. Ours are small.
 folder = Path("measurements")

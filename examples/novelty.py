@@ -5,8 +5,8 @@ python examples/novelty.py
 
 from sklearn.datasets import make_blobs
 
-from evidentia.cluster import NNEVCLUS
-from evidentia.plot import MassContourDisplay
+from dempster.cluster import NNEVCLUS
+from dempster.plot import MassContourDisplay
 
 # Four groups of objects; the network meets three of them.
 centers = [(0, 0), (5, 0), (2.5, 4.3), (2.5, -6)]

@@ -5,9 +5,9 @@ python examples/quickstart.py
 
 import matplotlib.pyplot as plt
 
-from evidentia.cluster import EVCLUS
-from evidentia.datasets import load_iris
-from evidentia.plot import CredalPartitionDisplay, ShepardDisplay
+from dempster.cluster import EVCLUS
+from dempster.datasets import load_iris
+from dempster.plot import CredalPartitionDisplay, ShepardDisplay
 
 iris = load_iris(as_frame=True)
 model = EVCLUS(3, random_state=0).fit(iris.data)

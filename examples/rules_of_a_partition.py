@@ -3,9 +3,9 @@
 python examples/rules_of_a_partition.py
 """
 
-from evidentia.cluster import EVCLUS
-from evidentia.datasets import load_iris
-from evidentia.explain import CautiousTree
+from dempster.cluster import EVCLUS
+from dempster.datasets import load_iris
+from dempster.explain import CautiousTree
 
 flowers = load_iris(as_frame=True).data
 partition = EVCLUS(3, random_state=0).fit(flowers).credal_partition_

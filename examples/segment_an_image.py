@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_sample_image
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import ECM, SECM
+from dempster.cluster import ECM, SECM
 
 # A phantom: an organ with two lesions, seen through noise, so that we know the truth.
 row, column = np.mgrid[-1:1:90j, -1:1:120j]

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
-from evidentia.classify import EKNNClassifier
+from dempster.classify import EKNNClassifier
 
 NOISE = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0])
 

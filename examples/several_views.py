@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import ECM, WMVEC
-from evidentia.explain import CautiousTree, doubt_of, explain_object
-from evidentia.plot import CredalPartitionDisplay
+from dempster.cluster import ECM, WMVEC
+from dempster.explain import CautiousTree, doubt_of, explain_object
+from dempster.plot import CredalPartitionDisplay
 
 # Four kinds of objects. One instrument tells the first two from the last two, another the odd from the even ones,
 # in other units; the third measures nothing but noise.

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from evidentia.cluster import EVCLUS
-from evidentia.datasets import load_wine
-from evidentia.explain import profile
+from dempster.cluster import EVCLUS
+from dempster.datasets import load_wine
+from dempster.explain import profile
 
 wine = load_wine(as_frame=True)
 model = make_pipeline(StandardScaler(), EVCLUS(3, random_state=0)).fit(wine.data)

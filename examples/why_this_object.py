@@ -5,9 +5,9 @@ python examples/why_this_object.py
 
 import numpy as np
 
-from evidentia.cluster import EVCLUS
-from evidentia.datasets import load_iris
-from evidentia.explain import doubt_of, explain_object
+from dempster.cluster import EVCLUS
+from dempster.datasets import load_iris
+from dempster.explain import doubt_of, explain_object
 
 # Three species of flowers; two of them touch.
 iris = load_iris()

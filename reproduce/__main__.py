@@ -106,7 +106,7 @@ def _page(sections: list[tuple[Experiment, Run, str]], *, quick: bool, whole: bo
         f"{len(cells)} computations{' (quick: few seeds, small data)' if quick else ''} that take "
         f"{_minutes(cells):.0f} minutes on one thread, done by {by}; "
         f"the run that wrote this page did {computed} of them, in {seconds / 60:.0f} minutes. "
-        f"evidentia {version('evidentia')}, NumPy {version('numpy')}, scikit-learn {version('scikit-learn')}.",
+        f"dempster {version('dempster')}, NumPy {version('numpy')}, scikit-learn {version('scikit-learn')}.",
         *(["## What was found", FINDINGS, "## What has moved", MOVED, "## What there is"] if whole else []),
         _overview(sections, cells),
     ]

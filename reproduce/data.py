@@ -1,7 +1,7 @@
 """The datasets of the papers, prepared as the papers say.
 
-They lie in the folder ``data`` beside the checkout (the variable EVIDENTIA_SHARED names another place); those that can
-be generated come from `evidentia.datasets`.
+They lie in the folder ``data`` beside the checkout (the variable DEMPSTER_SHARED names another place); those that can
+be generated come from `dempster.datasets`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class MissingDataError(RuntimeError):
 def folder() -> Path:
     """Where the datasets lie."""
     beside = Path(__file__).resolve().parents[2] / "shared"
-    path = Path(os.environ.get("EVIDENTIA_SHARED", beside)) / "data"
+    path = Path(os.environ.get("DEMPSTER_SHARED", beside)) / "data"
     if not path.is_dir():
-        raise MissingDataError(f"the datasets are not in {path}: set EVIDENTIA_SHARED to the folder that holds data/")
+        raise MissingDataError(f"the datasets are not in {path}: set DEMPSTER_SHARED to the folder that holds data/")
     return path
 
 

@@ -363,10 +363,10 @@ def _write(file: Path, result: dict[str, Any]) -> None:
 @cache
 def library_fingerprint() -> str:
     """A hash of the sources of the library: results of other sources do not count."""
-    import evidentia
+    import dempster
 
     digest = hashlib.sha256()
-    root = Path(evidentia.__file__).parent
+    root = Path(dempster.__file__).parent
     for file in sorted(root.rglob("*.py")):
         if file.relative_to(root).parts[0] not in ("cli", "plot", "studio", "report"):  # what cannot change a result
             digest.update(file.read_bytes())

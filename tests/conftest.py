@@ -37,7 +37,7 @@ def written_files_are_not_waited_for():
 
 
 def _shared_folder() -> Path:
-    return Path(os.environ.get("EVIDENTIA_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+    return Path(os.environ.get("DEMPSTER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +45,7 @@ def shared() -> Path:
     """The folder of reference results and datasets beside the checkout; tests that need it skip without it."""
     folder = _shared_folder()
     if not (folder / "reference").is_dir():
-        pytest.skip(f"reference data not found in {folder} (set EVIDENTIA_SHARED)")
+        pytest.skip(f"reference data not found in {folder} (set DEMPSTER_SHARED)")
     return folder
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
+from dempster import CredalPartition, FocalSets, MassFunctions
 
 
 def random_masses(rng, n, f):

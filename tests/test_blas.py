@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from evidentia import _blas
+from dempster import _blas
 
 
 class Libraries:

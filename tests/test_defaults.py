@@ -10,7 +10,7 @@ from benchmarks.defaults.methods import FINDERS, GIVEN_NUMBER, run
 from benchmarks.defaults.page import write_page
 from benchmarks.defaults.promises import promises
 
-from evidentia import CredalPartition, FocalSets
+from dempster import CredalPartition, FocalSets
 
 
 def test_families_are_standardized_and_repeatable():

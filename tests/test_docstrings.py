@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import evidentia
+import dempster
 
-SOURCE = Path(evidentia.__file__).parent
+SOURCE = Path(dempster.__file__).parent
 FILES = [file for file in sorted(SOURCE.rglob("*.py")) if ">>> " in file.read_text(encoding="utf-8")]
 MODULES = [".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__") for file in FILES]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-import evidentia
+import dempster
 
-SOURCE = Path(evidentia.__file__).parent
+SOURCE = Path(dempster.__file__).parent
 MODULES = {
-    ".".join(("evidentia", *file.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): file
+    ".".join(("dempster", *file.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): file
     for file in sorted(SOURCE.rglob("*.py"))
 }
 
@@ -43,7 +43,7 @@ LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selecti
 _KEPT = ("constraints", "dissimilarity", "metric", "mixture", "cluster", "classify", "explain", "recipe")
 LOOKS_UP |= {("partition", "io")} | {("io", package) for package in _KEPT}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
-SHARED_BY_FAMILIES = {"evidentia.cluster.neighbors.starts", "evidentia.cluster.neighbors.belief_peaks"}
+SHARED_BY_FAMILIES = {"dempster.cluster.neighbors.starts", "dempster.cluster.neighbors.belief_peaks"}
 MOST_FILES = 20
 MOST_LINES = 400
 
@@ -77,12 +77,12 @@ def imported_names(module, inside_functions=True):
     nodes = nodes_of(module) if inside_functions else outside_functions(tree(module).body)
     found = set()
     for node in nodes:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "evidentia":
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dempster":
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 found.add((inner, "") if inner in MODULES else (node.module, alias.name))
         elif isinstance(node, ast.Import):
-            found |= {(alias.name, "") for alias in node.names if alias.name.split(".")[0] == "evidentia"}
+            found |= {(alias.name, "") for alias in node.names if alias.name.split(".")[0] == "dempster"}
     return frozenset(found)
 
 
@@ -111,7 +111,7 @@ def is_private(module):
 
 
 def public_names(package):
-    for node in tree(f"evidentia.{package}").body:
+    for node in tree(f"dempster.{package}").body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             return ast.literal_eval(node.value)
     return []
@@ -143,7 +143,7 @@ def floor_of(part):
 
 def test_imports_only_point_down():
     wrong = []
-    for module in set(MODULES) - {"evidentia", "evidentia.__main__"}:
+    for module in set(MODULES) - {"dempster", "dempster.__main__"}:
         here = package_of(module)
         for target, name in imported_names(module):
             there = package_of(target)
@@ -154,7 +154,7 @@ def test_imports_only_point_down():
 
 def test_no_circles_between_files():
     """Not even for typing. Imports inside functions may look around, but not among the clusterers."""
-    arrows = {m: imported_files(m, inside_functions=m.startswith("evidentia.cluster")) for m in MODULES}
+    arrows = {m: imported_files(m, inside_functions=m.startswith("dempster.cluster")) for m in MODULES}
 
     def shortest_circle(module):
         ways, seen = [[module]], set()
@@ -263,36 +263,36 @@ def fresh(code):
 
 def test_import_is_light():
     heavy = ["torch", "dask", "dash", "plotly", "pandas", "matplotlib", "sklearn", "scipy", "tqdm", "rich"]
-    loaded = fresh(f"import sys, evidentia; print([m for m in {heavy!r} if m in sys.modules])")
+    loaded = fresh(f"import sys, dempster; print([m for m in {heavy!r} if m in sys.modules])")
     assert loaded.strip() == "[]"
 
 
 def test_packages_and_values_are_there_when_they_are_asked_for():
     code = """
-import sys, evidentia
-print([m for m in sys.modules if m.startswith('evidentia.')])
-print(evidentia.FocalSets.__name__, 'cluster' in dir(evidentia))
-print(evidentia.cluster.ECM.__name__, evidentia.plot.ShepardDisplay.__name__, evidentia.datasets.load_iris.__name__)
+import sys, dempster
+print([m for m in sys.modules if m.startswith('dempster.')])
+print(dempster.FocalSets.__name__, 'cluster' in dir(dempster))
+print(dempster.cluster.ECM.__name__, dempster.plot.ShepardDisplay.__name__, dempster.datasets.load_iris.__name__)
 print([m for m in ('torch', 'matplotlib') if m in sys.modules])
 """
     assert fresh(code).splitlines() == ["[]", "FocalSets True", "ECM ShepardDisplay load_iris", "[]"]
     packages = {file.parent.name for file in SOURCE.glob("*/__init__.py")} - {"_native", "optimize", "cli", "stream"}
-    assert set(evidentia._PACKAGES) == packages
+    assert set(dempster._PACKAGES) == packages
     with pytest.raises(AttributeError, match="no attribute 'clusters'"):
-        evidentia.clusters  # noqa: B018
+        dempster.clusters  # noqa: B018
 
 
 def test_import_is_quick():
     """Under a third of a second of a processor in a fresh process; the best of five tries, as other programs may be
     running."""
-    code = "import time; t = time.process_time(); import evidentia; print(time.process_time() - t)"
+    code = "import time; t = time.process_time(); import dempster; print(time.process_time() - t)"
     assert min(float(fresh(code)) for _ in range(5)) < 0.3
 
 
 def test_version_is_that_of_the_package():
     from importlib.metadata import version
 
-    assert evidentia.__version__ == version("evidentia")
+    assert dempster.__version__ == version("dempster")
 
 
 def test_every_extra_is_used():

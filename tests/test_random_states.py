@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-import evidentia
-from evidentia import (
+import dempster
+from dempster import (
     CredalPartition,
     _random,
     classify,
@@ -26,10 +26,10 @@ from evidentia import (
     recipe,
     report,
 )
-from evidentia.constraints import Constraints, suggest_pairs
-from evidentia.datasets.records import Preparation
-from evidentia.datasets.sources import RawData, prepare
-from evidentia.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay, SilhouetteDisplay, StabilityDisplay
+from dempster.constraints import Constraints, suggest_pairs
+from dempster.datasets.records import Preparation
+from dempster.datasets.sources import RawData, prepare
+from dempster.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay, SilhouetteDisplay, StabilityDisplay
 from tests.hostile.limits import by_thirds, third_of
 
 X, y = make_blobs(60, 2, centers=3, cluster_std=1.5, random_state=0)
@@ -158,10 +158,10 @@ CASES = {
 def takers():
     """All public functions, estimators and methods with a parameter random_state."""
     found = set()
-    for package in pkgutil.iter_modules(evidentia.__path__):
+    for package in pkgutil.iter_modules(dempster.__path__):
         if package.name.startswith("_") or not package.ispkg:
             continue
-        module = importlib.import_module(f"evidentia.{package.name}")
+        module = importlib.import_module(f"dempster.{package.name}")
         for name in getattr(module, "__all__", []):
             value = getattr(module, name)
             if inspect.isclass(value):

@@ -18,7 +18,7 @@ sys.path.insert(0, str(DOCS / "_ext"))
 import api  # noqa: E402
 import blocks  # noqa: E402
 
-from evidentia._site import ADDRESS  # noqa: E402
+from dempster._site import ADDRESS  # noqa: E402
 
 NAMES = api.public_names()
 ESTIMATORS = [name for name, home in NAMES.items() if hasattr(getattr(import_module(home), name), "get_params")]
@@ -84,7 +84,7 @@ def test_the_address_is_that_of_the_project():
 
 def test_every_clusterer_and_classifier_has_a_page():
     pages = {page.stem for page in (DOCS / "methods").glob("*.md")}
-    methods = {n.lower() for n in ESTIMATORS if NAMES[n] in ("evidentia.cluster", "evidentia.classify")}
+    methods = {n.lower() for n in ESTIMATORS if NAMES[n] in ("dempster.cluster", "dempster.classify")}
     assert not methods - pages - {"contextualdiscounting"}  # a step after a classifier, in the page on the calculus
 
 

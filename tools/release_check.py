@@ -19,15 +19,15 @@ ROOT = Path(__file__).resolve().parents[1]
 LARGEST_WHEEL = 2_000_000
 # Run in the empty environment, away from the sources.
 TRIED = """
-import evidentia, pathlib, tempfile
-from evidentia.io import load, save
-assert "site-packages" in evidentia.__file__, evidentia.__file__
-X = evidentia.datasets.load_butterfly().data
-model = evidentia.cluster.EVCLUS(2, random_state=0).fit(X)
+import dempster, pathlib, tempfile
+from dempster.io import load, save
+assert "site-packages" in dempster.__file__, dempster.__file__
+X = dempster.datasets.load_butterfly().data
+model = dempster.cluster.EVCLUS(2, random_state=0).fit(X)
 with tempfile.TemporaryDirectory() as folder:
-    save(model, pathlib.Path(folder) / "model.evidentia")
-    assert (load(pathlib.Path(folder) / "model.evidentia").labels_ == model.labels_).all()
-print("evidentia", evidentia.__version__)
+    save(model, pathlib.Path(folder) / "model.dempster")
+    assert (load(pathlib.Path(folder) / "model.dempster").labels_ == model.labels_).all()
+print("dempster", dempster.__version__)
 """
 
 
@@ -47,24 +47,24 @@ def _only(folder: Path, pattern: str) -> Path:
 
 
 def _check_contents(wheel: Path, sdist: Path) -> None:
-    match = re.search(r'^__version__ = "(.+)"$', (ROOT / "src/evidentia/__init__.py").read_text(), flags=re.MULTILINE)
+    match = re.search(r'^__version__ = "(.+)"$', (ROOT / "src/dempster/__init__.py").read_text(), flags=re.MULTILINE)
     version = match.group(1) if match else "?"
     for file in (wheel, sdist):
-        if f"evidentia-{version}" not in file.name:
+        if f"dempster-{version}" not in file.name:
             sys.exit(f"{file.name} is not of version {version}")
     if wheel.stat().st_size > LARGEST_WHEEL:
         sys.exit(f"{wheel.name} takes {wheel.stat().st_size:,} bytes, more than {LARGEST_WHEEL:,}")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    strange = [name for name in names if not name.startswith(("evidentia/", f"evidentia-{version}.dist-info/"))]
+    strange = [name for name in names if not name.startswith(("dempster/", f"dempster-{version}.dist-info/"))]
     strange += [name for name in names if "test" in Path(name).stem.split("_") or name.endswith((".c", ".h", ".pyc"))]
     if strange:
         sys.exit(f"{wheel.name} must not hold {strange[0]}")
-    if not any(name.startswith("evidentia/_native/kernels") for name in names):
+    if not any(name.startswith("dempster/_native/kernels") for name in names):
         sys.exit(f"{wheel.name} lacks the kernels")
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
-    for needed in ("pyproject.toml", "hatch_build.py", "LICENSE", "README.md", "src/evidentia/_native/library.c"):
+    for needed in ("pyproject.toml", "hatch_build.py", "LICENSE", "README.md", "src/dempster/_native/library.c"):
         if needed not in inside:
             sys.exit(f"{sdist.name} lacks {needed}")
 
@@ -75,7 +75,7 @@ def _try(wheel: Path, place: Path) -> None:
     steps = [
         [programs / "python", "-m", "pip", "install", "--quiet", "--no-compile", wheel],
         [programs / "python", "-I", "-c", TRIED],
-        [programs / "evidentia", "demo", "--output", place / "demo"],
+        [programs / "dempster", "demo", "--output", place / "demo"],
     ]
     for step in steps:
         if subprocess.run([*map(str, step)], cwd=place).returncode:

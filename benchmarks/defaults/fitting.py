@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.defaults.data import DataSet, chosen_half, generated_sets, protein, public_sets
 from benchmarks.defaults.methods import FINDERS, GIVEN_NUMBER, run
-from evidentia.cluster import EVCLUS
+from dempster.cluster import EVCLUS
 
 __all__ = ["measured"]
 

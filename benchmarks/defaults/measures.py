@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.defaults.data import NOISE
-from evidentia import CredalPartition
-from evidentia.explain import doubt_of, kept_curve
-from evidentia.explain.classes import cluster_of_class
+from dempster import CredalPartition
+from dempster.explain import doubt_of, kept_curve
+from dempster.explain.classes import cluster_of_class
 
 __all__ = ["SHARES", "Measures", "of_labels", "of_partition"]
 

@@ -14,7 +14,7 @@ from sklearn.mixture import GaussianMixture
 
 from benchmarks.defaults.data import PUBLIC, DataSet
 from benchmarks.defaults.measures import Measures, of_labels, of_partition
-from evidentia import FocalSets, cluster
+from dempster import FocalSets, cluster
 
 __all__ = [
     "FINDERS",

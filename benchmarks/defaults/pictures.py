@@ -9,8 +9,8 @@ import numpy as np
 from benchmarks.defaults.evidence import Evidence
 from benchmarks.defaults.measures import SHARES
 from benchmarks.defaults.methods import K_MEANS, MIXTURE, SILHOUETTE
-from evidentia.explain import KeptCurve
-from evidentia.plot import KeptCurveDisplay
+from dempster.explain import KeptCurve
+from dempster.plot import KeptCurveDisplay
 
 __all__ = ["AUTO", "draw_kept", "draw_numbers"]
 

@@ -72,7 +72,7 @@ def _has_gpu() -> bool:
 
 def _measured(row: dict[str, Any], console: Console) -> dict[str, Any] | None:
     """In a process of its own; None, with a word why, if it fails."""
-    folder = Path(tempfile.gettempdir()) / "evidentia-scale"
+    folder = Path(tempfile.gettempdir()) / "dempster-scale"
     command = [sys.executable, "-m", "benchmarks.scale.run", json.dumps({**row, "folder": str(folder)})]
     words = f"{row['method']}, {row['n']:,} objects, {row['kind']}"
     started = time.perf_counter()

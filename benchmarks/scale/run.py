@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.scale import data
 from benchmarks.scale.plan import ON_GPU
-from evidentia.stream.notes import peak_memory
+from dempster.stream.notes import peak_memory
 
 __all__ = ["measure"]
 
@@ -89,7 +89,7 @@ def _finished_on_gpu() -> None:
 
 
 def _imported() -> None:
-    import evidentia.cluster  # noqa: F401
+    import dempster.cluster  # noqa: F401
 
 
 def _estimator(method: str, kind: str) -> Any:
@@ -102,7 +102,7 @@ def _estimator(method: str, kind: str) -> Any:
         from dask_ml.cluster import KMeans
 
         return KMeans(c, random_state=0)
-    from evidentia import cluster
+    from dempster import cluster
 
     more = {"device": "cuda"} if kind == "gpu" else {}
     return getattr(cluster, method)(c, random_state=0, **more)
@@ -140,7 +140,7 @@ class _Passes:
     def counted(self) -> Iterator[None]:
         import logging
 
-        log, handler = logging.getLogger("evidentia"), logging.Handler()
+        log, handler = logging.getLogger("dempster"), logging.Handler()
         handler.emit = self._one_more  # type: ignore[method-assign]
         log.addHandler(handler)
         log.setLevel(logging.INFO)
@@ -159,7 +159,7 @@ class _Outside:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        from evidentia.cluster.prototypes import _kernels
+        from dempster.cluster.prototypes import _kernels
 
         names = ("accumulate", "write_masses")
         before = {name: getattr(_kernels, name) for name in names}

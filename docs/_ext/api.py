@@ -1,4 +1,4 @@
-"""A page for every public name: ``api/generated/evidentia.cluster.ECM.rst`` and its like, written at every build.
+"""A page for every public name: ``api/generated/dempster.cluster.ECM.rst`` and its like, written at every build.
 
 Which names there are is read from the packages. The pages in ``api/`` sort them; `tests/test_site.py` holds that each
 name is there once.
@@ -21,11 +21,11 @@ def public_names() -> dict[str, str]:
     """Every public name and the package it is documented in: the first that has it, the top one before all."""
     packages = sorted(
         ".".join(file.parent.relative_to(running.ROOT / "src").parts)
-        for file in (running.ROOT / "src" / "evidentia").glob("*/__init__.py")
+        for file in (running.ROOT / "src" / "dempster").glob("*/__init__.py")
         if not file.parent.name.startswith("_") and file.parent.name != "cli"  # a program, which has a page
     )
     homes: dict[str, str] = {}
-    for package in ["evidentia", *packages]:
+    for package in ["dempster", *packages]:
         for name in getattr(import_module(package), "__all__", ()):
             value = getattr(import_module(package), name)
             if not name.startswith("__") and not inspect.ismodule(value):
@@ -39,7 +39,7 @@ def members_of(cls: type) -> list[str]:
     """Public methods and properties that are ours, in the order they are written."""
     own: dict[str, None] = {}
     for base in reversed(cls.__mro__):
-        if base.__module__.startswith("evidentia"):
+        if base.__module__.startswith("dempster"):
             for name, value in vars(base).items():
                 described = inspect.getdoc(value) if callable(value) or hasattr(value, "__get__") else None
                 of_sklearn = re.fullmatch("set_[a-z_]+_request", name)

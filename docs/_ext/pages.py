@@ -75,7 +75,7 @@ def saying_what_is_missing(text: str) -> str:
     absent = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
     note = (
         f":::{{note}}\nThis page was built where {absent} not installed: "
-        'its code is shown but was not run. `pip install "evidentia[workflows]"` brings what it needs.\n:::'
+        'its code is shown but was not run. `pip install "dempster[workflows]"` brings what it needs.\n:::'
     )
     return NEEDS.sub(lambda m: note, text, count=1)
 

@@ -31,11 +31,11 @@ Piece = TypeVar("Piece")
 def state_of_the_package() -> str:
     """Changes whenever the code of the package does; comments and docstrings are no code."""
     digest = hashlib.sha256()
-    for file in sorted([*ROOT.glob("src/evidentia/**/*.py"), HERE / "blocks.py"]):
+    for file in sorted([*ROOT.glob("src/dempster/**/*.py"), HERE / "blocks.py"]):
         code = compile(file.read_text(encoding="utf-8"), "", "exec", dont_inherit=True, optimize=2)  # no docstrings
         for part in parts_of(code):
             digest.update(part)
-    for file in sorted(ROOT.glob("src/evidentia/**/*.[ch]")):
+    for file in sorted(ROOT.glob("src/dempster/**/*.[ch]")):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

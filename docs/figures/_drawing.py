@@ -6,8 +6,8 @@ from typing import Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
-from evidentia.explain import doubt_of
-from evidentia.plot import CredalPartitionDisplay
+from dempster.explain import doubt_of
+from dempster.plot import CredalPartitionDisplay
 
 mpl.use("Agg")
 plt.rcParams.update({"figure.dpi": 110, "savefig.bbox": "tight", "font.size": 10, "axes.titlesize": 10.5})

@@ -5,9 +5,9 @@ from _drawing import TOO_SMALL_TO_LARGE, blank, parameter_row
 from _panels import COLORS, clouds, row
 from sklearn.datasets import make_moons
 
-from evidentia.cluster import BeliefPeaks
-from evidentia.datasets import make_fourclass
-from evidentia.plot import DeltaBelDisplay
+from dempster.cluster import BeliefPeaks
+from dempster.datasets import make_fourclass
+from dempster.plot import DeltaBelDisplay
 
 X, _ = make_fourclass(400, random_state=0)
 

@@ -6,8 +6,8 @@ from _drawing import parameter_row, save
 from _panels import partition_of, row
 from sklearn.datasets import make_moons
 
-from evidentia.cluster import BootClus
-from evidentia.datasets import make_gaussian_mixture
+from dempster.cluster import BootClus
+from dempster.datasets import make_gaussian_mixture
 
 sample = make_gaussian_mixture(1, 200, as_bunch=True, random_state=1)
 X = sample.data

@@ -3,8 +3,8 @@
 from _drawing import parameter_row
 from _panels import clouds, partition_of, row
 
-from evidentia.cluster import BPEC, BeliefPeaks
-from evidentia.datasets import make_fourclass
+from dempster.cluster import BPEC, BeliefPeaks
+from dempster.datasets import make_fourclass
 
 X, _ = make_fourclass(400, random_state=0)
 

@@ -5,7 +5,7 @@ import numpy as np
 from _drawing import save
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import CatECM
+from dempster.cluster import CatECM
 
 rng = np.random.default_rng(0)
 

@@ -5,8 +5,8 @@ from _drawing import parameter_row, partition_panel
 from _panels import clouds, partition_of, row
 from sklearn.datasets import make_moons
 
-from evidentia.cluster import CECM
-from evidentia.constraints import Constraints
+from dempster.cluster import CECM
+from dempster.constraints import Constraints
 
 # Three groups and two clusters: which two groups are one is not in the data, an expert knows.
 X = clouds(((0, 0), 0.8, 80), ((3.4, 0), 0.8, 80), ((3.4, 4.2), 0.8, 80))

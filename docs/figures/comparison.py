@@ -8,8 +8,8 @@ from _drawing import blank, save
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.mixture import GaussianMixture
 
-from evidentia.cluster import ECM, EGMM, EVCLUS, BootClus
-from evidentia.datasets import make_bananas, make_circles
+from dempster.cluster import ECM, EGMM, EVCLUS, BootClus
+from dempster.datasets import make_bananas, make_circles
 
 COLORS = np.array(["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#f0e442", "0.5"])
 rng = np.random.default_rng(7)

@@ -5,8 +5,8 @@ import numpy as np
 from _drawing import doubt_panel, parameter_row, partition_panel, save
 from sklearn.datasets import make_moons
 
-from evidentia.cluster import ECM
-from evidentia.datasets import make_fourclass
+from dempster.cluster import ECM
+from dempster.datasets import make_fourclass
 
 X, _ = make_fourclass(400, random_state=1)
 

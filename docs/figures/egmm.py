@@ -4,8 +4,8 @@ from _drawing import parameter_row
 from _panels import clouds, partition_of, row
 from sklearn.datasets import make_moons
 
-from evidentia.cluster import EGMM
-from evidentia.datasets import make_fourclass
+from dempster.cluster import EGMM
+from dempster.datasets import make_fourclass
 
 X, _ = make_fourclass(400, random_state=1)
 

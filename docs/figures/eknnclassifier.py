@@ -4,7 +4,7 @@ from _drawing import parameter_row
 from _panels import map_of, mass_map, row
 from sklearn.datasets import make_blobs, make_moons
 
-from evidentia.classify import EKNNClassifier
+from dempster.classify import EKNNClassifier
 
 X, y = make_blobs([60, 60, 60], centers=[(0, 0), (2.6, 0), (1.3, 2.4)], cluster_std=0.8, random_state=0)
 

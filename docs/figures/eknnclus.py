@@ -7,8 +7,8 @@ from _drawing import doubt_panel, parameter_row
 from _panels import COLORS, clouds, row
 from sklearn.datasets import make_moons
 
-from evidentia.cluster import EKNNClus
-from evidentia.datasets import make_fourclass
+from dempster.cluster import EKNNClus
+from dempster.datasets import make_fourclass
 
 X, _ = make_fourclass(400, random_state=1)
 

@@ -5,9 +5,9 @@ from _drawing import parameter_row, partition_panel
 from _panels import clouds, partition_of, row
 from sklearn.datasets import make_moons
 
-from evidentia.cluster import EVCLUS
-from evidentia.constraints import Constraints
-from evidentia.datasets import make_fourclass
+from dempster.cluster import EVCLUS
+from dempster.constraints import Constraints
+from dempster.datasets import make_fourclass
 
 X, _ = make_fourclass(400, random_state=1)
 

@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from evidentia.classify import EvidenceFromClassifier
+from dempster.classify import EvidenceFromClassifier
 
 X, y = make_blobs([60, 60, 60], centers=[(0, 0), (3, 0), (1.5, 2.8)], cluster_std=0.8, random_state=0)
 

@@ -4,7 +4,7 @@ from _drawing import parameter_row
 from _panels import map_of, mass_map, row
 from sklearn.datasets import make_moons
 
-from evidentia.classify import EvidentialNeuralNetworkClassifier
+from dempster.classify import EvidentialNeuralNetworkClassifier
 
 X, y = make_moons(240, noise=0.2, random_state=0)
 

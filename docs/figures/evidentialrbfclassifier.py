@@ -5,7 +5,7 @@ from _panels import map_of, mass_map, row
 from sklearn.datasets import make_moons
 from sklearn.linear_model import LogisticRegression
 
-from evidentia.classify import EvidenceFromClassifier, EvidentialRBFClassifier
+from dempster.classify import EvidenceFromClassifier, EvidentialRBFClassifier
 
 X, y = make_moons(240, noise=0.2, random_state=0)
 

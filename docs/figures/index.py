@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from _drawing import blank, save
 
-from evidentia.cluster import ECM
+from dempster.cluster import ECM
 
 COLORS = np.array(["#0072b2", "#d55e00", "#009e73"])  # told apart by colour-blind people too
 

@@ -4,8 +4,8 @@ from _drawing import parameter_row
 from _panels import clouds, map_of, partition_of, row
 from sklearn.datasets import make_moons
 
-from evidentia.cluster import NNEVCLUS
-from evidentia.datasets import make_fourclass
+from dempster.cluster import NNEVCLUS
+from dempster.datasets import make_fourclass
 
 X, group = make_fourclass(300, random_state=1)
 

@@ -6,7 +6,7 @@ from _panels import COLORS, clouds, row
 from matplotlib.patches import Ellipse
 from sklearn.datasets import make_moons
 
-from evidentia.mixture import ParsimoniousGaussianMixture
+from dempster.mixture import ParsimoniousGaussianMixture
 
 rng = np.random.default_rng(1)
 X = np.vstack(

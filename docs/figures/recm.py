@@ -6,8 +6,8 @@ from _panels import partition_of, row
 from sklearn.datasets import make_moons
 from sklearn.metrics import pairwise_distances
 
-from evidentia.cluster import RECM
-from evidentia.datasets import make_fourclass
+from dempster.cluster import RECM
+from dempster.datasets import make_fourclass
 
 X, _ = make_fourclass(300, random_state=1)
 squares = pairwise_distances(X, metric="sqeuclidean")

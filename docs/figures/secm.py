@@ -4,7 +4,7 @@ import numpy as np
 from _drawing import TOO_SMALL_TO_LARGE
 from _panels import row
 
-from evidentia.cluster import SECM
+from dempster.cluster import SECM
 
 # An organ with a lesion and a thin vessel, seen through noise, so that the truth is known.
 rows, columns = np.mgrid[-1:1:70j, -1:1:90j]

@@ -7,8 +7,8 @@ from _drawing import blank, parameter_row
 from _panels import COLORS, partition_of, row
 from sklearn.datasets import make_moons
 
-from evidentia.cluster import WECMdd
-from evidentia.datasets import make_fourclass
+from dempster.cluster import WECMdd
+from dempster.datasets import make_fourclass
 
 X, _ = make_fourclass(300, random_state=1)
 

@@ -7,7 +7,7 @@ from _drawing import TOO_SMALL_TO_LARGE
 from _panels import row
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import WMVEC
+from dempster.cluster import WMVEC
 
 # Four kinds of objects. One view tells the first two from the last two, another the odd from the even, two nothing.
 rng = np.random.default_rng(0)

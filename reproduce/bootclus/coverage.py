@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.cluster import BootClus
-from evidentia.datasets import make_gaussian_mixture
-from evidentia.mixture import ParsimoniousGaussianMixture
-from evidentia.plot import PairProbabilityDisplay
+from dempster.cluster import BootClus
+from dempster.datasets import make_gaussian_mixture
+from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.plot import PairProbabilityDisplay
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import calibration, pairs_as_lists
 from reproduce.runner import Run, Summary, experiment, summary

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM, BootClus
-from evidentia.datasets import load_butterfly
-from evidentia.plot import CredalPartitionDisplay, PairProbabilityDisplay
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM, BootClus
+from dempster.datasets import load_butterfly
+from dempster.plot import CredalPartitionDisplay, PairProbabilityDisplay
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import (
     calibration,

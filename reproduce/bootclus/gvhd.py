@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.cluster import BootClus
-from evidentia.mixture import ParsimoniousGaussianMixture
-from evidentia.plot import CredalPartitionDisplay
+from dempster.cluster import BootClus
+from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.plot import CredalPartitionDisplay
 from reproduce import data
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import partition_as_lists, partition_of

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import FocalSets
-from evidentia.cluster import ECM, EVCLUS, BootClus
-from evidentia.partition import nearest_pairs
-from evidentia.plot import CredalPartitionDisplay
+from dempster import FocalSets
+from dempster.cluster import ECM, EVCLUS, BootClus
+from dempster.partition import nearest_pairs
+from dempster.plot import CredalPartitionDisplay
 from reproduce import data
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import (

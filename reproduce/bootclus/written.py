@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import BootClus
-from evidentia.plot import CalibrationDisplay
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import BootClus
+from dempster.plot import CalibrationDisplay
 
 DIGITS = 4
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import pairwise_distances
 
-from evidentia import FocalSets
-from evidentia.cluster import CECM, ECM, EVCLUS
-from evidentia.constraints import Constraints
+from dempster import FocalSets
+from dempster.cluster import CECM, ECM, EVCLUS
+from dempster.constraints import Constraints
 from reproduce.k_cevclus.gradient import GradientEVCLUS, scaled
 from reproduce.k_cevclus.settings import PAPER, SETTINGS, SMALL, fit, measures, objects, warm_up
 from reproduce.k_cevclus.tuning import TABLE_2, XI, printed

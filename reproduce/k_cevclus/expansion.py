@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.constraints import Constraints
+from dempster.constraints import Constraints
 from reproduce.k_cevclus.settings import PAPER, fit, measures, objects
 from reproduce.runner import Run, experiment, summary
 

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.constraints import Constraints
+from dempster import CredalPartition, FocalSets
+from dempster.constraints import Constraints
 
 __all__ = ["scaled", "GradientEVCLUS"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.cluster import EVCLUS
-from evidentia.constraints import Constraints
+from dempster.cluster import EVCLUS
+from dempster.constraints import Constraints
 from reproduce.k_cevclus.settings import PAPER, SETTINGS, fit, measures, objects, warm_up
 from reproduce.runner import Run, experiment, summary
 

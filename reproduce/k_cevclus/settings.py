@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import EVCLUS
-from evidentia.constraints import Constraints
-from evidentia.datasets import make_bananas
+from dempster.cluster import EVCLUS
+from dempster.constraints import Constraints
+from dempster.datasets import make_bananas
 from reproduce.data import stored
 
 __all__ = ["PAPER", "SMALL", "SETTINGS", "Setting", "objects", "fit", "measures", "warm_up"]

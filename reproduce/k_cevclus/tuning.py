@@ -7,9 +7,9 @@ from statistics import fmean
 from time import perf_counter
 from typing import Any
 
-from evidentia.cluster import EVCLUS
-from evidentia.constraints import Constraints
-from evidentia.datasets import make_bananas
+from dempster.cluster import EVCLUS
+from dempster.constraints import Constraints
+from dempster.datasets import make_bananas
 from reproduce.k_cevclus.settings import PAPER, SMALL, fit, measures, objects, warm_up
 from reproduce.runner import Run, Summary, Table, experiment, summary
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evidentia import MassFunctions
+from dempster import MassFunctions
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment
 

@@ -10,8 +10,8 @@ from scipy.stats import norm
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.neural_network import MLPClassifier
 
-from evidentia import MassFunctions
-from evidentia.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
+from dempster import MassFunctions
+from dempster.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
 
-from evidentia.classify import EKNNClassifier
+from dempster.classify import EKNNClassifier
 from reproduce import data
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from evidentia.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
-from evidentia.plot import MassContourDisplay
+from dempster.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
+from dempster.plot import MassContourDisplay
 from reproduce import data
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from evidentia.classify import EKNNClassifier, EvidenceFromClassifier, EvidentialNeuralNetworkClassifier
-from evidentia.plot import RejectionCurve, RejectionCurveDisplay
+from dempster.classify import EKNNClassifier, EvidenceFromClassifier, EvidentialNeuralNetworkClassifier
+from dempster.plot import RejectionCurve, RejectionCurveDisplay
 from reproduce import data
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment

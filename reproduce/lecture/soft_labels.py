@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import EKNNClassifier
+from dempster import FocalSets, MassFunctions
+from dempster.classify import EKNNClassifier
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 

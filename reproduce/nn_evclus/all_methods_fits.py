@@ -7,8 +7,8 @@ from typing import Any
 
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import BPEC, CCM, ECM, EGMM, EVCLUS, MECM, NNEVCLUS, RECM, ECMdd, EKNNClus, WECMdd
-from evidentia.dissimilarity import DissimilarityPCA
+from dempster.cluster import BPEC, CCM, ECM, EGMM, EVCLUS, MECM, NNEVCLUS, RECM, ECMdd, EKNNClus, WECMdd
+from dempster.dissimilarity import DissimilarityPCA
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.attribute_fits import LARGEST
 from reproduce.nn_evclus.planes import place

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import FocalSets
-from evidentia.cluster import BPEC, CCM, ECM, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, ECMdd, Training, WECMdd
+from dempster import FocalSets
+from dempster.cluster import BPEC, CCM, ECM, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, ECMdd, Training, WECMdd
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.planes import place
 

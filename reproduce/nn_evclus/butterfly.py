@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from evidentia import MassFunctions
-from evidentia.cluster import EVCLUS
-from evidentia.datasets import load_butterfly
+from dempster import MassFunctions
+from dempster.cluster import EVCLUS
+from dempster.datasets import load_butterfly
 from reproduce.runner import Run, experiment
 
 PAPER = "NN-EVCLUS (Denoeux, 2021)"

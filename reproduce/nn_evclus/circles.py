@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
-from evidentia.cluster import NNEVCLUS
-from evidentia.constraints import Constraints
-from evidentia.datasets import make_circles
-from evidentia.metric import KFDA, KPCCA
+from dempster.cluster import NNEVCLUS
+from dempster.constraints import Constraints
+from dempster.datasets import make_circles
+from dempster.metric import KFDA, KPCCA
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.runner import Run, experiment, summary
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import FocalSets
-from evidentia.cluster import CECM, EVCLUS, NNEVCLUS
-from evidentia.constraints import Constraints
-from evidentia.metric import PCCA
+from dempster import FocalSets
+from dempster.cluster import CECM, EVCLUS, NNEVCLUS
+from dempster.constraints import Constraints
+from dempster.metric import PCCA
 from reproduce.data import table as data_of
 
 DATA = {"Glass": 5, "Glass with row number": 5, "Iris": 3}  # features of PCCA

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import EVCLUS, NNEVCLUS, RECM, ECMdd, Training, WECMdd
-from evidentia.dissimilarity import DissimilarityPCA
+from dempster.cluster import EVCLUS, NNEVCLUS, RECM, ECMdd, Training, WECMdd
+from dempster.dissimilarity import DissimilarityPCA
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.nn_evclus.planes import draw_planes, place, table_of_dominance

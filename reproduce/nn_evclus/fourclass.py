@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
-from evidentia.datasets import make_fourclass
-from evidentia.dissimilarity import to_conflict
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
+from dempster.datasets import make_fourclass
+from dempster.dissimilarity import to_conflict
 from reproduce.data import table as data_of
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.runner import Run, experiment, summary
@@ -137,7 +137,7 @@ def _claims(run: Run, found: BeliefPeaks, networks: list[dict[str, Any]]) -> Non
 def _pictures(run: Run, found: BeliefPeaks, result: dict[str, Any]) -> None:
     import matplotlib.pyplot as plt
 
-    from evidentia.plot import CredalPartitionDisplay, DeltaBelDisplay
+    from dempster.plot import CredalPartitionDisplay, DeltaBelDisplay
 
     family = FocalSets.pairs(4)
     figure, axes = plt.subplots(1, 3, figsize=(16, 5))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from evidentia import CredalPartition
-from evidentia.partition import consistency_index, nonspecificity_of_pairs
+from dempster import CredalPartition
+from dempster.partition import consistency_index, nonspecificity_of_pairs
 from reproduce.runner import Run, summary
 
 Results = dict[str, list[dict[str, Any]]]  # of every method, one for each seed
@@ -35,7 +35,7 @@ def position(results: list[dict[str, Any]], *, normalised: bool = True) -> tuple
 def dominated_by(methods: Results, *, normalised: bool = True) -> dict[str, list[str]]:
     """For every method, those that are at least as consistent and as specific, and better in one of them.
 
-    As `evidentia.partition.dominates` with ``strict=True``, on means over seeds.
+    As `dempster.partition.dominates` with ``strict=True``, on means over seeds.
     """
     at = {name: position(results, normalised=normalised) for name, results in methods.items()}
     return {

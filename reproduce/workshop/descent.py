@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, confusion_matrix, pairwise_distances
 
-from evidentia import FocalSets
-from evidentia.cluster import EVCLUS
-from evidentia.datasets import make_fourclass
+from dempster import FocalSets
+from dempster.cluster import EVCLUS
+from dempster.datasets import make_fourclass
 from reproduce.data import stored
 from reproduce.k_cevclus.gradient import GradientEVCLUS, scaled
 from reproduce.runner import Run, experiment, summary

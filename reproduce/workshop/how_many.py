@@ -7,9 +7,9 @@ from typing import Any
 
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import ECM, EKNNClus
-from evidentia.model_selection import n_clusters_curve
-from evidentia.plot import NonspecificityDisplay
+from dempster.cluster import ECM, EKNNClus
+from dempster.model_selection import n_clusters_curve
+from dempster.plot import NonspecificityDisplay
 from reproduce.data import table as load
 from reproduce.runner import Run, experiment, summary
 from reproduce.workshop import PAPER

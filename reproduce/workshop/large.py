@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import EVCLUS
-from evidentia.plot import CredalPartitionDisplay
+from dempster.cluster import EVCLUS
+from dempster.plot import CredalPartitionDisplay
 from reproduce.data import table as load
 from reproduce.runner import Run, experiment, summary
 from reproduce.workshop import PAPER

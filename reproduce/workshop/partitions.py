@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM, EVCLUS
-from evidentia.datasets import load_butterfly
-from evidentia.plot import CredalPartitionDisplay, ShepardDisplay
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM, EVCLUS
+from dempster.datasets import load_butterfly
+from dempster.plot import CredalPartitionDisplay, ShepardDisplay
 from reproduce.runner import Run, experiment
 from reproduce.workshop import PAPER
 

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM, EVCLUS, ECMdd
-from evidentia.partition import PartitionMap, combine_partitions, map_of_partitions
-from evidentia.plot import CredalPartitionDisplay, PartitionMapDisplay
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM, EVCLUS, ECMdd
+from dempster.partition import PartitionMap, combine_partitions, map_of_partitions
+from dempster.plot import CredalPartitionDisplay, PartitionMapDisplay
 from reproduce.data import table as load
 from reproduce.runner import Run, experiment
 from reproduce.workshop import PAPER

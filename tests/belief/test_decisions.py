@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from evidentia import FocalSets, MassFunctions
+from dempster import FocalSets, MassFunctions
 from tests.strategies import mass_functions
 
 
@@ -35,7 +35,7 @@ def test_decisions_with_an_unknown_class_and_rejection():
 
 def test_worth_of_imprecise_decisions():
     """First weights of the maximum-entropy operator for a tolerance of 0.8 and sets of 2 to 5 classes."""
-    from evidentia.belief.decisions import _best_weight
+    from dempster.belief.decisions import _best_weight
 
     worth = [_best_weight(size, 0.8) for size in (1, 2, 3, 4, 5)]
     np.testing.assert_allclose(worth, [1, 0.8, 0.6819, 0.5965, 0.5307], atol=5e-5)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidentia import FocalSets, MassFunctions
+from dempster import FocalSets, MassFunctions
 from tests.strategies import mass_functions, random_masses
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evidentia import FocalSets
+from dempster import FocalSets
 
 
 @pytest.mark.parametrize("c", [2, 3, 4, 5])

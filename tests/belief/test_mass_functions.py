@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.belief import transforms
+from dempster import FocalSets, MassFunctions
+from dempster.belief import transforms
 from tests.strategies import families, mass_functions, random_masses
 
 RULES = ["dempster", "conjunctive", "disjunctive", "dubois_prade", "yager", "pcr6", "average"]
@@ -209,7 +209,7 @@ def test_associative_rules(family, seed, rule):
 
 @given(families(max_clusters=4), st.integers(0, 2**32 - 1))
 def test_fast_and_direct_combination_agree(family, seed):
-    from evidentia.belief.combination import _by_pairs, _conjunctive, _dense, _disjunctive
+    from dempster.belief.combination import _by_pairs, _conjunctive, _dense, _disjunctive
 
     rng = np.random.default_rng(seed)
     full = FocalSets.full(family.n_clusters)

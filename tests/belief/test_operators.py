@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
+from dempster import CredalPartition, FocalSets, MassFunctions
 from tests.strategies import mass_functions, random_masses
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.belief import Opinions
+from dempster import FocalSets, MassFunctions
+from dempster.belief import Opinions
 
 RNG = np.random.default_rng(0)
 

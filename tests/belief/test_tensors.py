@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.belief import transforms
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.belief import transforms
 
 torch = pytest.importorskip("torch")
 

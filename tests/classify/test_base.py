@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import EKNNClassifier, EvidenceFromClassifier
-from evidentia.classify._adaptive_steps import adaptive_steps
-from evidentia.classify._base import EvidentialClassifier, singletons_and_frame, sure_masses
+from dempster import FocalSets, MassFunctions
+from dempster.classify import EKNNClassifier, EvidenceFromClassifier
+from dempster.classify._adaptive_steps import adaptive_steps
+from dempster.classify._base import EvidentialClassifier, singletons_and_frame, sure_masses
 
 
 class Given(EvidentialClassifier):

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
-from evidentia import FocalSets, MassFunctions, classify
+from dempster import FocalSets, MassFunctions, classify
 from tests.docstrings import section
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -7,8 +7,8 @@ from scipy.optimize import lsq_linear, minimize_scalar
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import ContextualDiscounting, EKNNClassifier
+from dempster import FocalSets, MassFunctions
+from dempster.classify import ContextualDiscounting, EKNNClassifier
 from tests.strategies import random_masses
 
 

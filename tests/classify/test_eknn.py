@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import EKNNClassifier
-from evidentia.classify._eknn_kernels import cost_and_gradient, neighbour_masses
+from dempster import FocalSets, MassFunctions
+from dempster.classify import EKNNClassifier
+from dempster.classify._eknn_kernels import cost_and_gradient, neighbour_masses
 
 CASES = ["eknn_ionosphere_k5", "eknn_iris_k9", "eknn_vehicles_k7"]
 

@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import EvidenceFromClassifier
-from evidentia.classify._weights import (
+from dempster import FocalSets, MassFunctions
+from dempster.classify import EvidenceFromClassifier
+from dempster.classify._weights import (
     WeightsOfEvidence,
     least_informative,
     subsets_of_classes,

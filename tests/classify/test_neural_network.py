@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import EvidentialNeuralNetworkClassifier
-from evidentia.classify import neural_network as network
-from evidentia.classify._prototype_network import minimised, shares
+from dempster import FocalSets, MassFunctions
+from dempster.classify import EvidentialNeuralNetworkClassifier
+from dempster.classify import neural_network as network
+from dempster.classify._prototype_network import minimised, shares
 
 CASES = ["prods_glass_p7", "prods_ionosphere_fixedproto", "prods_iris_p2perclass_mu"]
 

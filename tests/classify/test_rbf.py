@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import EvidentialRBFClassifier, rbf
-from evidentia.classify._prototype_network import minimised
+from dempster import FocalSets, MassFunctions
+from dempster.classify import EvidentialRBFClassifier, rbf
+from dempster.classify._prototype_network import minimised
 
 CASES = ["rbf_glass_p7", "rbf_ionosphere_p6", "rbf_iris_p5"]
 

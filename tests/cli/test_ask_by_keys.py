@@ -1,4 +1,4 @@
-"""``evidentia ask`` on a terminal: keys are pressed, and what follows is read off the screen."""
+"""``dempster ask`` on a terminal: keys are pressed, and what follows is read off the screen."""
 
 import os
 import select
@@ -15,7 +15,7 @@ pty = pytest.importorskip("pty", reason="there are no pseudo-terminals on this s
 termios = pytest.importorskip("termios")
 
 PATIENCE = 60.0  # seconds, on a busy machine
-COMMAND = "from evidentia.cli import main; main()"
+COMMAND = "from dempster.cli import main; main()"
 OPTIONS = ("ask", "flowers.csv", "-c", "3", "--method", "evclus", "--n-init", "2", "--index", "name", "-n", "4")
 
 
@@ -106,6 +106,6 @@ def test_enough(folder, key):
 def test_interrupted(folder):
     terminal = Terminal(folder, *OPTIONS)
     terminal.press("y", "yes")
-    terminal.press("\x03", "evidentia: interrupted")
+    terminal.press("\x03", "dempster: interrupted")
     assert terminal.ended() == 130, terminal.seen
     assert [path.name for path in folder.iterdir()] == ["flowers.csv"]

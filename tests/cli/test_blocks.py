@@ -1,4 +1,4 @@
-"""``evidentia cluster`` on Parquet files that are read in blocks."""
+"""``dempster cluster`` on Parquet files that are read in blocks."""
 
 import re
 
@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 from sklearn.preprocessing import StandardScaler
 
-from evidentia.cli.cluster import cluster
-from evidentia.cli.shared import passes
-from evidentia.cli.shared.errors import UserError
-from evidentia.cluster import ECM
-from evidentia.io import load, read_partition
+from dempster.cli.cluster import cluster
+from dempster.cli.shared import passes
+from dempster.cli.shared.errors import UserError
+from dempster.cluster import ECM
+from dempster.io import load, read_partition
 
 pytest.importorskip("pyarrow")
 
@@ -50,10 +50,10 @@ def test_a_folder_of_masses(folder, name):
 
 
 def test_a_model_of_blocks_is_kept_for_new_rows(folder):
-    kept = "--save-model", folder / "m.evidentia", "--save-config", folder / "r.toml"
+    kept = "--save-model", folder / "m.dempster", "--save-config", folder / "r.toml"
     done = run(folder / "in", "-o", folder / "out", "--exclude", "n", *kept)
     assert done.exit_code == 0, done.output
-    model, written = load(folder / "m.evidentia"), read_partition(next((folder / "out").iterdir()))
+    model, written = load(folder / "m.dempster"), read_partition(next((folder / "out").iterdir()))
     np.testing.assert_array_equal(model.predict_mass(TABLE).masses, written.masses)
     again = CliRunner().invoke(cluster, ["--config", str(folder / "r.toml"), "-o", str(folder / "again")])
     assert again.exit_code == 0, again.output
@@ -64,7 +64,7 @@ def test_a_model_of_blocks_is_kept_for_new_rows(folder):
     ("arguments", "words"),
     [
         (["--plot", "a.png"], "--plot is not for tables that are read in blocks"),
-        (["--save-model", "m.txt"], "--save-model: the extension must be .evidentia"),
+        (["--save-model", "m.txt"], "--save-model: the extension must be .dempster"),
         (["--columns", "z"], "no column 'z'"),
         (["--columns", "name"], "'name' is not a column of numbers"),
         (["--columns", "same"], "all the columns are constant"),

@@ -15,14 +15,14 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-import evidentia
-from evidentia.cli import COMMANDS, program
-from evidentia.cli.shared.errors import in_one_line
-from evidentia.cluster import ECM
-from evidentia.io import read_partition
-from evidentia.recipe import choose_attributes
+import dempster
+from dempster.cli import COMMANDS, program
+from dempster.cli.shared.errors import in_one_line
+from dempster.cluster import ECM
+from dempster.io import read_partition
+from dempster.recipe import choose_attributes
 
-EXECUTABLE = Path(sys.executable).parent / "evidentia"
+EXECUTABLE = Path(sys.executable).parent / "dempster"
 
 
 def blobs(n=60, seed=0):
@@ -42,7 +42,7 @@ def data(tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(program, [str(a) for a in arguments], prog_name="evidentia")
+    return CliRunner().invoke(program, [str(a) for a in arguments], prog_name="dempster")
 
 
 def cluster(*arguments):
@@ -57,7 +57,7 @@ def assert_one_line(result, code, *words):
     assert result.stdout == ""
     lines = result.stderr.splitlines()
     assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("evidentia: ")
+    assert lines[0].startswith("dempster: ")
     assert "Traceback" not in result.stderr
     for word in words:
         assert word in lines[0]
@@ -72,7 +72,7 @@ def names_in(folder):
 
 def test_version_and_help():
     version = subprocess.run([EXECUTABLE, "--version"], capture_output=True, text=True, check=True)
-    assert version.stdout.strip() == f"evidentia {evidentia.__version__}"
+    assert version.stdout.strip() == f"dempster {dempster.__version__}"
     text = run("--help").stdout
     assert "cluster" in text
     assert "demo" in text
@@ -88,7 +88,7 @@ def test_help_needs_no_heavy_imports():
     heavy = ["pandas", "sklearn", "scipy", "matplotlib", "torch", "pyarrow"]
     for command in ("--help", "cluster --help", "cluster --method ecm --help"):
         code = (
-            f"import sys; from evidentia.cli import program; sys.argv[1:] = {command.split()}\n"
+            f"import sys; from dempster.cli import program; sys.argv[1:] = {command.split()}\n"
             f"try: program.main()\nexcept SystemExit: print([name for name in {heavy} if name in sys.modules])"
         )
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -138,7 +138,7 @@ def test_interrupt(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "large.npy", rng.normal(size=(20_000, 5)))
     command = [EXECUTABLE, "cluster", "large.npy", "-c", "8", "--n-init", "10000", "--focal-sets", "pairs"]
-    command += ["--labels", "labels.csv", "--save-model", "m.evidentia", "--plot", "p.png", "--save-config", "r.toml"]
+    command += ["--labels", "labels.csv", "--save-model", "m.dempster", "--plot", "p.png", "--save-config", "r.toml"]
     (tmp_path / "labels.csv").write_text("row,label\n0,a\n1,b\n2,a\n3,b\n")
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=heed_interrupts
@@ -150,7 +150,7 @@ def test_interrupt(tmp_path):
     finally:
         process.kill()
     assert first.startswith("note: 4 rows of 20,000 with a known label")
-    assert rest == "evidentia: interrupted\n"
+    assert rest == "dempster: interrupted\n"
     assert out == ""
     assert process.returncode == 130
     assert names_in(tmp_path) == ["labels.csv", "large.npy"]
@@ -159,7 +159,7 @@ def test_interrupt(tmp_path):
 @pytest.mark.long
 def test_demo_without_torch(tmp_path):
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not installed')")
-    code = "import sys; from evidentia.cli import main; sys.path.insert(0, '.'); sys.argv[1:] = ['demo']; main()"
+    code = "import sys; from dempster.cli import main; sys.path.insert(0, '.'); sys.argv[1:] = ['demo']; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stderr == ""
     assert names_in(tmp_path / "demo") == ["convergence.png", "example.csv", "partition.csv", "partition.png"]
@@ -171,7 +171,7 @@ def test_demo_without_torch(tmp_path):
     assert 0 < len(partition.outliers) < 20
     assert 0 < len(partition.ambiguous) < 200
     assert str(partition.summary()) in done.stdout
-    for word in ("certain", "ambiguous", "outlier", "wrote demo/example.csv", "evidentia cluster demo/example.csv"):
+    for word in ("certain", "ambiguous", "outlier", "wrote demo/example.csv", "dempster cluster demo/example.csv"):
         assert word in done.stdout
     for name in ("partition.png", "convergence.png"):
         content = (tmp_path / "demo" / name).read_bytes()
@@ -182,11 +182,11 @@ def test_demo_without_torch(tmp_path):
 def test_the_commands_the_demo_proposes_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = run("demo", "--output", "deep/er").stdout
-    proposed = [line.split("  ")[1].split() for line in shown.splitlines() if line.startswith("  evidentia ")]
+    proposed = [line.split("  ")[1].split() for line in shown.splitlines() if line.startswith("  dempster ")]
     assert len(proposed) == 4
     for command in proposed:
         if "--report" in command:
-            pytest.importorskip("evidentia.report")
+            pytest.importorskip("dempster.report")
         assert run(*command[1:]).exit_code == 0, command
 
 
@@ -371,7 +371,7 @@ def test_warnings_are_one_line(data):
     result = cluster(data, "-c", 3, "--max-iter", 1)
     assert result.exit_code == 0
     assert result.stderr.splitlines() == [
-        "evidentia: warning: ECM did not converge in max_iter=1 iterations; increase max_iter or tol"
+        "dempster: warning: ECM did not converge in max_iter=1 iterations; increase max_iter or tol"
     ]
 
 
@@ -406,7 +406,7 @@ def test_parameters_reach_the_method(data):
         (["-c", "3", "--delta", "3"], "method evclus has no option --delta; bpec"),
         (["-c", "3", "--method", "eknnclus"], "-c: method eknnclus finds the number of clusters itself"),
         (["-c", "3", "--method", "ecm", "--constraints", "p.csv"], "--constraints: method ecm does not learn"),
-        (["-c", "3", "--save-model", "m.pkl"], "--save-model: the extension must be .evidentia"),
+        (["-c", "3", "--save-model", "m.pkl"], "--save-model: the extension must be .dempster"),
         (["-c", "3", "--config", "x.toml"], "x.toml: No such file"),
         (["-c", "3", "-p", "delta"], "-p must look like name=value"),
         (["-c", "3", "--method", "ecm", "-p", "gamma=1"], "no such parameter; it has n_clusters, focal_sets"),
@@ -484,7 +484,7 @@ def test_an_unwritable_folder(data, monkeypatch):
 
 def test_no_permission_to_read(data, monkeypatch):
     if os.geteuid() == 0:  # root may read everything
-        monkeypatch.setattr("evidentia.io.atomic.open", _refuse, raising=False)
+        monkeypatch.setattr("dempster.io.atomic.open", _refuse, raising=False)
     else:
         data.chmod(0)
     assert_one_line(cluster(data, "-c", 3), 1, "data.csv: Permission denied")
@@ -518,13 +518,13 @@ def test_interrupted_anywhere_nothing_is_half_written(data, monkeypatch, where):
         raise KeyboardInterrupt
 
     name = {
-        "fit": "evidentia.cluster.ECM.fit",
-        "write": "evidentia.io.write_partition",
-        "draw": "evidentia.plot.CredalPartitionDisplay.from_partition",
+        "fit": "dempster.cluster.ECM.fit",
+        "write": "dempster.io.write_partition",
+        "draw": "dempster.plot.CredalPartitionDisplay.from_partition",
         "rename": "os.fsync",
     }[where]
     monkeypatch.setattr(name, interrupt)
-    assert_one_line(cluster(data, "-c", 3, "--plot", data.with_name("p.png")), 130, "evidentia: interrupted")
+    assert_one_line(cluster(data, "-c", 3, "--plot", data.with_name("p.png")), 130, "dempster: interrupted")
     assert names_in(data.parent) == ["data.csv"]
 
 
@@ -532,18 +532,18 @@ def test_a_picture_that_fails_takes_the_partition_with_it(data, monkeypatch):
     def fail(*args, **keywords):
         raise RuntimeError("no picture\nin two lines")
 
-    monkeypatch.setattr("evidentia.plot.CredalPartitionDisplay.from_partition", fail)
+    monkeypatch.setattr("dempster.plot.CredalPartitionDisplay.from_partition", fail)
     result = cluster(data, "-c", 3, "--plot", data.with_name("p.png"))
-    assert_one_line(result, 70, "internal error, RuntimeError: no picture in two lines", "EVIDENTIA_DEBUG=1")
+    assert_one_line(result, 70, "internal error, RuntimeError: no picture in two lines", "DEMPSTER_DEBUG=1")
     assert names_in(data.parent) == ["data.csv"]
 
 
 def test_the_traceback_is_shown_on_request(data, monkeypatch):
-    monkeypatch.setenv("EVIDENTIA_DEBUG", "1")
+    monkeypatch.setenv("DEMPSTER_DEBUG", "1")
     result = run("cluster", data.with_name("missing.csv"), "-c", 3)
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
-    assert result.stderr.splitlines()[-1].startswith("evidentia: ")
+    assert result.stderr.splitlines()[-1].startswith("dempster: ")
 
 
 def test_unknown_command_and_option():
@@ -558,7 +558,7 @@ def test_demo_where_a_file_is(data):
 
 def test_parquet_output_without_pyarrow(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert_one_line(cluster(data, "-c", 3, "-o", data.with_name("p.parquet")), 1, "evidentia[parquet]")
+    assert_one_line(cluster(data, "-c", 3, "-o", data.with_name("p.parquet")), 1, "dempster[parquet]")
 
 
 def test_words_for_other_exceptions():

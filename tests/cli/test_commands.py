@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from evidentia.cli import COMMANDS, program
-from evidentia.io import load, read_partition
-from evidentia.recipe import Recipe, TableModel
+from dempster.cli import COMMANDS, program
+from dempster.io import load, read_partition
+from dempster.recipe import Recipe, TableModel
 from tests.recipe.data import flowers
 from tests.recipe.test_recipe import RECIPES, folder, recipe_of  # noqa: F401
 
 
 def run(*arguments, code=0, **options):
-    result = CliRunner().invoke(program, [str(a) for a in arguments], prog_name="evidentia", **options)
+    result = CliRunner().invoke(program, [str(a) for a in arguments], prog_name="dempster", **options)
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
     return result
@@ -34,7 +34,7 @@ def document(*arguments, **options):
 def made(folder):  # noqa: F811
     """A partition, a model and the run that made them."""
     options = "-c", 3, "--index", "name", "--method", "ecm", "--n-init", 2
-    run("cluster", "flowers.csv", *options, "-o", "ecm.csv", "--save-model", "ecm.evidentia", "--save-config", "r.toml")
+    run("cluster", "flowers.csv", *options, "-o", "ecm.csv", "--save-model", "ecm.dempster", "--save-config", "r.toml")
     return folder
 
 
@@ -56,7 +56,7 @@ def test_a_run_is_kept_and_repeated(made):
     found = document("cluster", "--config", "r.toml", "-o", "again.csv")
     assert (made / "again.csv").read_bytes() == (made / "ecm.csv").read_bytes()
     assert Recipe.from_dict(found["recipe"]) == recipe
-    assert found["run"] == "evidentia cluster flowers.csv -c 3 --method ecm --index name --n-init 2"
+    assert found["run"] == "dempster cluster flowers.csv -c 3 --method ecm --index name --n-init 2"
     assert found["partition"]["n_objects"] == 60
     assert sum(cluster["certain"] for cluster in found["partition"]["clusters"]) > 50
     other = document("cluster", "--config", "r.toml", "-c", 2, "-o", "again.csv")
@@ -116,14 +116,14 @@ def test_some_pairs_are_enough(folder):  # noqa: F811
 
 def test_predict_prepares_new_rows_as_the_training_run_did(made):
     flowers().iloc[::-1].drop(columns="color").to_csv("new.csv", index=False, sep=";", decimal=",")
-    found = document("predict", "ecm.evidentia", "new.csv")
+    found = document("predict", "ecm.dempster", "new.csv")
     assert found["partition"]["n_objects"] == 60
     predicted, trained = read_partition("new.predicted.csv"), read_partition("ecm.csv")
     assert predicted.index.tolist() == trained.index.tolist()[::-1]
     np.testing.assert_allclose(predicted.masses[::-1], trained.masses, atol=1e-9)
-    assert isinstance(load("ecm.evidentia"), TableModel)
+    assert isinstance(load("ecm.dempster"), TableModel)
     flowers().drop(columns="depth").to_csv("less.csv", index=False)
-    assert "the table lacks column 'depth'" in run("predict", "ecm.evidentia", "less.csv", code=1).stderr
+    assert "the table lacks column 'depth'" in run("predict", "ecm.dempster", "less.csv", code=1).stderr
     assert "holds a partition, not a model" in run("predict", "ecm.csv", "new.csv", code=1).stderr
 
 
@@ -131,14 +131,14 @@ def test_classify_learns_decides_and_hesitates(folder):  # noqa: F811
     table = flowers(120)
     table.loc[table.index[90:], "color"] = None
     table.to_csv("part.csv", index=False)
-    found = document("classify", "part.csv", "--target", "color", "--index", "name", "--save-model", "m.evidentia")
+    found = document("classify", "part.csv", "--target", "color", "--index", "name", "--save-model", "m.dempster")
     assert found["classes"] == ["blue", "red", "white"]
     assert found["n_training"] == 90
     assert found["cross_validation"]["accuracy"] > 0.95
     assert sum(found["decisions"].values()) == 30
     decided = pd.read_csv("part.decisions.csv")
     assert decided["decision"].tolist() == flowers(120)["color"].tolist()[90:]
-    found = document("predict", "m.evidentia", "part.csv")
+    found = document("predict", "m.dempster", "part.csv")
     assert sum(found["decisions"].values()) == 120
     sets = document("classify", "part.csv", "--target", "color", "--rule", "interval_dominance", "--cv", 0)
     assert sets["cross_validation"] == {}
@@ -153,11 +153,11 @@ def test_classify_learns_decides_and_hesitates(folder):  # noqa: F811
 
 def test_convert_there_and_back(made):
     first = read_partition("ecm.csv")
-    for before, after in (("ecm.csv", "a.rds"), ("a.rds", "b.parquet"), ("b.parquet", "c.evidentia")):
+    for before, after in (("ecm.csv", "a.rds"), ("a.rds", "b.parquet"), ("b.parquet", "c.dempster")):
         run("convert", before, after)
-    run("convert", "c.evidentia", "d.npz", "-q")
+    run("convert", "c.dempster", "d.npz", "-q")
     np.testing.assert_allclose(read_partition("d.npz").masses, first.masses, atol=1e-12)
-    assert document("convert", "ecm.evidentia", "e.tsv")["partition"]["n_objects"] == 60
+    assert document("convert", "ecm.dempster", "e.tsv")["partition"]["n_objects"] == 60
     assert "TARGET: the extension must be one of" in run("convert", "ecm.csv", "x.docx", code=2).stderr
 
 
@@ -186,20 +186,20 @@ def test_select_tells_candidates(folder):  # noqa: F811
 
 
 def test_explain_an_object_a_cluster_a_pair(made):
-    found = document("explain", "ecm.evidentia", "flowers.csv", "--object", "f003", "--plot", "o.png")
+    found = document("explain", "ecm.dempster", "flowers.csv", "--object", "f003", "--plot", "o.png")
     assert "f003" in found["text"]
     assert sum(found["masses"].values()) == pytest.approx(1)
     values = {row["attribute"]: row["value"] for row in found["contributions"]}
     assert values == pytest.approx(flowers().loc[3, list(values)].to_dict())  # in the units of the table
     assert "cluster 1" in document("explain", "ecm.csv", "flowers.csv", "--index", "name", "--cluster", 1)["text"]
-    pair = document("explain", "ecm.evidentia", "flowers.csv", "--pair", "0,1", "--plot", "p.png")
+    pair = document("explain", "ecm.dempster", "flowers.csv", "--pair", "0,1", "--plot", "p.png")
     assert pair["tells_apart"][0]["rule"].startswith("cluster ")
-    assert len(document("explain", "ecm.evidentia", "flowers.csv")["profile"]) >= 3
+    assert len(document("explain", "ecm.dempster", "flowers.csv")["profile"]) >= 3
     assert (
         "there is no object 'nobody'"
         in run("explain", "ecm.csv", "flowers.csv", "--index", "name", "--object", "nobody", code=1).stderr
     )
-    assert "there is no cluster '9'" in run("explain", "ecm.evidentia", "flowers.csv", "--cluster", 9, code=1).stderr
+    assert "there is no cluster '9'" in run("explain", "ecm.dempster", "flowers.csv", "--cluster", 9, code=1).stderr
 
 
 def test_ask_and_learn_from_answers(folder):  # noqa: F811
@@ -222,8 +222,8 @@ def test_ask_and_learn_from_answers(folder):  # noqa: F811
 
 
 def test_report_is_written(made):
-    pytest.importorskip("evidentia.report")
-    document("report", "ecm.evidentia", "flowers.csv", "-o", "page.html")
+    pytest.importorskip("dempster.report")
+    document("report", "ecm.dempster", "flowers.csv", "-o", "page.html")
     text = (made / "page.html").read_text()
     assert text.lstrip().lower().startswith("<!doctype html")
     run("cluster", "flowers.csv", "-c", 3, "--method", "ecm", "--report", "r.html", "-q")
@@ -243,7 +243,7 @@ def test_info_tells_versions_and_kernels():
 
 def test_studio_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert "pip install 'evidentia[studio]'" in run("studio", code=1).stderr
+    assert "pip install 'dempster[studio]'" in run("studio", code=1).stderr
 
 
 def test_demo_as_json(tmp_path):
@@ -252,7 +252,7 @@ def test_demo_as_json(tmp_path):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_code_for_the_shell(shell):
-    assert "_EVIDENTIA_COMPLETE" in run("completion", shell).stdout
+    assert "_DEMPSTER_COMPLETE" in run("completion", shell).stdout
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_completion_is_code_for_the_shell(shell):
 def test_the_shell_completes(folder, words, expected):  # noqa: F811
     from click.shell_completion import ShellComplete
 
-    found = ShellComplete(program, {}, "evidentia", "_EVIDENTIA_COMPLETE").get_completions(words[:-1], words[-1])
+    found = ShellComplete(program, {}, "dempster", "_DEMPSTER_COMPLETE").get_completions(words[:-1], words[-1])
     assert {item.value for item in found} >= expected
     assert all(item.value.startswith(words[-1]) for item in found)
 

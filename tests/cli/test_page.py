@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from evidentia.cli import COMMANDS, program
-from evidentia.datasets import load_iris
+from dempster.cli import COMMANDS, program
+from dempster.datasets import load_iris
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "program.md"
 
@@ -43,11 +43,11 @@ def write_tables(folder):
 def test_the_examples_run(tmp_path, monkeypatch):
     if not PAGE.exists():
         pytest.skip("installed without its pages")
-    pytest.importorskip("evidentia.report")
+    pytest.importorskip("dempster.report")
     monkeypatch.chdir(tmp_path)
     write_tables(tmp_path)
     for arguments, shown in examples():
-        result = CliRunner().invoke(program, arguments, prog_name="evidentia")
+        result = CliRunner().invoke(program, arguments, prog_name="dempster")
         assert result.exit_code == 0, (arguments, result.output)
         found = {words(line) for line in result.output.splitlines()}
         assert [line for line in shown if words(line) not in found] == [], arguments
@@ -56,6 +56,6 @@ def test_the_examples_run(tmp_path, monkeypatch):
 def test_every_command_has_an_example_or_a_word():
     text = PAGE.read_text(encoding="utf-8")
     for name in COMMANDS:
-        assert f"evidentia {name}" in text, name
+        assert f"dempster {name}" in text, name
     for code in (0, 1, 2, 70, 130):
         assert f"| {code} |" in text

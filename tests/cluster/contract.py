@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import ClusterMixin
 from sklearn.datasets import make_blobs
 
-from evidentia import cluster
+from dempster import cluster
 
 __all__ = ["EXCEPTIONS", "OTHER_DEFAULTS", "SUBJECTS", "Subject", "answer", "prediction"]
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import FocalSets
-from evidentia.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, BootClus, ECMdd, WECMdd
+from dempster import FocalSets
+from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, BootClus, ECMdd, WECMdd
 
 SIZES = {"equal": (80,) * 6, "unequal": (160, 40, 100, 30, 140, 60)}
 

@@ -6,8 +6,8 @@ import pytest
 from sklearn.base import ClusterMixin
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia import cluster
-from evidentia.cluster import (
+from dempster import cluster
+from dempster.cluster import (
     BPEC,
     CCM,
     CECM,

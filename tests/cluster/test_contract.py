@@ -10,8 +10,8 @@ from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from evidentia.cluster import ECM
-from evidentia.constraints import Constraints
+from dempster.cluster import ECM
+from dempster.constraints import Constraints
 from tests.cluster.contract import EXCEPTIONS, OTHER_DEFAULTS, SUBJECTS, answer, prediction
 from tests.docstrings import section
 

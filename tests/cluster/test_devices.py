@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from evidentia.cluster import CCM, ECM, EGMM, EVCLUS
-from evidentia.cluster._starts import order_along_line
-from evidentia.cluster.on_device.order import order_on_device
-from evidentia.io import load, save
+from dempster.cluster import CCM, ECM, EGMM, EVCLUS
+from dempster.cluster._starts import order_along_line
+from dempster.cluster.on_device.order import order_on_device
+from dempster.io import load, save
 
 torch = pytest.importorskip("torch")
 
@@ -38,7 +38,7 @@ METHODS = {
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_fit_on_a_device_is_that_of_the_processor(name, weighted, device, monkeypatch):
-    monkeypatch.setattr("evidentia.cluster._starts.SAMPLE_SIZE", 500)  # so that all objects are gone over
+    monkeypatch.setattr("dempster.cluster._starts.SAMPLE_SIZE", 500)  # so that all objects are gone over
     kind, options = METHODS[name]
     X = groups()
     weights = np.random.default_rng(1).integers(0, 4, len(X)).astype(float) if weighted else None
@@ -99,7 +99,7 @@ def test_blocks_and_files_on_a_device(tmp_path, device):
     alone = ECM(4, random_state=0).fit([X[:700], X[700:]])
     found, wanted = (m.credal_partition_.compute().masses for m in (model, alone))
     np.testing.assert_allclose(found, wanted, atol=1e-7)
-    save(ECM(4, random_state=0, device=device).fit(X), tmp_path / "model.evidentia")
-    again = load(tmp_path / "model.evidentia")
+    save(ECM(4, random_state=0, device=device).fit(X), tmp_path / "model.dempster")
+    again = load(tmp_path / "model.dempster")
     assert again.device == device
     np.testing.assert_allclose(again.predict_mass(X).masses, again.credal_partition_.masses, atol=1e-12)

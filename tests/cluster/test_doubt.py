@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.cluster import ECM
-from evidentia.cluster._doubt import doubtful_masses, plausible_on_the_way
-from evidentia.cluster._scales import distances_to_centers, fuzziness, outlier_distance
+from dempster import FocalSets, MassFunctions
+from dempster.cluster import ECM
+from dempster.cluster._doubt import doubtful_masses, plausible_on_the_way
+from dempster.cluster._scales import distances_to_centers, fuzziness, outlier_distance
 
 
 @st.composite

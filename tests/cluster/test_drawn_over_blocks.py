@@ -8,10 +8,10 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import BPEC, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, EKNNClus, Training
-from evidentia.cluster import _everyone as everyone_module
-from evidentia.cluster.evclus.network import _objective, _streamed
-from evidentia.cluster.neighbors import belief_peaks as peaks_module
+from dempster.cluster import BPEC, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, EKNNClus, Training
+from dempster.cluster import _everyone as everyone_module
+from dempster.cluster.evclus.network import _objective, _streamed
+from dempster.cluster.neighbors import belief_peaks as peaks_module
 
 da = pytest.importorskip("dask.array")
 

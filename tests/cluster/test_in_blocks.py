@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from evidentia.cluster import CCM, CECM, ECM, EGMM, EVCLUS, BootClus, EKNNClus
-from evidentia.cluster import _everyone as everyone_module
-from evidentia.io import read_partition
-from evidentia.partition import CredalPartition, LazyCredalPartition
+from dempster.cluster import CCM, CECM, ECM, EGMM, EVCLUS, BootClus, EKNNClus
+from dempster.cluster import _everyone as everyone_module
+from dempster.io import read_partition
+from dempster.partition import CredalPartition, LazyCredalPartition
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -230,7 +230,7 @@ def test_the_number_of_clusters_is_found_from_the_sample():
 
 
 def test_progress_and_messages(capsys, caplog):
-    with caplog.at_level("INFO", logger="evidentia"):
+    with caplog.at_level("INFO", logger="dempster"):
         fitted(ECM, blocks("some"), init=START, verbose=1)
     assert "a pass over X begins" in caplog.text
     assert "passes over X" in capsys.readouterr().err

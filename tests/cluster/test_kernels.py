@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evidentia.cluster._mass_step import masses_from_costs
-from evidentia.cluster._medoid_kernels import far_seeds, to_medoids
+from dempster.cluster._mass_step import masses_from_costs
+from dempster.cluster._medoid_kernels import far_seeds, to_medoids
 
 # ---- the mass step --------------------------------------------------------------------------------------------------
 

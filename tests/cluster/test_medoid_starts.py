@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import pairwise_distances
 
-from evidentia.cluster._medoid_starts import medoid_starts
-from evidentia.cluster._starts import sample_in_order
+from dempster.cluster._medoid_starts import medoid_starts
+from dempster.cluster._starts import sample_in_order
 
 
 @pytest.fixture

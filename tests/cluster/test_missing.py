@@ -9,12 +9,12 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import cluster
-from evidentia.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, BeliefPeaks, ECMdd, EKNNClus, WECMdd
-from evidentia.cluster._incomplete import within_variances
-from evidentia.cluster.prototypes._lifted import lifted
-from evidentia.constraints import Constraints
-from evidentia.explain import doubt_of
+from dempster import cluster
+from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, BeliefPeaks, ECMdd, EKNNClus, WECMdd
+from dempster.cluster._incomplete import within_variances
+from dempster.cluster.prototypes._lifted import lifted
+from dempster.constraints import Constraints
+from dempster.explain import doubt_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from evidentia import FocalSets
-from evidentia.cluster import CCM, ECM, EGMM
+from dempster import FocalSets
+from dempster.cluster import CCM, ECM, EGMM
 
 CENTERS = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]])
 X = make_blobs(600, centers=CENTERS, cluster_std=1.2, random_state=0)[0]

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evidentia.cluster import CCM, ECM, EGMM
-from evidentia.cluster import _everyone as everyone_module
+from dempster.cluster import CCM, ECM, EGMM
+from dempster.cluster import _everyone as everyone_module
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -108,7 +108,7 @@ def test_what_was_not_written_whole_is_done_again(tmp_path):
 _PROGRAM = """
 import os, signal, sys
 import numpy as np
-from evidentia.cluster import ECM, _everyone
+from dempster.cluster import ECM, _everyone
 _everyone.SAMPLE_SIZE = 200
 X, passes = np.load(sys.argv[1]), 0
 def blocks():

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from evidentia import CredalPartition
+from dempster import CredalPartition
 from tests.cluster.contract import SUBJECTS, answer, prediction
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from evidentia.cluster._starts import k_means, nearest_centers
+from dempster.cluster._starts import k_means, nearest_centers
 
 rng = np.random.default_rng(0)
 X, CENTERS = rng.normal(size=(500, 4)), rng.normal(size=(7, 4))

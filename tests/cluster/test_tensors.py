@@ -7,12 +7,12 @@ import sys
 import numpy as np
 import pytest
 
-from evidentia import MassFunctions
-from evidentia._arrays import is_followed
-from evidentia.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, RECM
-from evidentia.constraints import Constraints
-from evidentia.io import load, save
-from evidentia.partition import credal_rand_index
+from dempster import MassFunctions
+from dempster._arrays import is_followed
+from dempster.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, RECM
+from dempster.constraints import Constraints
+from dempster.io import load, save
+from dempster.partition import credal_rand_index
 
 torch = pytest.importorskip("torch")
 
@@ -41,7 +41,7 @@ def device(request):
 def followed(monkeypatch):
     """As with ``array_api_dispatch``, which asks for a variable of the environment before SciPy is imported."""
     for module in ("cluster._base", "_arrays"):
-        monkeypatch.setattr(f"evidentia.{module}.is_followed", lambda X: isinstance(X, torch.Tensor))
+        monkeypatch.setattr(f"dempster.{module}.is_followed", lambda X: isinstance(X, torch.Tensor))
 
 
 def groups(dtype=np.float64, n=300, p=3):
@@ -58,7 +58,7 @@ def on_host(values):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.filterwarnings("ignore:.*did not converge")
 def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch):
-    monkeypatch.setattr("evidentia.cluster._starts.SAMPLE_SIZE", 300)  # so that all objects are gone over
+    monkeypatch.setattr("dempster.cluster._starts.SAMPLE_SIZE", 300)  # so that all objects are gone over
     kind, options = METHODS[name]
     X = groups(n=60 if name == "evclus all" else 150)
     more = {}
@@ -87,7 +87,7 @@ def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch)
 @pytest.mark.parametrize("kind", [ECM, CCM, EGMM, EVCLUS])
 def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
     """No tensor of all objects is brought to the host: what comes there are samples, moments and positions."""
-    monkeypatch.setattr("evidentia.cluster._starts.SAMPLE_SIZE", 500)
+    monkeypatch.setattr("dempster.cluster._starts.SAMPLE_SIZE", 500)
     X = torch.tensor(groups(np.float32, n=15_000), device=device)  # more cells than 50,000 pairs have
     to_numpy, largest = torch.Tensor.numpy, []
 
@@ -104,8 +104,8 @@ def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
 
 def test_blocks_are_sent_to_the_device(monkeypatch):
     """Passes over blocks run on the device: "cpu:0" is one that torch has everywhere."""
-    monkeypatch.setattr("evidentia.cluster._starts.SAMPLE_SIZE", 500)
-    monkeypatch.setattr("evidentia.cluster._everyone.SAMPLE_SIZE", 500)
+    monkeypatch.setattr("dempster.cluster._starts.SAMPLE_SIZE", 500)
+    monkeypatch.setattr("dempster.cluster._everyone.SAMPLE_SIZE", 500)
     X = groups()
     for kind in (ECM, CCM, EGMM):
         options = {"n_init": 2, "random_state": 0}
@@ -145,8 +145,8 @@ def test_constraints_and_partitions_to_start_from(device):
 def test_files_and_comparisons_take_them(tmp_path, device):
     X = torch.tensor(groups(), device=device)
     model = ECM(4, random_state=0, n_init=1).fit(X)
-    save(model, tmp_path / "model.evidentia")
-    again = load(tmp_path / "model.evidentia")
+    save(model, tmp_path / "model.dempster")
+    again = load(tmp_path / "model.dempster")
     assert isinstance(again.cluster_centers_, np.ndarray)
     np.testing.assert_allclose(again.predict_mass(X).masses.cpu(), model.credal_partition_.masses.cpu(), atol=1e-12)
     both = model.credal_partition_, again.credal_partition_
@@ -167,7 +167,7 @@ def test_what_a_tensor_cannot_do_is_refused(monkeypatch):
         ECM(2, n_init=1).fit(X).predict(X[:, :2])
     with pytest.raises(ValueError, match="X must hold numbers of at most 1e"):
         ECM(2).fit(X * 1e80)
-    monkeypatch.setattr("evidentia._input.check_tensor", lambda X, name: None)  # meta stands for other devices
+    monkeypatch.setattr("dempster._input.check_tensor", lambda X, name: None)  # meta stands for other devices
     elsewhere = torch.empty((20, 2), device="meta")
     for model in (RECM(2), EVCLUS(2, metric="cityblock"), ECM(2, missing="partial")):
         with pytest.raises(ValueError, match="is a tensor on meta: give X.cpu"):
@@ -184,7 +184,7 @@ def test_methods_on_the_processor_read_tensors_in_memory():
 
 
 def test_without_dispatch_a_tensor_in_memory_is_read_as_an_array(monkeypatch):
-    monkeypatch.setattr("evidentia.cluster._base.is_followed", is_followed)
+    monkeypatch.setattr("dempster.cluster._base.is_followed", is_followed)
     X = groups(n=50)
     found = ECM(4, random_state=0, n_init=1).fit(torch.tensor(X))
     assert isinstance(found.credal_partition_.masses, np.ndarray)
@@ -198,7 +198,7 @@ CHECKS = """
 import warnings
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_array_api_input
-from evidentia.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS
+from dempster.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS
 warnings.simplefilter("ignore")
 few = {"n_init": 1, "max_iter": 20}
 models = [ECM(**few), CCM(**few), EGMM(**few), EVCLUS(**few), EVCLUS(sampling="landmarks", n_landmarks=10, **few)]

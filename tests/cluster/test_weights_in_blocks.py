@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from evidentia.cluster import CCM, ECM, EGMM, EVCLUS
-from evidentia.cluster import _everyone as everyone_module
+from dempster.cluster import CCM, ECM, EGMM, EVCLUS
+from dempster.cluster import _everyone as everyone_module
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -13,9 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.constraints import Constraints, Contradiction, ContradictionError, links, suggest_pairs
-from evidentia.constraints._pairs import pairs_at
+from dempster import CredalPartition, FocalSets
+from dempster.constraints import Constraints, Contradiction, ContradictionError, links, suggest_pairs
+from dempster.constraints._pairs import pairs_at
 from tests.strategies import random_masses
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -716,8 +716,8 @@ def test_suggestions_find_the_errors_of_a_partition(focal_sets):
     at least twice as often as for random pairs."""
     from scipy.optimize import linear_sum_assignment
 
-    from evidentia.cluster import ECM
-    from evidentia.datasets import make_fourclass
+    from dempster.cluster import ECM
+    from dempster.datasets import make_fourclass
 
     touched, contradicted = [], []
     for seed in range(4):
@@ -767,8 +767,8 @@ def test_links_of_nothing_and_of_too_much():
 
 def test_links_enter_the_row_solver():
     """Without dissimilarities, the solver puts a cannot-linked object where its partner is not."""
-    from evidentia.optimize.row_fit import sweep_rows
-    from evidentia.partition.relational import pair_forms
+    from dempster.optimize.row_fit import sweep_rows
+    from dempster.partition.relational import pair_forms
 
     family = FocalSets.simple(2, empty=False, omega=False)
     same, different, unknown = pair_forms(family)[1:]

@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
-from evidentia import cluster
-from evidentia.constraints import Constraints
-from evidentia.metric import PCCA
+from dempster import cluster
+from dempster.constraints import Constraints
+from dempster.metric import PCCA
 
 X, y = make_blobs(60, centers=[[0, 0], [9, 9]], cluster_std=0.3, random_state=0)
 FOLDS = KFold(3, shuffle=True, random_state=0)

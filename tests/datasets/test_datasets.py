@@ -12,9 +12,9 @@ import sklearn.datasets
 from scipy import stats
 from sklearn.utils import Bunch
 
-import evidentia.datasets as ed
-from evidentia.datasets.catalogue import CATALOGUE
-from evidentia.datasets.generators import FOURCLASS_CENTRES, GAUSSIAN_MIXTURES, bananas_from_draws
+import dempster.datasets as ed
+from dempster.datasets.catalogue import CATALOGUE
+from dempster.datasets.generators import FOURCLASS_CENTRES, GAUSSIAN_MIXTURES, bananas_from_draws
 
 GENERATORS = [ed.make_fourclass, ed.make_bananas, ed.make_circles, ed.make_gaussian_mixture]
 NAMED_FETCHERS = [
@@ -258,7 +258,7 @@ def test_named_fetchers_are_found():
 @pytest.fixture
 def local(shared, monkeypatch):
     """The folder of local copies, and no way to the network."""
-    monkeypatch.setenv("EVIDENTIA_SHARED", str(shared))
+    monkeypatch.setenv("DEMPSTER_SHARED", str(shared))
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: pytest.fail("should not download"))
     return shared
 
@@ -379,7 +379,7 @@ def test_bad_arguments_are_named(call, message):
 def folder(tmp_path, monkeypatch):
     """A folder of local copies to write in."""
     (tmp_path / "data").mkdir()
-    monkeypatch.setenv("EVIDENTIA_SHARED", str(tmp_path))
+    monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
     return tmp_path / "data"
 
 
@@ -428,7 +428,7 @@ def openml(monkeypatch):
             return self.answer
 
     server = Server()
-    monkeypatch.delenv("EVIDENTIA_SHARED", raising=False)
+    monkeypatch.delenv("DEMPSTER_SHARED", raising=False)
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", server)
     return server
 
@@ -440,9 +440,9 @@ def test_no_network_gives_one_clear_error(openml, error, monkeypatch, tmp_path):
         ed.fetch_ecoli()
     assert isinstance(caught.value, ed.DatasetNotAvailableError)
     message = str(caught.value)
-    for part in ("EVIDENTIA_SHARED is not set", "OpenML (data_id 39)", str(error), "data/ecoli.npz"):
+    for part in ("DEMPSTER_SHARED is not set", "OpenML (data_id 39)", str(error), "data/ecoli.npz"):
         assert part in message
-    monkeypatch.setenv("EVIDENTIA_SHARED", str(tmp_path))
+    monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
     with pytest.raises(ed.DatasetNotAvailableError, match=r"there is no file .*ecoli\.npz"):
         ed.fetch_ecoli()
 
@@ -450,7 +450,7 @@ def test_no_network_gives_one_clear_error(openml, error, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", [name for name, record in CATALOGUE.items() if record.openml is None])
 def test_sets_without_a_download_say_so(openml, name):
     openml.answer = AssertionError("should not be asked")
-    with pytest.raises(ed.DatasetNotAvailableError, match=r"local copy only.*EVIDENTIA_SHARED is not set") as caught:
+    with pytest.raises(ed.DatasetNotAvailableError, match=r"local copy only.*DEMPSTER_SHARED is not set") as caught:
         ed.fetch_dataset(name)
     assert f"data/{CATALOGUE[name].file_name}" in str(caught.value)
 
@@ -524,7 +524,7 @@ def test_order_of_local_classes_is_that_of_the_openml_labels(local, name, codes)
 
 def test_import_is_light():
     code = (
-        "import sys, evidentia.datasets; print(sorted({'sklearn', 'pandas', 'matplotlib', 'torch'} & set(sys.modules)))"
+        "import sys, dempster.datasets; print(sorted({'sklearn', 'pandas', 'matplotlib', 'torch'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from evidentia.dissimilarity.gower import GowerEncoder, gower_block, gower_matrix, gower_pairs
+from dempster.dissimilarity.gower import GowerEncoder, gower_block, gower_matrix, gower_pairs
 
 
 def mixed_table(n, missing=0.0, seed=0):

@@ -8,9 +8,9 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from evidentia.dissimilarity import neighbors
-from evidentia.dissimilarity.neighbors import Neighbors, exact_index, finder
-from evidentia.dissimilarity.sources import AttributeSource, MatrixSource
+from dempster.dissimilarity import neighbors
+from dempster.dissimilarity.neighbors import Neighbors, exact_index, finder
+from dempster.dissimilarity.sources import AttributeSource, MatrixSource
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 WIDE = np.random.default_rng(1).normal(size=(210, 7))
@@ -180,5 +180,5 @@ def test_approximate_neighbors_need_attributes_and_a_metric_by_name(descent, sou
 
 def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", None)
-    with pytest.raises(ImportError, match="evidentia\\[neighbors\\]"):
+    with pytest.raises(ImportError, match="dempster\\[neighbors\\]"):
         finder(AttributeSource(X), "approximate")

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia.dissimilarity.gower import GowerEncoder, gower_block
-from evidentia.dissimilarity.partial import filled, pair_squares, partial_squares, point_squares, same_rows
-from evidentia.dissimilarity.partial_gower import partial_gower_block, partial_gower_pairs
-from evidentia.dissimilarity.sources import AttributeSource
+from dempster.dissimilarity.gower import GowerEncoder, gower_block
+from dempster.dissimilarity.partial import filled, pair_squares, partial_squares, point_squares, same_rows
+from dempster.dissimilarity.partial_gower import partial_gower_block, partial_gower_pairs
+from dempster.dissimilarity.sources import AttributeSource
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia.dissimilarity import DissimilarityPCA
+from dempster.dissimilarity import DissimilarityPCA
 
 
 class OnDistances(DissimilarityPCA):

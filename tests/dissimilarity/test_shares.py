@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from evidentia.dissimilarity.gower import GowerEncoder, gower_block
-from evidentia.dissimilarity.shares import attribute_shares
-from evidentia.dissimilarity.sources import AttributeSource, GowerSource
+from dempster.dissimilarity.gower import GowerEncoder, gower_block
+from dempster.dissimilarity.shares import attribute_shares
+from dempster.dissimilarity.sources import AttributeSource, GowerSource
 
 X = np.random.default_rng(0).normal(size=(12, 4)) + [0, 3, 0, 1]
 METRICS = ["euclidean", "sqeuclidean", "cityblock", "seuclidean", "mahalanobis", "canberra", "braycurtis", "chebyshev"]

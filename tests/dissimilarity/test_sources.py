@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 
-from evidentia.dissimilarity.gower import GowerEncoder, gower_matrix
-from evidentia.dissimilarity.sources import (
+from dempster.dissimilarity.gower import GowerEncoder, gower_matrix
+from dempster.dissimilarity.sources import (
     AttributeSource,
     GowerSource,
     MatrixSource,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from evidentia.dissimilarity.transform import conflicts_among, decay, to_conflict
+from dempster.dissimilarity.transform import conflicts_among, decay, to_conflict
 
 
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 33, 100])

@@ -14,15 +14,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.cluster import ECM, EVCLUS
-from evidentia.datasets import load_iris
-from evidentia.explain import CautiousTree, profile
-from evidentia.explain._tree.columns import round_between
-from evidentia.explain._tree.growth import Bins, Node, grow
-from evidentia.explain._tree.mistakes import mistakes, overlaps
-from evidentia.explain._tree.pruning import costs_by_leaves, prune
-from evidentia.io import load, read_partition, save, write_partition
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.cluster import ECM, EVCLUS
+from dempster.datasets import load_iris
+from dempster.explain import CautiousTree, profile
+from dempster.explain._tree.columns import round_between
+from dempster.explain._tree.growth import Bins, Node, grow
+from dempster.explain._tree.mistakes import mistakes, overlaps
+from dempster.explain._tree.pruning import costs_by_leaves, prune
+from dempster.io import load, read_partition, save, write_partition
 
 
 @pytest.fixture(scope="module")
@@ -454,8 +454,8 @@ def test_whole_numbers_that_floats_do_not_tell_apart(start, tmp_path):
         tree = CautiousTree(3).fit(X, y)
         assert tree.fidelity_ == tree.score(X, y) == 1
         assert f"{start + 9} < " in tree.to_frame()["rule"].iloc[1]
-        save(tree, tmp_path / "tree.evidentia")
-        np.testing.assert_array_equal(load(tmp_path / "tree.evidentia").predict(X), y)
+        save(tree, tmp_path / "tree.dempster")
+        np.testing.assert_array_equal(load(tmp_path / "tree.dempster").predict(X), y)
 
 
 def test_rules_say_the_thresholds_that_are_meant():

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM
-from evidentia.explain import KeptCurve, doubt_of, kept_curve
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM
+from dempster.explain import KeptCurve, doubt_of, kept_curve
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.classify import EKNNClassifier
-from evidentia.cluster import (
+from dempster import CredalPartition, FocalSets
+from dempster.classify import EKNNClassifier
+from dempster.cluster import (
     CECM,
     ECM,
     EGMM,
@@ -31,7 +31,7 @@ from evidentia.cluster import (
     EKNNClus,
     WECMdd,
 )
-from evidentia.explain import ObjectExplanation, doubt_of, explain_object
+from dempster.explain import ObjectExplanation, doubt_of, explain_object
 from tests.cluster.contract import IMAGE, POINTS, SUBJECTS, categories
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -335,7 +335,7 @@ def test_a_pixel_and_its_neighborhood():
 
 
 def test_a_partition_alone(ecm, tmp_path):
-    from evidentia.io import read_partition, write_partition
+    from dempster.io import read_partition, write_partition
 
     table = pd.DataFrame(POINTS, columns=NAMES, index=[f"p{i}" for i in range(60)])
     partition = ECM(3, random_state=0).fit(table).credal_partition_
@@ -629,7 +629,7 @@ def test_other_things_that_are_refused(ecm):
 
 
 def test_bars_are_the_pulls(ecm):
-    from evidentia.plot import ObjectExplanationDisplay
+    from dempster.plot import ObjectExplanationDisplay
 
     why = explain_object(ecm, POINTS, most_doubtful(ecm), feature_names=NAMES)
     display = why.plot(title="why")

@@ -10,13 +10,13 @@ from scipy import stats
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM, EVCLUS
-from evidentia.datasets import load_iris
-from evidentia.explain import Profile, profile
-from evidentia.explain._profile.apart import tell_apart
-from evidentia.explain._profile.groups import group_weights, groups_of
-from evidentia.io import read_partition, write_partition
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM, EVCLUS
+from dempster.datasets import load_iris
+from dempster.explain import Profile, profile
+from dempster.explain._profile.apart import tell_apart
+from dempster.explain._profile.groups import group_weights, groups_of
+from dempster.io import read_partition, write_partition
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from evidentia import CredalPartition, io
-from evidentia.cluster import ECM
-from evidentia.explain import credal_silhouette, doubt_of, kept_curve, quality, set_scores, stability
+from dempster import CredalPartition, io
+from dempster.cluster import ECM
+from dempster.explain import credal_silhouette, doubt_of, kept_curve, quality, set_scores, stability
 
 X, y = make_blobs(120, 2, centers=[[0, 0], [3, 0], [0, 9]], random_state=0)
 MODEL = ECM(3, random_state=0)
@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_table():
 
 
 def test_clear_errors():
-    with pytest.raises(TypeError, match="stability must come from evidentia.explain.stability, got float"):
+    with pytest.raises(TypeError, match="stability must come from dempster.explain.stability, got float"):
         quality(PARTITION, stability=0.5)
     with pytest.raises(ValueError, match="y must hold the classes of 120 objects"):
         quality(PARTITION, y=y[:3])

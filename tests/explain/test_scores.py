@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.explain import set_scores
+from dempster import CredalPartition, FocalSets
+from dempster.explain import set_scores
 from tests.strategies import random_masses
 
 

@@ -6,9 +6,9 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import pairwise_distances, silhouette_samples
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM
-from evidentia.explain import credal_silhouette, doubt_of
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM
+from dempster.explain import credal_silhouette, doubt_of
 from tests.strategies import random_masses
 
 X, y = make_blobs(90, 3, centers=4, cluster_std=2.0, random_state=0)
@@ -64,7 +64,7 @@ def test_soft_partitions_by_loops():
 
 def test_blocks_and_dissimilarities_change_nothing(monkeypatch):
     whole = credal_silhouette(SOFT, X).values
-    monkeypatch.setattr("evidentia.explain.silhouette._BLOCK_CELLS", 700)
+    monkeypatch.setattr("dempster.explain.silhouette._BLOCK_CELLS", 700)
     np.testing.assert_allclose(credal_silhouette(SOFT, X).values, whole, atol=1e-12)
     D = pairwise_distances(X)
     np.testing.assert_allclose(credal_silhouette(SOFT, D, metric="precomputed").values, whole, atol=1e-9)

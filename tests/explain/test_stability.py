@@ -11,11 +11,11 @@ from sklearn.datasets import make_blobs
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from evidentia import CredalPartition
-from evidentia.cluster import CECM, ECM, EVCLUS, RECM
-from evidentia.constraints import Constraints
-from evidentia.explain import stability
-from evidentia.partition import credal_rand_index
+from dempster import CredalPartition
+from dempster.cluster import CECM, ECM, EVCLUS, RECM
+from dempster.constraints import Constraints
+from dempster.explain import stability
+from dempster.partition import credal_rand_index
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 X, y = make_blobs(60, 2, centers=[[0, 0], [3, 0], [0, 12]], random_state=0)

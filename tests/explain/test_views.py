@@ -7,9 +7,9 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.pipeline import make_pipeline
 
-from evidentia import CredalPartition
-from evidentia.cluster import ECM, EVCLUS, WMVEC
-from evidentia.explain import CautiousTree, credal_silhouette, explain_object, profile, quality, stability
+from dempster import CredalPartition
+from dempster.cluster import ECM, EVCLUS, WMVEC
+from dempster.explain import CautiousTree, credal_silhouette, explain_object, profile, quality, stability
 
 rng = np.random.default_rng(0)
 KIND = np.arange(60) % 3

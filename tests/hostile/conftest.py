@@ -2,7 +2,7 @@
 
 import pytest
 
-from evidentia import _parameters
+from dempster import _parameters
 
 
 @pytest.fixture(autouse=True)

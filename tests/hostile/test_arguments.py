@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.belief import Opinions
-from evidentia.classify import ContextualDiscounting
-from evidentia.cluster import ECM
-from evidentia.constraints import Constraints, links, suggest_pairs
-from evidentia.dissimilarity import to_conflict
-from evidentia.explain import CautiousTree, KeptCurve, explain_object, kept_curve, profile, stability
-from evidentia.mixture import GaussianParameters
-from evidentia.model_selection import n_clusters_curve, number_of_clusters
-from evidentia.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
-from evidentia.partition import (
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.belief import Opinions
+from dempster.classify import ContextualDiscounting
+from dempster.cluster import ECM
+from dempster.constraints import Constraints, links, suggest_pairs
+from dempster.dissimilarity import to_conflict
+from dempster.explain import CautiousTree, KeptCurve, explain_object, kept_curve, profile, stability
+from dempster.mixture import GaussianParameters
+from dempster.model_selection import n_clusters_curve, number_of_clusters
+from dempster.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
+from dempster.partition import (
     RelationalPartition,
     combine_partitions,
     consistency_index,

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.constraints import Constraints
-from evidentia.partition import combine_partitions, consistency_index, credal_rand_index
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.constraints import Constraints
+from dempster.partition import combine_partitions, consistency_index, credal_rand_index
 from tests.hostile.limits import limited, refused_or_sensible
 
 SIMPLE = FocalSets.simple(2, empty=False)

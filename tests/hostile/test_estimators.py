@@ -15,9 +15,9 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_iris
 
-from evidentia import classify, metric
-from evidentia.constraints import Constraints, ContradictionError, ContradictionWarning
-from evidentia.mixture import ParsimoniousGaussianMixture
+from dempster import classify, metric
+from dempster.constraints import Constraints, ContradictionError, ContradictionWarning
+from dempster.mixture import ParsimoniousGaussianMixture
 from tests.cluster.contract import SUBJECTS, answer, categories, prediction
 from tests.hostile.limits import by_thirds, refused_or_sensible, third_of
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from evidentia._scale import column_bounds
-from evidentia.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
-from evidentia.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, WMVEC, ECMdd, WECMdd
-from evidentia.metric import FDA, KFDA, KPCCA, LFDA, PCCA
-from evidentia.mixture import ParsimoniousGaussianMixture
+from dempster._scale import column_bounds
+from dempster.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
+from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, WMVEC, ECMdd, WECMdd
+from dempster.metric import FDA, KFDA, KPCCA, LFDA, PCCA
+from dempster.mixture import ParsimoniousGaussianMixture
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

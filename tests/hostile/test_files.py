@@ -15,13 +15,13 @@ import pytest
 from click.testing import CliRunner
 from sklearn.base import clone
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.classify import EKNNClassifier
-from evidentia.cli import program
-from evidentia.cluster import EVCLUS
-from evidentia.constraints import Constraints, read_constraints, write_constraints
-from evidentia.explain import CautiousTree
-from evidentia.io import (
+from dempster import CredalPartition, FocalSets
+from dempster.classify import EKNNClassifier
+from dempster.cli import program
+from dempster.cluster import EVCLUS
+from dempster.constraints import Constraints, read_constraints, write_constraints
+from dempster.explain import CautiousTree
+from dempster.io import (
     describe,
     load,
     read_dissimilarities,
@@ -32,8 +32,8 @@ from evidentia.io import (
     write_partition,
     write_r,
 )
-from evidentia.metric import KFDA
-from evidentia.recipe import Recipe, read_image, read_labels
+from dempster.metric import KFDA
+from dempster.recipe import Recipe, read_image, read_labels
 from tests.cluster.contract import SUBJECTS, prediction
 from tests.hostile.limits import limited, refused_or_sensible
 
@@ -580,14 +580,14 @@ def test_paths_that_cannot_be_written(write):
 
 def test_forged_files_are_told_in_words(tmp_path):
     """Digests that are right say nothing of what a forger wrote: any other layout is refused, in one line."""
-    path, forged = tmp_path / "partition.evidentia", tmp_path / "forged.evidentia"
+    path, forged = tmp_path / "partition.dempster", tmp_path / "forged.dempster"
     save(CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("a", "b")), path)
     with zipfile.ZipFile(path) as archive:
         members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
-    header = json.loads(members.pop("evidentia.json"))
+    header = json.loads(members.pop("dempster.json"))
     for content in (3, None, "x", [], {}, [3], {"kind": 3}, {"kind": None, "fields": 3}, {"kind": {"a": 1}}):
         _forge(forged, header, {**members, "content.json": json.dumps(content).encode()})
-        with limited(), pytest.raises(ValueError, match=r"forged.evidentia .*(cannot be read|damaged)") as caught:
+        with limited(), pytest.raises(ValueError, match=r"forged.dempster .*(cannot be read|damaged)") as caught:
             load(forged)
         assert "object has no attribute" not in str(caught.value)
 
@@ -608,7 +608,7 @@ FORGERIES = {
 )
 def test_forged_arrays_are_refused(subject, forgery, tmp_path):
     """An array that its class describes is held to what is said of it, and no forgery changes masses into nonsense."""
-    path, forged = tmp_path / "model.evidentia", tmp_path / "forged.evidentia"
+    path, forged = tmp_path / "model.dempster", tmp_path / "forged.dempster"
 
     def answers_or_refuses(again):
         try:
@@ -620,14 +620,14 @@ def test_forged_arrays_are_refused(subject, forgery, tmp_path):
     save(subject.fitted(), path)
     with zipfile.ZipFile(path) as archive:
         members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
-    header = json.loads(members.pop("evidentia.json"))
+    header = json.loads(members.pop("dempster.json"))
     refusals = []
     for member in [name for name in members if name.endswith(".npy")]:
         array = np.load(io.BytesIO(members[member]))
         if array.ndim == 0 or len(array) < 2:
             continue
         _forge(forged, header, {**members, member: _npy(FORGERIES[forgery](array))})
-        refusals.append(refused_or_sensible(lambda: load(forged), answers_or_refuses, "evidentia cannot be read"))
+        refusals.append(refused_or_sensible(lambda: load(forged), answers_or_refuses, "dempster cannot be read"))
     assert any(refusals)
     assert not any("\n" in message for message in filter(None, refusals))
 
@@ -636,7 +636,7 @@ def _forge(path, header, members):
     """A file whose digests are right."""
     digests = {name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in members.items()}
     with zipfile.ZipFile(path, "w") as archive:
-        for name, data in {**members, "evidentia.json": json.dumps({**header, "members": digests}).encode()}.items():
+        for name, data in {**members, "dempster.json": json.dumps({**header, "members": digests}).encode()}.items():
             archive.writestr(name, data)
 
 
@@ -677,12 +677,12 @@ def test_models_that_lack_a_part_are_not_read(which, tmp_path):
     """Nothing is left to be found by those who use the model."""
     model, forge, words = LACKING[which]
     X = np.random.default_rng(0).random((12, 2))
-    path, forged = tmp_path / "model.evidentia", tmp_path / "forged.evidentia"
+    path, forged = tmp_path / "model.dempster", tmp_path / "forged.dempster"
     save(clone(model).fit(X, np.arange(12) % 2), path)
     assert type(load(path)) is type(model)
     with zipfile.ZipFile(path) as archive:
         members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
-    header, content = json.loads(members.pop("evidentia.json")), json.loads(members["content.json"])
+    header, content = json.loads(members.pop("dempster.json")), json.loads(members["content.json"])
     forge(content)
     _forge(forged, header, {**members, "content.json": json.dumps(content).encode()})
     with pytest.raises(ValueError, match=words):
@@ -727,7 +727,7 @@ def test_names_of_rows_stay_as_they_are_written(text, tmp_path):
     "read", [load, describe, read_r, read_partition, read_table, read_dissimilarities, read_image, read_constraints]
 )
 def test_what_never_ends_is_not_opened(read, tmp_path):
-    suffix = {"load": "evidentia", "describe": "evidentia", "read_r": "rds", "read_image": "npy"}.get(
+    suffix = {"load": "dempster", "describe": "dempster", "read_r": "rds", "read_image": "npy"}.get(
         read.__name__, "csv"
     )
     for name, make in (("pipe", os.mkfifo), ("device", lambda path: os.symlink("/dev/zero", path))):
@@ -743,7 +743,7 @@ ROWS = "\n".join(f"{i % 3 * 5 + i * 0.1},{i % 2 + i * 0.01}" for i in range(20))
 
 
 def run(*arguments):
-    return CliRunner().invoke(program, [str(a) for a in arguments], prog_name="evidentia")
+    return CliRunner().invoke(program, [str(a) for a in arguments], prog_name="dempster")
 
 
 @pytest.mark.parametrize(
@@ -756,7 +756,7 @@ def run(*arguments):
         (["cluster", "table.csv", "-c", "0"], "-c|clusters"),
         (["cluster", "table.csv", "-c", "99"], "more than there are rows"),
         (["cluster", "table.csv", "-c", "2", "--output", "table.csv"], "overwrite"),
-        (["cluster", "codes.csv", "-c", "2"], "evidentia"),
+        (["cluster", "codes.csv", "-c", "2"], "dempster"),
         (["cluster", "table.csv", "-c", "2", "--labels", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
         (["cluster", "table.csv", "-c", "2", "--truth", "labels.csv", "-o", "labels.csv"], "overwrite the input"),
         (["cluster", "table.csv", "-c", "2", "--constraints", "labels.csv", "-o", "labels.csv"], "overwrite the input"),

@@ -17,13 +17,13 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
-from evidentia import classify, metric
-from evidentia.cluster import CCM, CECM, ECM, EVCLUS, MECM, NNEVCLUS, RECM, SECM, WMVEC, CatECM, ECMdd
-from evidentia.dissimilarity.gower import GowerEncoder, gower_matrix
-from evidentia.explain import CautiousTree, explain_object, profile, stability
-from evidentia.mixture import ParsimoniousGaussianMixture
-from evidentia.model_selection import n_clusters_curve
-from evidentia.partition import CredalPartition
+from dempster import classify, metric
+from dempster.cluster import CCM, CECM, ECM, EVCLUS, MECM, NNEVCLUS, RECM, SECM, WMVEC, CatECM, ECMdd
+from dempster.dissimilarity.gower import GowerEncoder, gower_matrix
+from dempster.explain import CautiousTree, explain_object, profile, stability
+from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.model_selection import n_clusters_curve
+from dempster.partition import CredalPartition
 from tests.cluster.contract import SUBJECTS, answer, categories, prediction
 from tests.hostile.limits import by_thirds, third_of
 from tests.hostile.test_estimators import CLASSIFIERS, LEARNERS, quick, quick_make

@@ -7,17 +7,17 @@ import pytest
 import torch
 from scipy import sparse
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.classify import EKNNClassifier, EvidenceFromClassifier, EvidentialRBFClassifier
-from evidentia.cluster import CCM, ECM, EGMM, MECM, NNEVCLUS, WMVEC, BootClus, CatECM
-from evidentia.explain import CautiousTree, explain_object, profile, set_scores
-from evidentia.explain._tree.growth import Node
-from evidentia.explain._tree.pruning import costs_by_leaves, prune
-from evidentia.metric import KFDA, KPCCA, PCCA, DMLEig
-from evidentia.mixture import ParsimoniousGaussianMixture
-from evidentia.optimize.blocks import n_threads
-from evidentia.partition import credal_rand_index, map_of_partitions, nearest_pairs
-from evidentia.recipe import choose_attributes
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.classify import EKNNClassifier, EvidenceFromClassifier, EvidentialRBFClassifier
+from dempster.cluster import CCM, ECM, EGMM, MECM, NNEVCLUS, WMVEC, BootClus, CatECM
+from dempster.explain import CautiousTree, explain_object, profile, set_scores
+from dempster.explain._tree.growth import Node
+from dempster.explain._tree.pruning import costs_by_leaves, prune
+from dempster.metric import KFDA, KPCCA, PCCA, DMLEig
+from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.optimize.blocks import n_threads
+from dempster.partition import credal_rand_index, map_of_partitions, nearest_pairs
+from dempster.recipe import choose_attributes
 from tests.cluster.contract import answer, categories
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")

@@ -5,11 +5,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.classify import ContextualDiscounting, EKNNClassifier
-from evidentia.cluster import CCM, ECM, EGMM, EVCLUS, RECM, WMVEC, BeliefPeaks, ECMdd, EKNNClus
-from evidentia.dissimilarity import DissimilarityPCA
-from evidentia.explain import (
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.classify import ContextualDiscounting, EKNNClassifier
+from dempster.cluster import CCM, ECM, EGMM, EVCLUS, RECM, WMVEC, BeliefPeaks, ECMdd, EKNNClus
+from dempster.dissimilarity import DissimilarityPCA
+from dempster.explain import (
     CautiousTree,
     credal_silhouette,
     explain_object,
@@ -18,9 +18,9 @@ from evidentia.explain import (
     set_scores,
     stability,
 )
-from evidentia.metric import KFDA
-from evidentia.mixture import ParsimoniousGaussianMixture
-from evidentia.partition import credal_rand_index, nearest_pairs
+from dempster.metric import KFDA
+from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.partition import credal_rand_index, nearest_pairs
 from tests.hostile.limits import by_thirds, third_of
 
 N = 24

@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from evidentia.cli import program
-from evidentia.cli.cluster import cluster
-from evidentia.cli.shared.options import recipe_from
-from evidentia.cluster import ECM
-from evidentia.io import save
-from evidentia.recipe import Recipe, read_labels
+from dempster.cli import program
+from dempster.cli.cluster import cluster
+from dempster.cli.shared.options import recipe_from
+from dempster.cluster import ECM
+from dempster.io import save
+from dempster.recipe import Recipe, read_labels
 
 LONG = pytest.mark.long
 X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
@@ -40,7 +40,7 @@ def files(tmp_path_factory):
     table()[["a"]].to_csv(made / "less.csv", index=False)
     np.save(made / "d.npy", np.sqrt(((X[:, None] - X) ** 2).sum(axis=2)))
     np.save(made / "i.npy", np.arange(60.0).reshape(6, 5, 2))
-    outputs = "--save-model", str(made / "m.evidentia"), "-o", str(made / "p.csv")
+    outputs = "--save-model", str(made / "m.dempster"), "-o", str(made / "p.csv")
     run("cluster", str(made / "t.csv"), "-c", "3", "--method", "ecm", *outputs)
     return made
 
@@ -52,16 +52,16 @@ def folder(files, tmp_path, monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(program, arguments, prog_name="evidentia")
+    return CliRunner().invoke(program, arguments, prog_name="dempster")
 
 
 REFUSED = {
     # no name of a file at all
     "cluster ''": "'FILE...': must be the name of a file, got ''",
     "ask ''": "'FILE...': must be the name of a file, got ''",
-    "predict m.evidentia ''": "'FILE': must be the name of a file, got ''",
-    "predict m.evidentia /": "/ is a folder, it must be a file",
-    "predict m.evidentia ..": ".. is a folder, it must be a file",
+    "predict m.dempster ''": "'FILE': must be the name of a file, got ''",
+    "predict m.dempster /": "/ is a folder, it must be a file",
+    "predict m.dempster ..": ".. is a folder, it must be a file",
     "report ''": "'SUBJECT': must be the name of a file, got ''",
     "classify t.csv --target kind --new ''": "'--new': must be the name of a file, got ''",
     "demo --output ''": "'--output': must be the name of a file, got ''",
@@ -72,7 +72,7 @@ REFUSED = {
     "cluster t.csv --truth ''": "--truth: there is no column ''",
     "classify t.csv --target none": "--target: there is no column 'none'",
     "report p.csv t.csv --truth none": "--truth: there is no column 'none'",
-    "explain m.evidentia less.csv": "the table lacks column 'b', by which the model was made; it has 'a'",
+    "explain m.dempster less.csv": "the table lacks column 'b', by which the model was made; it has 'a'",
     # what is said of a table where there is none
     "cluster d.npy --dissimilarities --columns a": "--columns: the files hold dissimilarities",
     "cluster d.npy --dissimilarities --exclude a": "--exclude: the files hold dissimilarities",
@@ -88,7 +88,7 @@ REFUSED = {
     "classify t.csv --target kind --cv 1": "--cv must be 0 or at least 2, got 1",
     "classify t.csv --target kind --reject nan": "--reject must be a number of at least 0, got nan",
     "classify t.csv --target kind --reject -1": "--reject must be a number of at least 0, got -1.0",
-    "classify t.csv --target kind --save-model m.pkl": "--save-model: the extension must be .evidentia, got .pkl",
+    "classify t.csv --target kind --save-model m.pkl": "--save-model: the extension must be .dempster, got .pkl",
     "cluster t.parquet -o masses -c 3 --method ecm --beta 1": "--beta must be 'auto' or a number above 1",
 }  # fmt: skip
 
@@ -146,7 +146,7 @@ def test_a_column_that_is_no_path(folder):
     assert found["agreement"]["accuracy"] > 0.9
 
 
-@pytest.mark.parametrize("command", ["predict m.evidentia {}", "classify t.csv --target kind --new {}", "ask {} -c 3"])
+@pytest.mark.parametrize("command", ["predict m.dempster {}", "classify t.csv --target kind --new {}", "ask {} -c 3"])
 def test_files_of_like_names_have_results_of_their_own(folder, command):
     for name in ("year.1.csv", "year.2.csv"):
         table().to_csv(name, index=False)
@@ -161,7 +161,7 @@ def test_files_of_like_names_have_results_of_their_own(folder, command):
 def test_a_program_that_is_ended_leaves_nothing(tmp_path, number):
     """While files are written: one line, the code of the signal, no temporary file."""
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(3000, 4)))
-    command = "from evidentia.__main__ import main; main()"
+    command = "from dempster.__main__ import main; main()"
     options = ["cluster", "x.npy", "-c", "3", "--method", "ecm", "--report", "r.html", "-q"]
     process = subprocess.Popen(
         [sys.executable, "-c", command, *options],
@@ -171,27 +171,27 @@ def test_a_program_that_is_ended_leaves_nothing(tmp_path, number):
         preexec_fn=lambda: [signal.signal(one, signal.SIG_DFL) for one in (number, signal.SIGINT)],
     )
     end = time.monotonic() + 60
-    while not list(tmp_path.glob(".evidentia-*")) and process.poll() is None and time.monotonic() < end:
+    while not list(tmp_path.glob(".dempster-*")) and process.poll() is None and time.monotonic() < end:
         time.sleep(0.002)
     process.send_signal(number)
     words = process.communicate(timeout=60)[1]
     assert process.returncode == 128 + number
-    assert words == f"evidentia: {'interrupted' if number == signal.SIGINT else 'terminated'}\n"
+    assert words == f"dempster: {'interrupted' if number == signal.SIGINT else 'terminated'}\n"
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
 
 
 def test_the_package_is_the_program():
-    told = subprocess.run([sys.executable, "-m", "evidentia", "--version"], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("evidentia ")
+    told = subprocess.run([sys.executable, "-m", "dempster", "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("dempster ")
 
 
 KEPT = {
     "t.partition.csv": "cluster t.csv -c 2",
-    "t.predicted.csv": "predict m.evidentia t.csv",
+    "t.predicted.csv": "predict m.dempster t.csv",
     "t.decisions.csv": "classify t.csv --target kind",
     "t.answers.csv": "ask t.csv -c 2",
-    "m.html": "report m.evidentia",
-    "combined.csv": "combine m.evidentia m.evidentia",
+    "m.html": "report m.dempster",
+    "combined.csv": "combine m.dempster m.dempster",
 }
 
 
@@ -202,12 +202,12 @@ def test_files_that_the_program_did_not_write_are_kept(name, tmp_path, monkeypat
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(30, 2)) + 5 * (np.arange(30) % 2)[:, None], columns=["a", "b"])
     table.assign(kind=[None, *("u", "v") * 14, "u"]).to_csv("t.csv", index=False)
-    save(ECM(2, random_state=0).fit(table), "m.evidentia")
+    save(ECM(2, random_state=0).fit(table), "m.dempster")
     Path(name).write_text("mine\n1\n")
     run = CliRunner().invoke
     refused = run(program, KEPT[name].split())
     assert refused.exit_code == 1
-    assert f"{name} is there already, and evidentia did not write it" in refused.output
+    assert f"{name} is there already, and dempster did not write it" in refused.output
     assert Path(name).read_text() == "mine\n1\n"
     assert run(program, [*KEPT[name].split(), "-o", name]).exit_code == 0
     assert run(program, KEPT[name].split()).exit_code == 0  # which is its own
@@ -226,7 +226,7 @@ def test_answers_are_not_asked_away(tmp_path, monkeypatch):
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-", *(pytest.param(c, marks=LONG) for c in (">&-", ">&- 2>&-", "<&-"))])
 def test_streams_that_are_closed_lead_nowhere(folder, closed):
     """Nobody listens, which is no fault, and no file takes the place of a stream."""
-    command = f"{sys.executable} -m evidentia ask t.csv -c 3 --method evclus -q {closed}"
+    command = f"{sys.executable} -m dempster ask t.csv -c 3 --method evclus -q {closed}"
     told = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
     assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
     assert "t.answers.csv" in os.listdir()

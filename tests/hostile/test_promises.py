@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia.cluster import (
+from dempster.cluster import (
     BPEC,
     CCM,
     CECM,
@@ -23,9 +23,9 @@ from evidentia.cluster import (
     ECMdd,
     WECMdd,
 )
-from evidentia.explain import CautiousTree, explain_object, profile
-from evidentia.io import to_onnx
-from evidentia.mixture import ParsimoniousGaussianMixture
+from dempster.explain import CautiousTree, explain_object, profile
+from dempster.io import to_onnx
+from dempster.mixture import ParsimoniousGaussianMixture
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.cluster import ECM
-from evidentia.constraints import Constraints, read_constraints, write_constraints
-from evidentia.datasets import fetch_dataset, fetch_gvhd, fetch_leaves, fetch_s_set, load_iris, load_wine
-from evidentia.io import atomic_writes, load, read_dissimilarities, read_table, save
-from evidentia.recipe import (
+from dempster import FocalSets, MassFunctions
+from dempster.cluster import ECM
+from dempster.constraints import Constraints, read_constraints, write_constraints
+from dempster.datasets import fetch_dataset, fetch_gvhd, fetch_leaves, fetch_s_set, load_iris, load_wine
+from dempster.io import atomic_writes, load, read_dissimilarities, read_table, save
+from dempster.recipe import (
     Preparation,
     Recipe,
     TableModel,
@@ -53,11 +53,11 @@ def matrix(**options):
 
 
 def model_read(**options):
-    save(ECM(2), "m.evidentia")
+    save(ECM(2), "m.dempster")
     try:
-        load("m.evidentia", **options)
+        load("m.dempster", **options)
     finally:
-        Path("m.evidentia").unlink()
+        Path("m.dempster").unlink()
 
 
 def all_of(paths):

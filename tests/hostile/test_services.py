@@ -6,8 +6,8 @@ import resource
 import numpy as np
 import pytest
 
-from evidentia.classify import EKNNClassifier, EvidentialNeuralNetworkClassifier
-from evidentia.cluster import ECM, EVCLUS, BeliefPeaks, CatECM
+from dempster.classify import EKNNClassifier, EvidentialNeuralNetworkClassifier
+from dempster.cluster import ECM, EVCLUS, BeliefPeaks, CatECM
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 

@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 import torch
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.belief import Opinions
-from evidentia.classify import ContextualDiscounting
-from evidentia.cluster import CCM, ECM, EGMM, MECM, NNEVCLUS, BootClus, EKNNClus
-from evidentia.constraints import Constraints
-from evidentia.explain import KeptCurve, explain_object, profile, set_scores, stability
-from evidentia.mixture import GaussianParameters, ParsimoniousGaussianMixture
-from evidentia.model_selection import n_clusters_curve
-from evidentia.partition import RelationalPartition, combine_partitions
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.belief import Opinions
+from dempster.classify import ContextualDiscounting
+from dempster.cluster import CCM, ECM, EGMM, MECM, NNEVCLUS, BootClus, EKNNClus
+from dempster.constraints import Constraints
+from dempster.explain import KeptCurve, explain_object, profile, set_scores, stability
+from dempster.mixture import GaussianParameters, ParsimoniousGaussianMixture
+from dempster.model_selection import n_clusters_curve
+from dempster.partition import RelationalPartition, combine_partitions
 from tests.hostile.limits import limited
 
 pytestmark = pytest.mark.filterwarnings("ignore")

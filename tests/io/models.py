@@ -13,13 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
-from evidentia import FocalSets, MassFunctions, classify, metric
-from evidentia.classify import ContextualDiscounting, EKNNClassifier, EvidenceFromClassifier
-from evidentia.cluster import CECM, ECM, EVCLUS, NNEVCLUS, RECM, WMVEC, BeliefPeaks, BootClus, CatECM, EKNNClus
-from evidentia.constraints import Constraints
-from evidentia.dissimilarity import DissimilarityPCA
-from evidentia.explain import CautiousTree
-from evidentia.mixture import ParsimoniousGaussianMixture
+from dempster import FocalSets, MassFunctions, classify, metric
+from dempster.classify import ContextualDiscounting, EKNNClassifier, EvidenceFromClassifier
+from dempster.cluster import CECM, ECM, EVCLUS, NNEVCLUS, RECM, WMVEC, BeliefPeaks, BootClus, CatECM, EKNNClus
+from dempster.constraints import Constraints
+from dempster.dissimilarity import DissimilarityPCA
+from dempster.explain import CautiousTree
+from dempster.mixture import ParsimoniousGaussianMixture
 
 __all__ = ["CLASSES", "MIXED", "MODELS", "TABLE", "X", "network_model", "own_network", "plain_network"]
 

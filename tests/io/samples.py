@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evidentia import FocalSets, MassFunctions, __version__
-from evidentia.classify import EKNNClassifier, EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
-from evidentia.cluster import (
+from dempster import FocalSets, MassFunctions, __version__
+from dempster.classify import EKNNClassifier, EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
+from dempster.cluster import (
     CCM,
     CECM,
     ECM,
@@ -29,10 +29,10 @@ from evidentia.cluster import (
     EKNNClus,
     WECMdd,
 )
-from evidentia.constraints import Constraints
-from evidentia.io import save
-from evidentia.metric import KPCCA, LFDA, PCCA
-from evidentia.mixture import ParsimoniousGaussianMixture
+from dempster.constraints import Constraints
+from dempster.io import save
+from dempster.metric import KPCCA, LFDA, PCCA
+from dempster.mixture import ParsimoniousGaussianMixture
 
 __all__ = ["FOLDER", "answer", "objects_of"]
 
@@ -102,7 +102,7 @@ def main() -> None:
     folder.mkdir(parents=True)
     objects = _objects()
     for name, obj in objects.items():
-        save(obj, folder / f"{name}.evidentia")
+        save(obj, folder / f"{name}.dempster")
     np.savez_compressed(folder / "answers.npz", **{name: answer(obj, name) for name, obj in objects.items()})
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import evidentia
+import dempster
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming_from_r.md"
 IBELIEF = """ConflictTable DST LCPrincple PCR6 RandomMass beltob beltom beltopl beltoq btobel btom btopl btoq btov
@@ -35,7 +35,7 @@ def test_every_function_of_r_is_there_once():
 @pytest.mark.parametrize("name", sorted({name for _, ours in rows() for name in ours}))
 def test_every_name_of_ours_exists(name):
     first, *rest = name.split(".")
-    thing = getattr(evidentia, first) if first[0].isupper() else importlib.import_module(f"evidentia.{first}")
+    thing = getattr(dempster, first) if first[0].isupper() else importlib.import_module(f"dempster.{first}")
     for part in rest:
         if not hasattr(thing, part):
             thing = importlib.import_module(f"{thing.__name__}.{part}")

@@ -12,14 +12,14 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 
-import evidentia
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.classify import EKNNClassifier, EvidenceFromClassifier
-from evidentia.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, BeliefPeaks
-from evidentia.constraints import Constraints
-from evidentia.dissimilarity.point_tree import PointTree
-from evidentia.io import describe, load, save
-from evidentia.io.schema import schemas_by_name
+import dempster
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.classify import EKNNClassifier, EvidenceFromClassifier
+from dempster.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, BeliefPeaks
+from dempster.constraints import Constraints
+from dempster.dissimilarity.point_tree import PointTree
+from dempster.io import describe, load, save
+from dempster.io.schema import schemas_by_name
 from tests.cluster.contract import SUBJECTS
 from tests.io.models import CLASSES, MODELS, TABLE, X, network_model, own_network
 
@@ -29,7 +29,7 @@ EVERY_MODEL = {**{str(subject): (lambda s=subject: (s.fitted(), s.data)) for sub
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "object.evidentia"
+    return tmp_path / "object.dempster"
 
 
 def there_and_back(obj, path, **options):
@@ -59,7 +59,7 @@ def same(a, b):
         return same(a.__getstate__(), b.__getstate__())
     if isinstance(a, PointTree):
         return same(a.points, b.points)  # what it has built, and room that it has not filled
-    if type(a).__module__.startswith("evidentia") and type(a) not in (Constraints, FocalSets):
+    if type(a).__module__.startswith("dempster") and type(a) not in (Constraints, FocalSets):
         fields = {name for name in vars(a) if name in vars(b)}  # cached properties may be there on one side only
         return all(same(vars(a)[name], vars(b)[name]) for name in fields)
     if isinstance(a, np.random.RandomState):
@@ -143,7 +143,7 @@ def test_a_stream_goes_on_after_loading(kind, path):
 
 
 def test_every_public_estimator_is_in_the_tables():
-    from evidentia import classify, cluster, metric, mixture
+    from dempster import classify, cluster, metric, mixture
 
     for package in (classify, cluster, metric, mixture):
         name = package.__name__.split(".")[1]
@@ -240,10 +240,10 @@ def test_generators_go_on_where_they_were(bits, path):
 def test_a_file_says_what_it_is(path):
     save(ECM(2), path)
     found = describe(path)
-    assert (found["kind"], found["version"], found["library"]) == ("ECM", 1, evidentia.__version__)
+    assert (found["kind"], found["version"], found["library"]) == ("ECM", 1, dempster.__version__)
     assert found["numpy"] == np.__version__
     with zipfile.ZipFile(path) as archive:
-        assert json.loads(archive.read("evidentia.json"))["written_by"] == "evidentia.io.save"
+        assert json.loads(archive.read("dempster.json"))["written_by"] == "dempster.io.save"
 
 
 def test_pickle_and_joblib_keep_working(tmp_path):
@@ -306,7 +306,7 @@ def no_metric(a, b):
         (NNEVCLUS(2, outlier_detector=object()), r"NNEVCLUS\.outlier_detector .* builtins\.object"),
         (ECM(np.ma.masked_array([1])), r"ECM\.n_clusters"),
         (ECM(np.zeros(1, dtype="i4,i4")), r"ECM\.n_clusters .* array of"),
-        (RandomForestClassifier(), "obj must be an estimator of evidentia"),
+        (RandomForestClassifier(), "obj must be an estimator of dempster"),
         ({"a": 1}, r"obj must be .* got builtins\.dict"),
         (ECM, "obj must be .* got builtins.type"),
     ],
@@ -335,7 +335,7 @@ def test_a_class_of_the_users_is_not_ours(path):
 
 @pytest.mark.parametrize("suffix", [".csv", ".npz", ".pkl", ".RDS"])
 def test_extensions_that_mean_something_else(suffix, tmp_path):
-    with pytest.raises(ValueError, match=r"take \.evidentia"):
+    with pytest.raises(ValueError, match=r"take \.dempster"):
         save(ECM(2), tmp_path / f"model{suffix}")
 
 
@@ -367,7 +367,7 @@ class Evil:
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles_are_refused(protocol, path):
     path.write_bytes(pickle.dumps(Evil(), protocol=protocol))
-    refused(path, "pickle" if protocol > 1 else "was not written by evidentia.io.save")
+    refused(path, "pickle" if protocol > 1 else "was not written by dempster.io.save")
 
 
 def test_other_files_are_refused(path, tmp_path):
@@ -382,7 +382,7 @@ def test_other_files_are_refused(path, tmp_path):
         archive.writestr("archive/data.pkl", pickle.dumps(Evil()))
     refused(path, "holds a pickle")
     with pytest.raises(FileNotFoundError):
-        load(tmp_path / "nowhere.evidentia")
+        load(tmp_path / "nowhere.dempster")
     with pytest.raises(IsADirectoryError):
         load(tmp_path)
 
@@ -419,13 +419,13 @@ def rewritten(path, change):
     """Write a file again with changed members, and with the digests that go with them: a forgery."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    header = json.loads(members.pop("evidentia.json"))
+    header = json.loads(members.pop("dempster.json"))
     change(header, members)
     header["members"] = {k: {"size": len(v), "sha256": hashlib.sha256(v).hexdigest()} for k, v in members.items()}
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)
-        archive.writestr("evidentia.json", json.dumps(header))
+        archive.writestr("dempster.json", json.dumps(header))
 
 
 def content_changed(change):
@@ -440,7 +440,7 @@ def content_changed(change):
 def test_a_newer_version_is_refused(path):
     save(ECM(2), path)
     rewritten(path, lambda header, members: header.update(version=2, library="9.1.0"))
-    refused(path, r"evidentia 9\.1\.0 in version 2 .* reads versions up to 1: upgrade evidentia")
+    refused(path, r"dempster 9\.1\.0 in version 2 .* reads versions up to 1: upgrade dempster")
 
 
 def test_the_wrong_kind_is_refused(path):
@@ -589,7 +589,7 @@ def test_bombs_are_refused_before_they_are_unpacked(path):
         archive.writestr("arrays/0.npy", bytes(1 << 24))
     assert path.stat().st_size < 1 << 16
     refused(path, "members are compressed")
-    header = zipfile.ZipInfo("evidentia.json")
+    header = zipfile.ZipInfo("dempster.json")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(header, b"{}")
         archive.filelist[0].file_size = archive.filelist[0].compress_size = 1 << 40

@@ -21,18 +21,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
 from sklearn.svm import OneClassSVM
 
-import evidentia
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import (
+import dempster
+from dempster import FocalSets, MassFunctions
+from dempster.classify import (
     EKNNClassifier,
     EvidenceFromClassifier,
     EvidentialNeuralNetworkClassifier,
     EvidentialRBFClassifier,
 )
-from evidentia.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, NNEVCLUS, BeliefPeaks
-from evidentia.constraints import Constraints
-from evidentia.io import load, save, to_onnx
-from evidentia.recipe import TableModel, choose_attributes
+from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, NNEVCLUS, BeliefPeaks
+from dempster.constraints import Constraints
+from dempster.io import load, save, to_onnx
+from dempster.recipe import TableModel, choose_attributes
 from tests.cli.test_commands import run
 
 onnx = pytest.importorskip("onnx", reason="the extra 'onnx' is not installed")
@@ -56,7 +56,7 @@ def answers(model, X):
 
 
 def told(model):
-    (found,) = (entry for entry in model.metadata_props if entry.key == "evidentia")
+    (found,) = (entry for entry in model.metadata_props if entry.key == "dempster")
     return json.loads(found.value)
 
 
@@ -385,24 +385,24 @@ def test_what_a_model_says_of_itself(tmp_path):
     estimator = ECM(3, n_init=2, random_state=0).fit(table)
     model = to_onnx(estimator, tmp_path / "model.onnx")
     assert told(model) == {
-        "version": evidentia.__version__,
+        "version": dempster.__version__,
         "estimator": "ECM",
         "features": ["a", "b", "c"],
         "clusters": [0, 1, 2],
         "sets": [list(members) for members in estimator.focal_sets_],
         "set_names": estimator.focal_sets_.names(),
     }
-    assert (model.producer_name, model.producer_version) == ("evidentia", evidentia.__version__)
+    assert (model.producer_name, model.producer_version) == ("dempster", dempster.__version__)
     written = onnx.load(tmp_path / "model.onnx")
     onnx.checker.check_model(written, full_check=True)
     assert written == model
     shapes = [[d.dim_value or d.dim_param for d in o.type.tensor_type.shape.dim] for o in written.graph.output]
     assert shapes == [["n", len(estimator.focal_sets_)], ["n"]]
     first = (tmp_path / "model.onnx").read_bytes()
-    save(estimator, tmp_path / "model.evidentia")
-    to_onnx(load(tmp_path / "model.evidentia"), tmp_path / "model.onnx")
+    save(estimator, tmp_path / "model.dempster")
+    to_onnx(load(tmp_path / "model.dempster"), tmp_path / "model.onnx")
     assert (tmp_path / "model.onnx").read_bytes() == first
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["model.evidentia", "model.onnx"]
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["model.dempster", "model.onnx"]
 
 
 def test_from_the_shell(tmp_path, monkeypatch):
@@ -410,17 +410,17 @@ def test_from_the_shell(tmp_path, monkeypatch):
     X, y = blobs(3)
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=[f"kind {k}" for k in y])
     table.to_csv("table.csv", index=False)
-    run("cluster", "table.csv", "-c", 3, "--method", "ecm", "-o", "found.csv", "--save-model", "model.evidentia", "-q")
-    assert "ECM: masses on " in run("convert", "model.evidentia", "model.onnx").stdout
-    model = load("model.evidentia")
+    run("cluster", "table.csv", "-c", 3, "--method", "ecm", "-o", "found.csv", "--save-model", "model.dempster", "-q")
+    assert "ECM: masses on " in run("convert", "model.dempster", "model.onnx").stdout
+    model = load("model.dempster")
     masses, _ = answers(onnx.load("model.onnx"), X.astype(np.float32))
     np.testing.assert_allclose(masses, model.predict_mass(table).masses, atol=1e-5)
-    found = json.loads(run("convert", "model.evidentia", "model.onnx", "--json").stdout)
+    found = json.loads(run("convert", "model.dempster", "model.onnx", "--json").stdout)
     assert (found["model"]["method"], found["files"]) == ("ECM", {"model": "model.onnx"})
     assert "holds a partition, not a model" in run("convert", "found.csv", "other.onnx", code=1).stderr
     assert "SOURCE: the extension must be" in run("convert", "model.onnx", "other.csv", code=2).stderr
-    save(MECM(2, n_init=1, random_state=0).fit(X), "mecm.evidentia")
-    assert "estimator must be one of BPEC, CCM," in run("convert", "mecm.evidentia", "other.onnx", code=1).stderr
+    save(MECM(2, n_init=1, random_state=0).fit(X), "mecm.dempster")
+    assert "estimator must be one of BPEC, CCM," in run("convert", "mecm.dempster", "other.onnx", code=1).stderr
 
 
 # ---- what is refused ------------------------------------------------------------------------------------------------
@@ -440,9 +440,9 @@ def test_refusals(tmp_path):
         to_onnx(make_pipeline(StandardScaler(), ECM(2)))
     with pytest.raises(ValueError, match="dtype must be 'float32' or 'float64', got 'float16'"):
         to_onnx(ecm, dtype="float16")
-    with pytest.raises(ValueError, match="the extension must be .onnx, got .evidentia"):
-        to_onnx(ecm, tmp_path / "model.evidentia")
-    with pytest.raises(ValueError, match="take .evidentia"):
+    with pytest.raises(ValueError, match="the extension must be .onnx, got .dempster"):
+        to_onnx(ecm, tmp_path / "model.dempster")
+    with pytest.raises(ValueError, match="take .dempster"):
         save(ecm, tmp_path / "model.onnx")
     with pytest.raises(ValueError, match="EVCLUS can be exported with metric='euclidean', got 'cosine'"):
         to_onnx(EVCLUS(2, metric="cosine", n_init=1, random_state=0).fit(X))
@@ -474,5 +474,5 @@ def test_without_the_extra(monkeypatch):
     X, _ = blobs(2)
     estimator = ECM(2, n_init=1, random_state=0).fit(X)
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
-    with pytest.raises(ImportError, match=r"to_onnx needs onnx: pip install 'evidentia\[onnx\]'"):
+    with pytest.raises(ImportError, match=r"to_onnx needs onnx: pip install 'dempster\[onnx\]'"):
         to_onnx(estimator)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.io import read_r, write_r
-from evidentia.io.rds import RValue, read_rds, write_rds
+from dempster import CredalPartition, FocalSets
+from dempster.io import read_r, write_r
+from dempster.io.rds import RValue, read_rds, write_rds
 
 # saveRDS(list(mass = matrix(c(0, 0.5, 1, 0.5), 2, dimnames = list(c("a", "\u00e9"), NULL)), F = matrix(c(0L, 1L), 2,
 # dimnames = list(NULL, "x"))), file, compress = FALSE), item after item
@@ -82,7 +82,7 @@ def test_the_empty_set_comes_first_in_r(path):
 
 def test_the_fields_of_a_credpart(path):
     """Against what evclust's extractMass computed, where the reference results are at hand."""
-    shared = Path(os.environ.get("EVIDENTIA_SHARED", Path(__file__).parents[3] / "shared"))
+    shared = Path(os.environ.get("DEMPSTER_SHARED", Path(__file__).parents[3] / "shared"))
     files = sorted((shared / "reference").glob("extractmass_*.npz"))
     if not files:
         pytest.skip("no reference results")
@@ -112,7 +112,7 @@ def test_other_readers_of_r_files_agree(path):
         theirs = rdata.read_rds(path)
     assert np.asarray(theirs["mass"]).tolist() == [[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]]
     assert theirs["y.pl"].tolist() == [1, 2]
-    assert theirs["method"] == ["evidentia"]
+    assert theirs["method"] == ["dempster"]
     files = sorted(Path(rdata.__file__).parent.glob("tests/data/generated/test_*xdr*.rds"))
     n_read = 0
     for file in files:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from evidentia import CredalPartition, __version__
-from evidentia.io import describe, load
+from dempster import CredalPartition, __version__
+from dempster.io import describe, load
 from tests.io.samples import FOLDER, answer
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-SAMPLES = sorted(FOLDER.glob("*/*.evidentia"))
+SAMPLES = sorted(FOLDER.glob("*/*.dempster"))
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.stem} of {path.parent.name}")

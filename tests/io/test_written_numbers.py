@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia.io import read_dissimilarities, read_table
+from dempster.io import read_dissimilarities, read_table
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_spreadsheets(tmp_path, monkeypatch):
     found = read_table(tmp_path / "t.xlsx", index_col="name")
     assert found.to_dict("index") == {"a": {"x": 1.5, "share": 1.5}, "b": {"x": 2.5, "share": 2}}
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
-    with pytest.raises(ImportError, match=r"spreadsheets need openpyxl \(pip install 'evidentia\[excel\]'\)"):
+    with pytest.raises(ImportError, match=r"spreadsheets need openpyxl \(pip install 'dempster\[excel\]'\)"):
         read_table(tmp_path / "t.xlsx")
 
 

@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia.constraints import Constraints
-from evidentia.metric import FDA, KFDA, KPCCA, LFDA, MMC, PCCA, DMLEig
+from dempster.constraints import Constraints
+from dempster.metric import FDA, KFDA, KPCCA, LFDA, MMC, PCCA, DMLEig
 
 # limits that keep the checks short
 CHECKED = [PCCA(max_pairs=300), KPCCA(max_pairs=300, n_init=1), FDA(), KFDA(), LFDA(), MMC(), DMLEig()]

@@ -8,9 +8,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
-from evidentia.metric import FDA, KFDA, LFDA
-from evidentia.metric._supervision import Classes
-from evidentia.metric.lfda import local_affinity, local_scatters
+from dempster.metric import FDA, KFDA, LFDA
+from dempster.metric._supervision import Classes
+from dempster.metric.lfda import local_affinity, local_scatters
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ from scipy.optimize import approx_fprime, minimize
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from evidentia.constraints import Constraints
-from evidentia.metric import MMC, DMLEig, _full_metric
-from evidentia.metric._full_metric import _Ascent
-from evidentia.metric.dml_eig import _smoothed_minimum
-from evidentia.metric.mmc import _matrix_problem, _weights_problem
+from dempster.constraints import Constraints
+from dempster.metric import MMC, DMLEig, _full_metric
+from dempster.metric._full_metric import _Ascent
+from dempster.metric.dml_eig import _smoothed_minimum
+from dempster.metric.mmc import _matrix_problem, _weights_problem
 from tests.hostile.limits import limited
 
 

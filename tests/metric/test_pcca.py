@@ -8,12 +8,12 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
 
-from evidentia.constraints import Constraints
-from evidentia.datasets import make_circles
-from evidentia.metric import KFDA, KPCCA, PCCA
-from evidentia.metric._kernels import automatic_gamma
-from evidentia.metric._pair_loss import PairLoss
-from evidentia.metric._supervision import Pairs
+from dempster.constraints import Constraints
+from dempster.datasets import make_circles
+from dempster.metric import KFDA, KPCCA, PCCA
+from dempster.metric._kernels import automatic_gamma
+from dempster.metric._pair_loss import PairLoss
+from dempster.metric._supervision import Pairs
 
 
 def pairs_of(must, cannot):
@@ -278,7 +278,7 @@ def test_large_sets_are_transformed_in_blocks(monkeypatch):
     X, y = make_circles(200, random_state=0)
     model = KFDA(gamma=0.3).fit(X, y)
     Z = model.transform(X)
-    monkeypatch.setattr("evidentia.metric._kernels._BLOCK", 7 * 200)
+    monkeypatch.setattr("dempster.metric._kernels._BLOCK", 7 * 200)
     np.testing.assert_allclose(model.transform(X), Z, rtol=1e-9, atol=1e-12)
 
 

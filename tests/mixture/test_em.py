@@ -7,8 +7,8 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture
 
-from evidentia.mixture.em import GaussianParameters, fit_em, log_densities
-from evidentia.mixture.models import DIAGONAL_MODELS, MODELS, model_name, n_parameters
+from dempster.mixture.em import GaussianParameters, fit_em, log_densities
+from dempster.mixture.models import DIAGONAL_MODELS, MODELS, model_name, n_parameters
 
 EVERY_MODEL = pytest.mark.parametrize("model", MODELS)
 TIGHT = {"tol": 1e-14, "max_iter": 20_000}

@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia.mixture import GaussianParameters, ParsimoniousGaussianMixture
-from evidentia.mixture.hierarchical import merge_tree
-from evidentia.mixture.models import DIAGONAL_MODELS, MODELS
+from dempster.mixture import GaussianParameters, ParsimoniousGaussianMixture
+from dempster.mixture.hierarchical import merge_tree
+from dempster.mixture.models import DIAGONAL_MODELS, MODELS
 
 CHECKED = [
     ParsimoniousGaussianMixture(),

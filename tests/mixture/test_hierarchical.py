@@ -6,7 +6,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.mixture.hierarchical import merge_tree
+from dempster.mixture.hierarchical import merge_tree
 
 
 @pytest.mark.parametrize("model", ["EII", "VII", "VVV"])

@@ -6,9 +6,9 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM
-from evidentia.model_selection import NClustersCurve, n_clusters_curve
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM
+from dempster.model_selection import NClustersCurve, n_clusters_curve
 
 
 def ring(n_clusters, n=30, spread=0.8, seed=0):

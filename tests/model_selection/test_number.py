@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia.cluster import ECM
-from evidentia.model_selection import NumberOfClusters, number_of_clusters
+from dempster.cluster import ECM
+from dempster.model_selection import NumberOfClusters, number_of_clusters
 
 
 def corners(n_clusters, n=40, seed=0):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evidentia._native import build
-from evidentia._native.build import Compiler, Target
+from dempster._native import build
+from dempster._native.build import Compiler, Target
 
 X86, ARM = Target("linux", "x86_64"), Target("linux", "aarch64")
 
@@ -94,31 +94,31 @@ def test_a_failed_compilation_says_why(tmp_path):
 
 
 def imported(**environment):
-    command = [sys.executable, "-c", "import evidentia.optimize"]
+    command = [sys.executable, "-c", "import dempster.optimize"]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
 
 
 def test_a_missing_library_is_one_clear_error(tmp_path):
-    done = imported(EVIDENTIA_KERNELS=str(tmp_path / "kernels.so"))
+    done = imported(DEMPSTER_KERNELS=str(tmp_path / "kernels.so"))
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("ImportError: the compiled kernels of evidentia cannot be loaded")
+    assert last.startswith("ImportError: the compiled kernels of dempster cannot be loaded")
     assert "pip install ." in last
     assert "make kernels" in last
 
 
 def test_a_library_from_other_sources_is_refused(monkeypatch):
-    from evidentia._native.library import _check_age, library
+    from dempster._native.library import _check_age, library
 
     monkeypatch.setattr(build, "fingerprint", lambda: None)
     _check_age(library())  # an installed wheel has no sources to compare with
     monkeypatch.setattr(build, "fingerprint", lambda: "0" * 16)
-    with pytest.raises(ImportError, match="C sources of evidentia have changed .* `make kernels`"):
+    with pytest.raises(ImportError, match="C sources of dempster have changed .* `make kernels`"):
         _check_age(library())
 
 
 def test_the_library_knows_its_sources():
-    if os.environ.get("EVIDENTIA_KERNELS"):
+    if os.environ.get("DEMPSTER_KERNELS"):
         pytest.skip("another library is chosen")
     assert build.is_current()
 
@@ -152,9 +152,9 @@ def test_a_library_for_another_processor_is_refused(monkeypatch, tmp_path):
 
 
 def _chosen(monkeypatch, folder, there, faster):
-    from evidentia._native import library
+    from dempster._native import library
 
-    monkeypatch.delenv("EVIDENTIA_KERNELS", raising=False)
+    monkeypatch.delenv("DEMPSTER_KERNELS", raising=False)
     monkeypatch.setattr(build, "HERE", folder)
     monkeypatch.setattr(build.Target, "this_machine", lambda: X86)
     monkeypatch.setattr(library, "_load", lambda path: Loaded(path, faster))

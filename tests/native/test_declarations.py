@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from evidentia._native import Kernel, build
+from dempster._native import Kernel, build
 
 HEAD = re.compile(r"^KERNEL (?:TYPED\()?(\w+)\)?\(([^{]*)\) \{", re.M)
 TYPES = {

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from evidentia._native import kernel
-from evidentia._native.door import Kernel
-from evidentia.optimize.pair_quantiles import quantiles_within
-from evidentia.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
+from dempster._native import kernel
+from dempster._native.door import Kernel
+from dempster.optimize.pair_quantiles import quantiles_within
+from dempster.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
 
 overshoot = kernel("overshoot(old: float64[f], x: float64[f] out)")
 conflicts = kernel("""conflicts_of_pairs(

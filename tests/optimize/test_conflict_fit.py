@@ -6,16 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from evidentia import CredalPartition, FocalSets
-from evidentia._native import kernel
-from evidentia.cluster.evclus._conflict_problems import AllPairs, Links, SomePairs, link_form
-from evidentia.constraints import Constraints
-from evidentia.constraints import links as linked
-from evidentia.dissimilarity.sampling import random_pairs
-from evidentia.dissimilarity.transform import decay, default_quantile, to_conflict
-from evidentia.optimize.conflict_fit import descend_some_pairs, is_simple_family
-from evidentia.optimize.projection import linear_image, project, projection_hessian, settle_links, terms_of_conflicts
-from evidentia.optimize.row_fit import no_links, sweep_rows
+from dempster import CredalPartition, FocalSets
+from dempster._native import kernel
+from dempster.cluster.evclus._conflict_problems import AllPairs, Links, SomePairs, link_form
+from dempster.constraints import Constraints
+from dempster.constraints import links as linked
+from dempster.dissimilarity.sampling import random_pairs
+from dempster.dissimilarity.transform import decay, default_quantile, to_conflict
+from dempster.optimize.conflict_fit import descend_some_pairs, is_simple_family
+from dempster.optimize.projection import linear_image, project, projection_hessian, settle_links, terms_of_conflicts
+from dempster.optimize.row_fit import no_links, sweep_rows
 from tests.strategies import families, random_masses
 
 # Parts of the descents that no module of the package calls by themselves.

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 
-from evidentia.optimize.k_means import k_means
+from dempster.optimize.k_means import k_means
 
 
 def inertia(X, centers, labels, weights=1.0):

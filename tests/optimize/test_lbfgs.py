@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from evidentia.optimize.lbfgs import LBFGS, minimize_lbfgs
+from dempster.optimize.lbfgs import LBFGS, minimize_lbfgs
 
 
 def rosenbrock(x):

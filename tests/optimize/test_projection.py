@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evidentia.optimize.conflict_fit import conflicts_of_pairs
-from evidentia.optimize.projection import euclidean_terms
+from dempster.optimize.conflict_fit import conflicts_of_pairs
+from dempster.optimize.projection import euclidean_terms
 
 TYPES = [(np.float32, 2e-6), (np.float64, 1e-14)]
 

@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from evidentia.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
-from evidentia.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
+from dempster.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
+from dempster.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
 
 
 def objective(H, g, x):

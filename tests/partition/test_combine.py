@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.partition import combine_partitions, consistency_index, credal_rand_index, nonspecificity_of_pairs
-from evidentia.partition.combine import _Recovery, combine_relations
-from evidentia.partition.relational import pair_forms
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.partition import combine_partitions, consistency_index, credal_rand_index, nonspecificity_of_pairs
+from dempster.partition.combine import _Recovery, combine_relations
+from dempster.partition.relational import pair_forms
 from tests.strategies import partitions, random_masses
 
 RULES = ["dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive"]
@@ -56,7 +56,7 @@ def test_the_kernel_minimises_the_stated_row_problem():
     """One row against a trusted general solver on the problem written out."""
     from scipy.optimize import minimize
 
-    from evidentia.optimize.row_fit import no_links, sweep_rows, symmetric_pairs
+    from dempster.optimize.row_fit import no_links, sweep_rows, symmetric_pairs
 
     rng = np.random.default_rng(0)
     family = FocalSets.pairs(3)

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.partition import (
+from dempster import CredalPartition, FocalSets
+from dempster.partition import (
     consistency_index,
     credal_rand_index,
     dominates,

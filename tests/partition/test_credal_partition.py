@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.partition import nearest_pairs
-from evidentia.partition.nearest_pairs import cluster_similarity, mutual_neighbors
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.partition import nearest_pairs
+from dempster.partition.nearest_pairs import cluster_similarity, mutual_neighbors
 from tests.strategies import partitions
 
 

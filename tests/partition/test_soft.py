@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.mixture import GaussianMixture
 
-from evidentia import CredalPartition
+from dempster import CredalPartition
 
 U = np.random.default_rng(0).dirichlet(np.full(5, 0.4), size=60)
 

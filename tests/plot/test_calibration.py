@@ -10,9 +10,9 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 from matplotlib.collections import PolyCollection
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster.mixtures.bootclus import PairIntervals
-from evidentia.plot import CalibrationDisplay, PairProbabilityDisplay
+from dempster import CredalPartition, FocalSets
+from dempster.cluster.mixtures.bootclus import PairIntervals
+from dempster.plot import CalibrationDisplay, PairProbabilityDisplay
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from evidentia import plot
+from dempster import plot
 
 DISPLAYS = [getattr(plot, name) for name in plot.__all__ if name.endswith("Display")]
 DRAWING = [

@@ -13,9 +13,9 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
-from evidentia.cluster import BeliefPeaks
-from evidentia.plot import DeltaBelDisplay
-from evidentia.plot._drawing.colors import PALETTE
+from dempster.cluster import BeliefPeaks
+from dempster.plot import DeltaBelDisplay
+from dempster.plot._drawing.colors import PALETTE
 
 
 @pytest.fixture(autouse=True)

@@ -11,14 +11,14 @@ import matplotlib.pyplot as plt
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
-from evidentia import CredalPartition
-from evidentia.cluster import ECM
-from evidentia.datasets import load_butterfly, load_iris, make_fourclass
-from evidentia.partition import map_of_partitions
-from evidentia.plot import ConvergenceDisplay, CredalPartitionDisplay, PartitionMapDisplay
-from evidentia.plot._drawing.colors import PALETTE, cluster_colors, mixed_colors
-from evidentia.plot._drawing.hulls import hull_vertices, rounded_outline
-from evidentia.plot._drawing.markers import sector_angles
+from dempster import CredalPartition
+from dempster.cluster import ECM
+from dempster.datasets import load_butterfly, load_iris, make_fourclass
+from dempster.partition import map_of_partitions
+from dempster.plot import ConvergenceDisplay, CredalPartitionDisplay, PartitionMapDisplay
+from dempster.plot._drawing.colors import PALETTE, cluster_colors, mixed_colors
+from dempster.plot._drawing.hulls import hull_vertices, rounded_outline
+from dempster.plot._drawing.markers import sector_angles
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.cluster import ECM, EVCLUS
-from evidentia.datasets import load_iris, make_fourclass
-from evidentia.plot import MassContourDisplay
+from dempster import FocalSets, MassFunctions
+from dempster.cluster import ECM, EVCLUS
+from dempster.datasets import load_iris, make_fourclass
+from dempster.plot import MassContourDisplay
 
 
 @pytest.fixture(autouse=True)
@@ -198,7 +198,7 @@ def test_tables_keep_their_columns(library):
 
 
 def test_outliers_are_crosses_and_the_network_gives_mass_to_nothing_far_away():
-    from evidentia.cluster import NNEVCLUS
+    from dempster.cluster import NNEVCLUS
 
     X, _ = make_fourclass(80, random_state=0)
     model = NNEVCLUS(2, outlier_detector="one-class-svm", init="random", max_iter=30, tol=0.1, random_state=0).fit(X)

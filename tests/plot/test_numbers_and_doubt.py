@@ -7,9 +7,9 @@ import pytest
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
-from evidentia.explain import KeptCurve, kept_curve
-from evidentia.model_selection import NumberOfClusters
-from evidentia.plot import KeptCurveDisplay, NumberOfClustersDisplay
+from dempster.explain import KeptCurve, kept_curve
+from dempster.model_selection import NumberOfClusters
+from dempster.plot import KeptCurveDisplay, NumberOfClustersDisplay
 
 
 @pytest.fixture(autouse=True)

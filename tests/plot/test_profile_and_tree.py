@@ -10,13 +10,13 @@ import matplotlib.pyplot as plt
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
-from evidentia import CredalPartition
-from evidentia.cluster import ECM
-from evidentia.datasets import load_iris
-from evidentia.explain import CautiousTree, profile
-from evidentia.plot import CautiousTreeDisplay, ProfileDisplay
-from evidentia.plot._drawing.colors import PALETTE
-from evidentia.plot._drawing.names import short_names, shortened
+from dempster import CredalPartition
+from dempster.cluster import ECM
+from dempster.datasets import load_iris
+from dempster.explain import CautiousTree, profile
+from dempster.plot import CautiousTreeDisplay, ProfileDisplay
+from dempster.plot._drawing.colors import PALETTE
+from dempster.plot._drawing.names import short_names, shortened
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +128,7 @@ def test_bad_pictures_are_refused(iris):
         found.plot("pie")
     with pytest.raises(ValueError, match="n_groups must be an integer of at least 1, got 0"):
         found.plot(n_groups=0)
-    with pytest.raises(TypeError, match="profile must come from evidentia.explain.profile, got int"):
+    with pytest.raises(TypeError, match="profile must come from dempster.explain.profile, got int"):
         ProfileDisplay(profile=3)
 
 

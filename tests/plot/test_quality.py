@@ -6,9 +6,9 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.explain import credal_silhouette, stability
-from evidentia.plot import SilhouetteDisplay, StabilityDisplay
+from dempster import CredalPartition, FocalSets
+from dempster.explain import credal_silhouette, stability
+from dempster.plot import SilhouetteDisplay, StabilityDisplay
 from tests.strategies import random_masses
 
 X, y = make_blobs(80, 2, centers=3, cluster_std=2.0, random_state=0)
@@ -76,7 +76,7 @@ def test_stability_shows_clusters_and_objects(c):
 def test_clear_errors():
     with pytest.raises(TypeError, match="silhouette must come from credal_silhouette, got float"):
         SilhouetteDisplay(silhouette=0.3)
-    with pytest.raises(TypeError, match="stability must come from evidentia.explain.stability, got float"):
+    with pytest.raises(TypeError, match="stability must come from dempster.explain.stability, got float"):
         StabilityDisplay(stability=0.3)
     with pytest.raises(ValueError, match="axes must hold 2 Matplotlib axes, got 1"):
         stability(KMeans(2, n_init=1), X, 2, random_state=0).plot(axes=[plt.gca()])

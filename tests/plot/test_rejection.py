@@ -10,9 +10,9 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from evidentia import FocalSets, MassFunctions
-from evidentia.classify import EKNNClassifier, EvidenceFromClassifier
-from evidentia.plot import MassContourDisplay, RejectionCurve, RejectionCurveDisplay
+from dempster import FocalSets, MassFunctions
+from dempster.classify import EKNNClassifier, EvidenceFromClassifier
+from dempster.plot import MassContourDisplay, RejectionCurve, RejectionCurveDisplay
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm
 
-from evidentia.model_selection import NClustersCurve
-from evidentia.plot import NonspecificityDisplay, ShepardDisplay
+from dempster.model_selection import NClustersCurve
+from dempster.plot import NonspecificityDisplay, ShepardDisplay
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia.io import load, save
-from evidentia.recipe import TableModel, choose_attributes
+from dempster.io import load, save
+from dempster.recipe import TableModel, choose_attributes
 from tests.recipe.data import flowers
 
 
@@ -89,12 +89,12 @@ def test_new_rows_are_treated_as_those_of_the_training_run():
 
 
 def test_a_model_comes_back_with_its_preparation(tmp_path):
-    from evidentia.cluster import ECM
+    from dempster.cluster import ECM
 
     table = flowers()
     found = choose_attributes(table)
     model = TableModel(ECM(3, random_state=0).fit(found.values), found.preparation, "files = ['x']")
-    save(model, tmp_path / "m.evidentia")
-    again = load(tmp_path / "m.evidentia", kind=TableModel)
+    save(model, tmp_path / "m.dempster")
+    again = load(tmp_path / "m.dempster", kind=TableModel)
     assert again.recipe == model.recipe
     np.testing.assert_array_equal(again.predict_mass(table).masses, model.estimator.credal_partition_.masses)

@@ -5,12 +5,12 @@ import inspect
 
 import pytest
 
-from evidentia.recipe import Recipe, method_names, method_parameters, method_summary
-from evidentia.recipe.methods import REQUIRED, load_method, method_takes, parse_value
+from dempster.recipe import Recipe, method_names, method_parameters, method_summary
+from dempster.recipe.methods import REQUIRED, load_method, method_takes, parse_value
 
 
 def classes(package):
-    module = importlib.import_module(f"evidentia.{package}")
+    module = importlib.import_module(f"dempster.{package}")
     return [getattr(module, name) for name in module.__all__]
 
 

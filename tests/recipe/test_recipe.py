@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evidentia.recipe import Recipe
+from dempster.recipe import Recipe
 from tests.recipe.data import flowers
 
 

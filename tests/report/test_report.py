@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM, EVCLUS, WMVEC
-from evidentia.datasets import load_wine
-from evidentia.explain import doubt_of, stability
-from evidentia.recipe import Recipe
-from evidentia.report import Report, make_report
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM, EVCLUS, WMVEC
+from dempster.datasets import load_wine
+from dempster.explain import doubt_of, stability
+from dempster.recipe import Recipe
+from dempster.report import Report, make_report
 from tests.cluster.contract import SUBJECTS
 from tests.report.cases import HOSTILE, hostile_report, many_report, masses, points, read, wine_model, wine_report
 
@@ -344,7 +344,7 @@ def test_mistakes_are_named(arguments, words):
         ("n_explained", 1.5),
         ("max_points", 0),
         ("fit_params", 3),
-        ("recipe", "evidentia cluster"),
+        ("recipe", "dempster cluster"),
         ("random_state", "seed"),
         ("y", [1, 2]),
     ],

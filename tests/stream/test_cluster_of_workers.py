@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from evidentia.cluster import ECM, EGMM, EVCLUS, BootClus, EKNNClus
-from evidentia.cluster import _everyone as everyone_module
-from evidentia.stream.door import blocks_of
+from dempster.cluster import ECM, EGMM, EVCLUS, BootClus, EKNNClus
+from dempster.cluster import _everyone as everyone_module
+from dempster.stream.door import blocks_of
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("starlette", reason="the studio needs starlette and uvicorn: pip install 'evidentia[studio]'")
+pytest.importorskip("starlette", reason="the studio needs starlette and uvicorn: pip install 'dempster[studio]'")
 
 from tests.studio.browser import WITH_WEBGL, WITHOUT_WEBGL, launched, opened
 from tests.studio.live import Client, running_studio

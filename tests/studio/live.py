@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from evidentia.studio.app import make_app
-from evidentia.studio.guard import Guard
-from evidentia.studio.server import _listener
+from dempster.studio.app import make_app
+from dempster.studio.guard import Guard
+from dempster.studio.server import _listener
 
 PATIENCE = 120  # seconds; other programs may be running
 
@@ -43,7 +43,7 @@ class Client:
 
     @property
     def credentials(self):
-        return {"cookie": f"{self.guard.cookie}={self.guard.token}", "x-evidentia-token": self.guard.token}
+        return {"cookie": f"{self.guard.cookie}={self.guard.token}", "x-dempster-token": self.guard.token}
 
     def ask(self, method, path, given=None, content=None):
         headers, body = self.credentials, content
@@ -111,7 +111,7 @@ def running_studio(file=None):
 
 
 def unpacked(content):
-    """What `evidentia.studio.packing.packed` made, read as the page reads it."""
+    """What `dempster.studio.packing.packed` made, read as the page reads it."""
     import numpy as np
 
     length = int.from_bytes(content[:8], "little")

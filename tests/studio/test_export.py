@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from evidentia.cli import program
-from evidentia.io import load, read_partition
+from dempster.cli import program
+from dempster.io import load, read_partition
 from tests.studio.live import unpacked
 
 
@@ -77,7 +77,7 @@ def test_the_model_predicts_new_rows(runs, tmp_path):
     import pandas as pd
 
     tab, found = runs
-    path = tmp_path / "iris.evidentia"
+    path = tmp_path / "iris.dempster"
     path.write_bytes(tab.get(f"/runs/{found['first']['id']}/model").content)
     (tmp_path / "iris.csv").write_bytes(tab.get(f"/runs/{found['first']['id']}/data").content)
     masses = load(path).predict_mass(pd.read_csv(tmp_path / "iris.csv")).masses
@@ -92,4 +92,4 @@ def test_the_report_is_one_page(runs):
     page = tab.get(f"/runs/{number}/report")
     assert "iris.report.html" in page.headers["content-disposition"]
     assert page.content.startswith(b"<!doctype html>") or page.content.startswith(b"<!DOCTYPE html>")
-    assert b"evidentia-studio-" not in page.content  # no path of this machine
+    assert b"dempster-studio-" not in page.content  # no path of this machine

@@ -9,8 +9,8 @@ import urllib.request
 
 import pytest
 
-from evidentia.studio import serve
-from evidentia.studio.guard import Guard, is_loopback
+from dempster.studio import serve
+from dempster.studio.guard import Guard, is_loopback
 from tests.studio.live import Client
 
 
@@ -40,8 +40,8 @@ def test_the_cookie_is_for_this_page_only(client, studio):
 
 def test_questions_need_the_token_in_a_header(client, studio):
     cookie = {"cookie": client.credentials["cookie"]}
-    header = {"x-evidentia-token": studio.token}
-    for headers in ({}, cookie, header, {**cookie, "x-evidentia-token": "wrong"}):
+    header = {"x-dempster-token": studio.token}
+    for headers in ({}, cookie, header, {**cookie, "x-dempster-token": "wrong"}):
         assert client.raw("POST", "/api/sessions", b"{}", headers).status == 403
         assert client.raw("GET", "/api/about", headers=headers).status == 403
     assert client.raw("GET", "/api/about", headers={**cookie, **header}).status == 200
@@ -103,7 +103,7 @@ def test_wrong_arguments_are_told(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
 def test_the_program_serves_its_address_and_leaves_nothing_when_it_is_ended(tmp_path, number):
-    command = [sys.executable, "-c", "from evidentia.cli import main; main()", "studio", "--no-browser"]
+    command = [sys.executable, "-c", "from dempster.cli import main; main()", "studio", "--no-browser"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:
@@ -111,5 +111,5 @@ def test_the_program_serves_its_address_and_leaves_nothing_when_it_is_ended(tmp_
         assert urllib.request.urlopen(address, timeout=30).status == 200
         process.send_signal(number)
         words = process.communicate(timeout=60)[1]
-    assert (process.returncode, words) == (143, "evidentia: terminated\n")
+    assert (process.returncode, words) == (143, "dempster: terminated\n")
     assert list(tmp_path.iterdir()) == []

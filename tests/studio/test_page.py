@@ -290,7 +290,7 @@ def test_exports_are_downloaded(same_page):
     open_tab(same_page, "export")
     same_page.wait_for_selector("#export-code")
     assert "EVCLUS(n_clusters=3" in same_page.locator("#export-code").inner_text()
-    assert same_page.locator("#export-command").inner_text().startswith("evidentia cluster iris.csv -c 3")
+    assert same_page.locator("#export-command").inner_text().startswith("dempster cluster iris.csv -c 3")
     with same_page.expect_download() as started:
         same_page.click("text=Partition (CSV)")
     assert started.value.suggested_filename == "iris.partition.csv"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evidentia.cluster.evclus.network import _pretraining
+from dempster.cluster.evclus.network import _pretraining
 
 
 @pytest.fixture(autouse=True)

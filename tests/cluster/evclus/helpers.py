@@ -3,7 +3,7 @@
 import pytest
 from sklearn.datasets import load_iris, make_blobs
 
-from evidentia.cluster import EVCLUS
+from dempster.cluster import EVCLUS
 
 SAMPLINGS = {"all": {}, "random": {"n_partners": 30}, "landmarks": {"n_landmarks": 60}}
 sampled = pytest.mark.parametrize("sampling", SAMPLINGS)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evidentia.cluster import EVCLUS
-from evidentia.optimize.blocks import block_map
+from dempster.cluster import EVCLUS
+from dempster.optimize.blocks import block_map
 
 pytest.importorskip("torch")
 

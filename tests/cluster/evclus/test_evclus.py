@@ -4,12 +4,12 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import EVCLUS, BeliefPeaks
-from evidentia.constraints import Constraints
-from evidentia.datasets import load_butterfly
-from evidentia.dissimilarity.sampling import random_pairs
-from evidentia.dissimilarity.transform import to_conflict
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import EVCLUS, BeliefPeaks
+from dempster.constraints import Constraints
+from dempster.datasets import load_butterfly
+from dempster.dissimilarity.sampling import random_pairs
+from dempster.dissimilarity.transform import to_conflict
 from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
 
 # ---- published numbers ----------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import EVCLUS
-from evidentia.constraints import Constraints
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import EVCLUS
+from dempster.constraints import Constraints
 
 X = make_blobs(30, centers=3, random_state=0)[0]
 D = pairwise_distances(X)

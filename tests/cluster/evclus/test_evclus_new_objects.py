@@ -7,10 +7,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia import CredalPartition
-from evidentia.cluster import EVCLUS
-from evidentia.cluster.evclus import _fitted_pairs
-from evidentia.dissimilarity.sampling import random_pairs
+from dempster import CredalPartition
+from dempster.cluster import EVCLUS
+from dempster.cluster.evclus import _fitted_pairs
+from dempster.dissimilarity.sampling import random_pairs
 from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
 
 # ---- new objects ----------------------------------------------------------------------------------------------------

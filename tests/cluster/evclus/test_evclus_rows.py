@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from sklearn.metrics import pairwise_distances
 
-from evidentia.cluster import EVCLUS
-from evidentia.cluster._search import Sample
-from evidentia.cluster._starts import order_along_line
-from evidentia.cluster.evclus._distinct import distinct_objects
-from evidentia.constraints import Constraints
-from evidentia.dissimilarity.sources import AttributeSource
+from dempster.cluster import EVCLUS
+from dempster.cluster._search import Sample
+from dempster.cluster._starts import order_along_line
+from dempster.cluster.evclus._distinct import distinct_objects
+from dempster.constraints import Constraints
+from dempster.dissimilarity.sources import AttributeSource
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
 
 X, Y = blobs(cluster_std=1.8)

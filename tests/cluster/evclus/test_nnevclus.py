@@ -4,14 +4,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
-from evidentia.cluster.evclus.network._feed_forward import FeedForward, HostArrays
-from evidentia.cluster.evclus.network._mass_layer import MassLayer
-from evidentia.cluster.evclus.network._targets import targets_of
-from evidentia.cluster.evclus.network._trainers import TrainingProgress, train_adaptive_steps
-from evidentia.constraints import Constraints
-from evidentia.datasets import make_fourclass
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
+from dempster.cluster.evclus.network._feed_forward import FeedForward, HostArrays
+from dempster.cluster.evclus.network._mass_layer import MassLayer
+from dempster.cluster.evclus.network._targets import targets_of
+from dempster.cluster.evclus.network._trainers import TrainingProgress, train_adaptive_steps
+from dempster.constraints import Constraints
+from dempster.datasets import make_fourclass
 
 SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from evidentia.cluster import NNEVCLUS, Training
-from evidentia.cluster.evclus.network import _checkpoint
+from dempster.cluster import NNEVCLUS, Training
+from dempster.cluster.evclus.network import _checkpoint
 
 X = make_blobs(90, 2, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
 

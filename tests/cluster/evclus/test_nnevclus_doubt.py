@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import FocalSets, io
-from evidentia.cluster import NNEVCLUS, Training
-from evidentia.cluster.evclus.network import _pretraining
-from evidentia.cluster.evclus.network._doubt import coefficients_at_fence, lessons, scores_of_sets
-from evidentia.cluster.evclus.network._feed_forward import FeedForward
-from evidentia.cluster.evclus.network._mass_layer import MassLayer
-from evidentia.constraints import Constraints
-from evidentia.dissimilarity.sources import AttributeSource
+from dempster import FocalSets, io
+from dempster.cluster import NNEVCLUS, Training
+from dempster.cluster.evclus.network import _pretraining
+from dempster.cluster.evclus.network._doubt import coefficients_at_fence, lessons, scores_of_sets
+from dempster.cluster.evclus.network._feed_forward import FeedForward
+from dempster.cluster.evclus.network._mass_layer import MassLayer
+from dempster.constraints import Constraints
+from dempster.dissimilarity.sources import AttributeSource
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_the_scale_is_told(fitted):
 def test_in_batches_and_from_a_sample(row, monkeypatch):
     """More objects than are taught, references that are some of them."""
     X, y = row
-    from evidentia.cluster.evclus.network import _doubt, _method
+    from dempster.cluster.evclus.network import _doubt, _method
 
     monkeypatch.setattr(_method, "_TAUGHT", 200)
     monkeypatch.setattr(_doubt, "SMALL", 150)
@@ -118,7 +118,7 @@ def test_a_wider_network_starts_from_the_scores():
 
 def test_lessons_are_what_evclus_reads_off(row):
     """References, scales and outliers are those of `DoubtModel`, of which this is the part without references."""
-    from evidentia.cluster import EVCLUS
+    from dempster.cluster import EVCLUS
 
     X, _ = row
     X = np.vstack([X, [[7.0, 60.0]]])

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from evidentia import FocalSets
-from evidentia.cluster.evclus._conflict_problems import link_form
-from evidentia.cluster.evclus.network import _losses as losses
-from evidentia.cluster.evclus.network._feed_forward import FeedForward
-from evidentia.cluster.evclus.network._mass_layer import MassLayer, cross_entropy
+from dempster import FocalSets
+from dempster.cluster.evclus._conflict_problems import link_form
+from dempster.cluster.evclus.network import _losses as losses
+from dempster.cluster.evclus.network._feed_forward import FeedForward
+from dempster.cluster.evclus.network._mass_layer import MassLayer, cross_entropy
 
 FAMILY = FocalSets.pairs(3)
 N, F = 12, len(FAMILY)
@@ -109,7 +109,7 @@ def test_networks_beside_differences(layer, sizes):
 def test_networks_beside_torch(layer):
     """The same weights, masses, gradients, shares; and the layer of masses as torch differentiates it."""
     torch = pytest.importorskip("torch")
-    from evidentia.cluster.evclus.network._torch_network import DeviceArrays, feed_forward, network_on
+    from dempster.cluster.evclus.network._torch_network import DeviceArrays, feed_forward, network_on
 
     network, x, h = small_network(**layer)
     arrays = DeviceArrays(torch.float64, "cpu")
@@ -145,8 +145,8 @@ def test_networks_beside_torch(layer):
 
 def test_tensors_have_the_same_conflicts():
     torch = pytest.importorskip("torch")
-    from evidentia.cluster.evclus.network._torch_network import DeviceArrays
-    from evidentia.dissimilarity.transform import conflicts_among
+    from dempster.cluster.evclus.network._torch_network import DeviceArrays
+    from dempster.dissimilarity.transform import conflicts_among
 
     X = np.random.default_rng(0).normal(size=(40, 3)) + 1000
     found = DeviceArrays(torch.float32, "cpu").conflicts_among(X, 0.7)

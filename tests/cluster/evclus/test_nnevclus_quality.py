@@ -5,11 +5,11 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import EVCLUS, NNEVCLUS
-from evidentia.constraints import Constraints
-from evidentia.datasets import load_digits, make_circles, make_fourclass
-from evidentia.dissimilarity import DissimilarityPCA
-from evidentia.metric import KFDA, KPCCA, PCCA
+from dempster.cluster import EVCLUS, NNEVCLUS
+from dempster.constraints import Constraints
+from dempster.datasets import load_digits, make_circles, make_fourclass
+from dempster.dissimilarity import DissimilarityPCA
+from dempster.metric import KFDA, KPCCA, PCCA
 
 
 def test_example_4_recognises_new_draws(shared_data):

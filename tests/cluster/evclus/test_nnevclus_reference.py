@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from evidentia import FocalSets
-from evidentia.cluster.evclus._conflict_problems import link_form
-from evidentia.cluster.evclus.network import _losses as losses
-from evidentia.cluster.evclus.network._feed_forward import FeedForward, HostArrays
-from evidentia.cluster.evclus.network._mass_layer import MassLayer
-from evidentia.cluster.evclus.network._trainers import TrainingProgress, train_adaptive_steps
-from evidentia.dissimilarity.transform import to_conflict
+from dempster import FocalSets
+from dempster.cluster.evclus._conflict_problems import link_form
+from dempster.cluster.evclus.network import _losses as losses
+from dempster.cluster.evclus.network._feed_forward import FeedForward, HostArrays
+from dempster.cluster.evclus.network._mass_layer import MassLayer
+from dempster.cluster.evclus.network._trainers import TrainingProgress, train_adaptive_steps
+from dempster.dissimilarity.transform import to_conflict
 
 DOUBLE = HostArrays(np.dtype(np.float64))
 

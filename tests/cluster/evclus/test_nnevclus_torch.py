@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia.cluster import NNEVCLUS, Training
-from evidentia.constraints import Constraints
-from evidentia.datasets import make_fourclass
+from dempster.cluster import NNEVCLUS, Training
+from dempster.constraints import Constraints
+from dempster.datasets import make_fourclass
 
 SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
 with_solvers = pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_our_layers_need_no_torch(tmp_path):
     program = f"""
 import sys
 sys.path.insert(0, {str(tmp_path)!r})
-from evidentia.cluster import NNEVCLUS
-from evidentia.datasets import load_iris
+from dempster.cluster import NNEVCLUS
+from dempster.datasets import load_iris
 X = load_iris().data
 settings = dict(max_iter=20, tol=0.5, random_state=0)
 model = NNEVCLUS(3, outlier_detector="one-class-svm", **settings).fit(X)
@@ -150,6 +150,6 @@ for own in ({{"device": "cuda"}}, {{"network": Module()}}):
 """
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert told.splitlines() == [
-        "device='cuda' needs torch: pip install 'evidentia[nn]'",
-        "a network of your own needs torch: pip install 'evidentia[nn]'",
+        "device='cuda' needs torch: pip install 'dempster[nn]'",
+        "a network of your own needs torch: pip install 'dempster[nn]'",
     ]

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
-from evidentia.cluster import EVCLUS
-from evidentia.cluster.evclus._scale import SCALES, PairDissimilarities, Scale, ScaleTrial, likelihood_of_clusters
+from dempster.cluster import EVCLUS
+from dempster.cluster.evclus._scale import SCALES, PairDissimilarities, Scale, ScaleTrial, likelihood_of_clusters
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
 
 

@@ -8,16 +8,16 @@ from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import FocalSets
-from evidentia._progress import heard_by
-from evidentia.cluster import BootClus
-from evidentia.cluster.mixtures import _bootstrap as bootstrap
-from evidentia.cluster.mixtures import bootclus
-from evidentia.cluster.mixtures._pair_fit import PairFamily
-from evidentia.cluster.mixtures.mixture_fits import fit_mixtures
-from evidentia.datasets import make_gaussian_mixture
-from evidentia.mixture import ParsimoniousGaussianMixture
-from evidentia.optimize.solve import solve_simplex_qp
+from dempster import FocalSets
+from dempster._progress import heard_by
+from dempster.cluster import BootClus
+from dempster.cluster.mixtures import _bootstrap as bootstrap
+from dempster.cluster.mixtures import bootclus
+from dempster.cluster.mixtures._pair_fit import PairFamily
+from dempster.cluster.mixtures.mixture_fits import fit_mixtures
+from dempster.datasets import make_gaussian_mixture
+from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.optimize.solve import solve_simplex_qp
 
 FOCAL_3 = FocalSets.pairs(3, empty=False, omega=False)
 

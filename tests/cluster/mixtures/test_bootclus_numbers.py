@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster.mixtures._bootstrap import Bootstraps
-from evidentia.cluster.mixtures._pair_fit import PairFamily, choose_references, intervals_of_all_pairs
-from evidentia.cluster.mixtures.bootclus import PairIntervals
-from evidentia.datasets.generators import gaussian_posterior
-from evidentia.optimize.blocks import block_map
-from evidentia.optimize.interval_fit import descend_intervals
-from evidentia.optimize.pair_quantiles import quantile_ranks, quantiles_between, quantiles_of_pairs, quantiles_within
+from dempster import CredalPartition, FocalSets
+from dempster.cluster.mixtures._bootstrap import Bootstraps
+from dempster.cluster.mixtures._pair_fit import PairFamily, choose_references, intervals_of_all_pairs
+from dempster.cluster.mixtures.bootclus import PairIntervals
+from dempster.datasets.generators import gaussian_posterior
+from dempster.optimize.blocks import block_map
+from dempster.optimize.interval_fit import descend_intervals
+from dempster.optimize.pair_quantiles import quantile_ranks, quantiles_between, quantiles_of_pairs, quantiles_within
 
 FOCAL_3 = FocalSets.pairs(3, empty=False, omega=False)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score, confusion_matrix
 
-from evidentia.cluster import BootClus
-from evidentia.datasets import load_iris, make_gaussian_mixture
+from dempster.cluster import BootClus
+from dempster.datasets import load_iris, make_gaussian_mixture
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import EGMM, BeliefPeaks
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import EGMM, BeliefPeaks
 
 
 def joint_densities(model, X):

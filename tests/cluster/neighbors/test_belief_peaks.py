@@ -12,10 +12,10 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evidentia.cluster import BeliefPeaks
-from evidentia.cluster.neighbors import _peaks
-from evidentia.dissimilarity import neighbors
-from evidentia.dissimilarity.gower import gower_matrix
+from dempster.cluster import BeliefPeaks
+from dempster.cluster.neighbors import _peaks
+from dempster.dissimilarity import neighbors
+from dempster.dissimilarity.gower import gower_matrix
 
 
 def expected_failures(estimator):
@@ -331,7 +331,7 @@ def test_approximate_neighbors(monkeypatch, blobs):
 
 def test_missing_extra_is_named(monkeypatch, blobs):
     monkeypatch.setitem(sys.modules, "pynndescent", None)
-    with pytest.raises(ImportError, match="evidentia\\[neighbors\\]"):
+    with pytest.raises(ImportError, match="dempster\\[neighbors\\]"):
         BeliefPeaks(neighbors="approximate").fit(blobs[0])
 
 

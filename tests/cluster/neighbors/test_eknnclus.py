@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
-from evidentia import CredalPartition, FocalSets, MassFunctions
-from evidentia.cluster import ECM, EKNNClus
-from evidentia.cluster.neighbors import _method
-from evidentia.cluster.neighbors._graph import Evidence, Graph, nearest_stored, neighbors_of_all
-from evidentia.dissimilarity.neighbors import finder
-from evidentia.dissimilarity.sources import AttributeSource, MatrixSource
-from evidentia.optimize.blocks import block_map
+from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.cluster import ECM, EKNNClus
+from dempster.cluster.neighbors import _method
+from dempster.cluster.neighbors._graph import Evidence, Graph, nearest_stored, neighbors_of_all
+from dempster.dissimilarity.neighbors import finder
+from dempster.dissimilarity.sources import AttributeSource, MatrixSource
+from dempster.optimize.blocks import block_map
 
 CASES = ["eknnclus_fourclass", "eknnclus_fourclass_random", "eknnclus_protein_dissim"]
 
@@ -348,7 +348,7 @@ def test_objects_without_neighbours_know_nothing():
 def test_approximate_neighbours_need_the_extra_and_attributes(monkeypatch, blobs):
     X, _ = blobs
     monkeypatch.setitem(sys.modules, "pynndescent", None)
-    with pytest.raises(ImportError, match="evidentia\\[neighbors\\]"):
+    with pytest.raises(ImportError, match="dempster\\[neighbors\\]"):
         EKNNClus(neighbors="approximate").fit(X)
     with pytest.raises(ValueError, match="neighbors='approximate' needs attributes"):
         EKNNClus(neighbors="approximate", metric="precomputed").fit(pairwise_distances(X))

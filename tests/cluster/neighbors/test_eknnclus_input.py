@@ -9,9 +9,9 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia.cluster import EKNNClus
-from evidentia.cluster.neighbors import _method
-from evidentia.dissimilarity.gower import gower_matrix
+from dempster.cluster import EKNNClus
+from dempster.cluster.neighbors import _method
+from dempster.dissimilarity.gower import gower_matrix
 
 
 @pytest.fixture(scope="module")

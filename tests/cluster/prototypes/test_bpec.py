@@ -5,9 +5,9 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia import FocalSets
-from evidentia.cluster import BPEC, ECM, BeliefPeaks
-from evidentia.plot import DeltaBelDisplay
+from dempster import FocalSets
+from dempster.cluster import BPEC, ECM, BeliefPeaks
+from dempster.plot import DeltaBelDisplay
 from tests.cluster.prototypes.models import one_thread, prototypes
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import CatECM, _starts
-from evidentia.cluster.prototypes._categories import different_rows
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import CatECM, _starts
+from dempster.cluster.prototypes._categories import different_rows
 
 
 def categories(n=200, c=3, p=8, levels=4, keep=0.75, seed=0):

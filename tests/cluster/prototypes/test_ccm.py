@@ -10,9 +10,9 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import CCM, ECM, BeliefPeaks
-from evidentia.datasets import load_butterfly
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import CCM, ECM, BeliefPeaks
+from dempster.datasets import load_butterfly
 
 
 def naive_objective(model, X, centers=None, masses=None):

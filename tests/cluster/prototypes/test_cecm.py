@@ -9,12 +9,12 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import CECM, ECM, BeliefPeaks
-from evidentia.cluster.prototypes._kernels import squared_distances
-from evidentia.cluster.prototypes._links import LinkCosts, LinkedObjects
-from evidentia.cluster.prototypes._model import Statistics
-from evidentia.constraints import Constraints
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import CECM, ECM, BeliefPeaks
+from dempster.cluster.prototypes._kernels import squared_distances
+from dempster.cluster.prototypes._links import LinkCosts, LinkedObjects
+from dempster.cluster.prototypes._model import Statistics
+from dempster.constraints import Constraints
 from tests.cluster.prototypes.models import one_thread, prototypes
 
 CASES = ["cecm_bananas_full_euclid", "cecm_bananas_full_maha", "cecm_iris_full_euclid", "cecm_iris_simple_maha"]

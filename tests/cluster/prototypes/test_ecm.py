@@ -9,10 +9,10 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM
-from evidentia.datasets import load_butterfly
-from evidentia.partition import consistency_index, credal_rand_index, nonspecificity_of_pairs
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM
+from dempster.datasets import load_butterfly
+from dempster.partition import consistency_index, credal_rand_index, nonspecificity_of_pairs
 from tests.cluster.prototypes.models import one_thread, prototypes
 
 CASES = [

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from evidentia.cluster.prototypes import _category_kernels, _kernels
-from evidentia.cluster.prototypes._links import _link_terms, _sweep_links
-from evidentia.optimize import solve_diagonal
+from dempster.cluster.prototypes import _category_kernels, _kernels
+from dempster.cluster.prototypes._links import _link_terms, _sweep_links
+from dempster.optimize import solve_diagonal
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM, SECM
-from evidentia.cluster.prototypes._image import neighborhood, smoothed
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM, SECM
+from dempster.cluster.prototypes._image import neighborhood, smoothed
 
 
 def phantom(shape=(50, 60)):

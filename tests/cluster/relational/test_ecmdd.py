@@ -5,11 +5,11 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia import FocalSets
-from evidentia.cluster import ECMdd
-from evidentia.cluster._mass_step import MassStep
-from evidentia.cluster.relational._medoid_method import Medoids
-from evidentia.cluster.relational._single_medoids import descend_until_back
+from dempster import FocalSets
+from dempster.cluster import ECMdd
+from dempster.cluster._mass_step import MassStep
+from dempster.cluster.relational._medoid_method import Medoids
+from dempster.cluster.relational._single_medoids import descend_until_back
 
 
 def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):

@@ -11,9 +11,9 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia import FocalSets
-from evidentia.cluster import MECM
-from evidentia.datasets import load_butterfly
+from dempster import FocalSets
+from dempster.cluster import MECM
+from dempster.datasets import load_butterfly
 
 
 def cost(D, i, own, gamma, eta):

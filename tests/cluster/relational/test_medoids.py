@@ -8,11 +8,11 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import MECM, BeliefPeaks, ECMdd, WECMdd
-from evidentia.cluster.relational import _compared, _medoid_method, _weighted_medoids
-from evidentia.dissimilarity.gower import gower_matrix
-from evidentia.dissimilarity.sources import AttributeSource
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import MECM, BeliefPeaks, ECMdd, WECMdd
+from dempster.cluster.relational import _compared, _medoid_method, _weighted_medoids
+from dempster.dissimilarity.gower import gower_matrix
+from dempster.dissimilarity.sources import AttributeSource
 
 METHODS = [MECM, ECMdd, WECMdd]
 pytestmark = pytest.mark.parametrize("method", METHODS)

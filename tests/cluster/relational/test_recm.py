@@ -9,14 +9,14 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia import CredalPartition, FocalSets
-from evidentia.cluster import ECM, RECM, BeliefPeaks
-from evidentia.cluster._mass_step import MassStep
-from evidentia.cluster._starts import far_objects
-from evidentia.cluster.relational import _relational_method, _weighted_means
-from evidentia.cluster.relational._matrices import pair_quantile, smallest_eigenvalue
-from evidentia.cluster.relational._weighted_means import WeightedMeans
-from evidentia.partition import credal_rand_index
+from dempster import CredalPartition, FocalSets
+from dempster.cluster import ECM, RECM, BeliefPeaks
+from dempster.cluster._mass_step import MassStep
+from dempster.cluster._starts import far_objects
+from dempster.cluster.relational import _relational_method, _weighted_means
+from dempster.cluster.relational._matrices import pair_quantile, smallest_eigenvalue
+from dempster.cluster.relational._weighted_means import WeightedMeans
+from dempster.partition import credal_rand_index
 
 CASES = ["recm_butterfly_full", "recm_protein_pairs_noomega", "recm_protein_simple"]
 

@@ -7,11 +7,11 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from evidentia import FocalSets
-from evidentia.cluster import WECMdd
-from evidentia.cluster._mass_step import MassStep
-from evidentia.cluster.relational._weighted_medoids import PrototypeWeights, best_weights, descend_until_settled
-from evidentia.datasets import load_butterfly
+from dempster import FocalSets
+from dempster.cluster import WECMdd
+from dempster.cluster._mass_step import MassStep
+from dempster.cluster.relational._weighted_medoids import PrototypeWeights, best_weights, descend_until_settled
+from dempster.datasets import load_butterfly
 
 
 def naive(D, weights, family, *, alpha, beta, delta2, psi, concentration):

@@ -8,9 +8,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from evidentia import FocalSets
-from evidentia.cluster import ECM, WMVEC
-from evidentia.cluster.views._weights import learnt_weights, shapeless_dispersion
+from dempster import FocalSets
+from dempster.cluster import ECM, WMVEC
+from dempster.cluster.views._weights import learnt_weights, shapeless_dispersion
 
 
 def blobs(rng, y, n_features, gap=6.0):

@@ -1,0 +1,41 @@
+"""Evidential machine learning: clustering and classification that say what the data really support.
+
+The three values that everything returns live here; estimators come from their packages::
+
+    from dempster import FocalSets, MassFunctions, CredalPartition
+    from dempster.cluster import ECM
+
+``import dempster`` alone loads nothing: packages and values are imported when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dempster.belief import FocalSets, MassFunctions
+    from dempster.partition import CredalPartition
+
+__version__ = "0.1.0"
+
+__all__ = ["FocalSets", "MassFunctions", "CredalPartition", "__version__"]
+
+_VALUES = {"FocalSets": "belief", "MassFunctions": "belief", "CredalPartition": "partition"}
+_PACKAGES = (
+    *("belief", "partition", "io", "datasets", "constraints", "dissimilarity", "metric", "mixture"),
+    *("cluster", "classify", "model_selection", "explain", "plot", "recipe", "report", "studio"),
+)
+
+
+def __getattr__(name: str) -> Any:
+    """``dempster.cluster`` and ``dempster.FocalSets``, imported when they are asked for."""
+    if name in _PACKAGES:
+        return import_module(f"dempster.{name}")
+    if name in _VALUES:
+        value = getattr(import_module(f"dempster.{_VALUES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'dempster' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PACKAGES})

@@ -1,0 +1,400 @@
+"""Combination rules: several pieces of evidence about the same question become one.
+
+Every rule takes N sources at once, because some of them (Yager, Dubois-Prade, PCR6) are not associative. The sources
+are arrays of masses with their families of focal sets; `MassFunctions.combine` is the friendly door.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from dempster._arrays import Array, divided, is_tensor, library_of, precision_of, same_place, to_host, zeros
+from dempster._parameters import check_choice
+from dempster._sizes import check_memory
+from dempster.belief import transforms
+from dempster.belief.focal_sets import FocalSets, unique_sets
+
+__all__ = ["RULES", "combine_masses", "in_one_place", "NORMALIZATIONS", "remove_empty", "move_empty_to_omega"]
+
+_BLOCK_ROWS = 8192  # rows worked on at once, so that the columns in use stay in the processor's cache
+_MOST_TUPLES = 1_000_000  # PCR6 looks at every tuple of focal sets
+_MOST_PAIRS = 30_000_000  # of sets that are joined one by one
+_MOST_PRODUCTS = 5_000_000_000  # of masses, some twenty seconds
+_LARGEST_FRAME = 20  # whose power set can be gone through
+_TENSOR_CELLS = 1 << 26  # products of masses held at once, where they are a tensor
+
+Source = tuple[Array, FocalSets]
+
+
+def combine_masses(sources: Sequence[Source], rule: str) -> Source:
+    """Combine N >= 1 sources of n mass functions each (a source of length 1 is used for every row)."""
+    check_choice(rule, "rule", RULES)
+    if len({family.n_clusters for _, family in sources}) != 1:
+        raise ValueError("the mass functions to combine must have the same frame")
+    lengths = [len(masses) for masses, _ in sources]
+    n = next((length for length in lengths if length != 1), 1)
+    if not {1, n}.issuperset(lengths):
+        raise ValueError(f"the sources must hold as many mass functions each (or one), got {lengths}")
+    library = library_of(sources[0][0])
+    sources = in_one_place(sources)
+    spread = [(library.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources]
+    return _on_host(spread, rule) if library is not np and rule in _ON_HOST else RULES[rule](spread)
+
+
+def in_one_place(sources: Sequence[Source]) -> Sequence[Source]:
+    """The sources as they are, if all are arrays; tensors must be on one device, and get the highest precision."""
+    places = {str(masses.device) if is_tensor(masses) else "an array of NumPy" for masses, _ in sources}
+    if len(places) > 1:
+        raise ValueError(
+            f"the mass functions that meet must be in the same place, got masses in {' and '.join(sorted(places))}: "
+            "make them tensors on one device, or take to_numpy()"
+        )
+    if not is_tensor(sources[0][0]):
+        return sources
+    widest = max((masses.dtype for masses, _ in sources), key=lambda dtype: dtype.itemsize)
+    return [(masses.to(widest), family) for masses, family in sources]
+
+
+def _on_host(sources: Sequence[Source], rule: str) -> Source:
+    """A rule that is written for arrays: tensors go to the host and come back, which gradients do not."""
+    if any(masses.requires_grad for masses, _ in sources):
+        raise ValueError(
+            f"rule={rule!r} has no gradient, but the masses ask for one: detach() them, or take another rule"
+        )
+    masses, family = RULES[rule]([(to_host(m), f) for m, f in sources])
+    return same_place(masses, sources[0][0]), family
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(start, start + _BLOCK_ROWS) for start in range(0, n, _BLOCK_ROWS)]
+
+
+# ---- joining focal sets pair by pair --------------------------------------------------------------------------------
+
+Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _joined(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join):
+    """Product of masses, summed over the pairs of rows that join to the same row."""
+    pairs = len(rows_a) * len(rows_b)
+    if pairs > _MOST_PAIRS or pairs * len(a) > _MOST_PRODUCTS:
+        raise ValueError(
+            f"combining families of {len(rows_a):,} and {len(rows_b):,} sets in {len(a):,} rows would take "
+            f"{pairs * len(a):,} products, more than {_MOST_PRODUCTS:,} (or {_MOST_PAIRS:,} in one row): take families "
+            "of fewer sets, or fewer rows at once"
+        )
+    both = join(rows_a[:, None, :], rows_b[None, :, :])
+    both = both.reshape(-1, both.shape[-1])
+    rows, target = unique_sets(both)
+    if is_tensor(a):
+        return _summed_products(a, b, target, len(rows)), rows
+    if pairs > len(a):  # more sets than rows: a row at a time
+        out = np.empty((len(a), len(rows)), dtype=np.result_type(a, b))
+        for i in range(len(a)):
+            out[i] = np.bincount(target, np.outer(a[i], b[i]).ravel(), minlength=len(rows))
+        return out, rows
+    target = target.reshape(len(rows_a), len(rows_b))
+    out = np.zeros((len(a), len(rows)), dtype=np.result_type(a, b))
+    for block in _blocks(len(a)):
+        columns_a, columns_b = np.ascontiguousarray(a[block].T), np.ascontiguousarray(b[block].T)
+        total = np.zeros((len(rows), columns_a.shape[1]), dtype=out.dtype)
+        scratch = np.empty_like(total[0])
+        for i in range(len(rows_a)):
+            for j in range(len(rows_b)):
+                total[target[i, j]] += np.multiply(columns_a[i], columns_b[j], out=scratch)
+        out[block] = total.T
+    return out, rows
+
+
+def _summed_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
+    """(n, n_sets) sums of the products of masses, row by row, over the pairs of columns with the same target."""
+    torch, where = library_of(a), same_place(target, a)
+    size = max(1, _TENSOR_CELLS // len(target))
+    parts = []
+    for start in range(0, max(len(a), 1), size):
+        products = torch.einsum("if,ig->ifg", a[start : start + size], b[start : start + size]).flatten(1)
+        parts.append(products.new_zeros((len(products), n_sets)).index_add(1, where, products))
+    return torch.cat(parts)
+
+
+def _by_pairs(sources: Sequence[Source], join: Join) -> Source:
+    masses, rows = sources[0][0], sources[0][1].membership
+    for other, family in sources[1:]:
+        masses, rows = _joined(masses, rows, other, family.membership, join)
+    return _ordered(masses, rows)
+
+
+def _ordered(masses: Array, rows: np.ndarray) -> Source:
+    """The same masses with the sets by cardinality, then lexicographically."""
+    family = FocalSets(rows)
+    ordered = family.sorted()
+    return masses[:, family.find(ordered.membership)], ordered
+
+
+def _dense(source: Source) -> Array:
+    masses, family = source
+    _check_power_set(len(masses), family.n_clusters)
+    out = zeros((len(masses), 1 << family.n_clusters), masses)
+    out[:, same_place(family.codes, out)] = masses
+    return out
+
+
+def _from_dense(dense: Array, c: int) -> Source:
+    family = FocalSets.full(c)
+    return library_of(dense).clip(dense[:, same_place(family.codes, dense)], 0, None), family
+
+
+def _check_power_set(n: int, c: int) -> None:
+    """All 2^c sets, several times: commonalities take no less."""
+    if c > _LARGEST_FRAME:
+        raise ValueError(
+            f"this takes all 2^{c} sets of {c} answers (at most 2^{_LARGEST_FRAME}): use another rule, or a smaller "
+            "frame"
+        )
+    check_memory(4 * 8 * n << c, f"{n:,} mass functions on all 2^{c} sets", "combine fewer rows at once")
+
+
+def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
+    """Fast transforms take c 2^c additions for each source, pairs of sets the product of the sizes of the families."""
+    c = sources[0][1].n_clusters
+    return c <= _LARGEST_FRAME and sum(len(f) for _, f in sources) ** 2 > 4 * 3 * c * 2**c
+
+
+# ---- the rules ------------------------------------------------------------------------------------------------------
+
+
+def _conjunctive(sources: Sequence[Source]) -> Source:
+    """Masses of conflicting sets go to the empty set; commonalities multiply."""
+    if _dense_is_cheaper(sources):
+        q = prod((transforms.mass_to_commonality(_dense(s)) for s in sources[1:]), start=_commonality(sources[0]))
+        return _from_dense(transforms.commonality_to_mass(q), sources[0][1].n_clusters)
+    return _by_pairs(sources, np.logical_and)
+
+
+def _commonality(source: Source) -> Array:
+    return transforms.mass_to_commonality(_dense(source))
+
+
+def _disjunctive(sources: Sequence[Source]) -> Source:
+    """Each product of masses goes to the union of the sets; implicabilities multiply."""
+    if _dense_is_cheaper(sources):
+        b = prod(
+            (transforms.mass_to_implicability(_dense(s)) for s in sources[1:]),
+            start=transforms.mass_to_implicability(_dense(sources[0])),
+        )
+        return _from_dense(transforms.implicability_to_mass(b), sources[0][1].n_clusters)
+    return _by_pairs(sources, np.logical_or)
+
+
+def _dempster(sources: Sequence[Source]) -> Source:
+    """Conjunctive rule, then the conflict is removed by rescaling (Dempster, 1967; Shafer, 1976)."""
+    masses, family = _conjunctive(sources)
+    return _without_empty(masses, family)
+
+
+def _without_empty(masses: Array, family: FocalSets) -> Source:
+    if family.empty_index is None:
+        return masses, family
+    masses, family = _with_omega(masses, family) if len(family) == 1 else (masses, family)
+    kept = np.arange(len(family)) != family.empty_index
+    rest, agreement = masses[:, kept], masses[:, kept].sum(axis=1)
+    lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
+    if lost.any():
+        row = int(lost.argmax())
+        raise ValueError(
+            f"Dempster's rule is undefined for totally conflicting mass functions (row {row}: conflict 1); "
+            "discount the sources or use rule='dubois_prade' or 'yager'"
+        )
+    if (agreement < 1e-12).any():
+        warnings.warn("nearly total conflict in Dempster's rule: the result has few correct digits", stacklevel=5)
+    return rest / agreement[:, None], FocalSets(family.membership[kept])
+
+
+def _yager(sources: Sequence[Source]) -> Source:
+    """Conjunctive rule, then the conflict goes to the whole frame (Yager, 1987), once for all the sources."""
+    masses, family = _conjunctive(sources)
+    return move_empty_to_omega(masses, family)
+
+
+def remove_empty(masses: Array, family: FocalSets) -> Source:
+    """Rescale what is not on the empty set; a row that has nothing else becomes vacuous."""
+    empty = family.empty_index
+    if empty is None:
+        return masses, family
+    lost = masses[:, empty] >= 1
+    if lost.any() or len(family) == 1:
+        masses, family = _with_omega(masses, family)
+    kept = np.arange(len(family)) != family.empty_index
+    rest, family = masses[:, kept], FocalSets(family.membership[kept])
+    total = rest.sum(axis=1, keepdims=True)
+    out = divided(rest, total, 0)
+    if lost.any():
+        out[lost] = 0  # what rounding left beside the empty set
+        out[lost, family.omega_index] = 1
+    return out, family
+
+
+def _with_omega(masses: Array, family: FocalSets) -> Source:
+    """The same masses, as a new array, on a family that holds the whole frame."""
+    wider = family.union(FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)]))
+    out = zeros((len(masses), len(wider)), masses)
+    out[:, wider.find(family.membership)] = masses
+    return out, wider
+
+
+def move_empty_to_omega(masses: Array, family: FocalSets) -> Source:
+    """Give the mass of the empty set to the whole frame, and drop the empty set from the family."""
+    if family.empty_index is None:
+        return masses, family
+    out, wider = _with_omega(masses, family)
+    out[:, wider.omega_index] += out[:, wider.empty_index]
+    kept = np.arange(len(wider)) != wider.empty_index
+    return out[:, kept], FocalSets(wider.membership[kept])
+
+
+NORMALIZATIONS = {"dempster": remove_empty, "yager": move_empty_to_omega}
+
+
+def _dubois_prade(sources: Sequence[Source]) -> Source:
+    """Agreeing sets are intersected, conflicting ones united (Dubois and Prade, 1988).
+
+    With more than two sources a conflicting tuple goes to the union of all its sets.
+    """
+    if len(sources) == 1:
+        return sources[0]
+    c = sources[0][1].n_clusters
+    masses, rows = sources[0][0], np.tile(sources[0][1].membership, 2)  # intersection and union so far
+
+    def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.concatenate([a[..., :c] & b[..., :c], a[..., c:] | b[..., c:]], axis=-1)
+
+    def last(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        both, either = np.split(join(a, b), 2, axis=-1)
+        return np.where(both.any(axis=-1, keepdims=True), both, either)
+
+    for other, family in sources[1:-1]:
+        masses, rows = _joined(masses, rows, other, np.tile(family.membership, 2), join)
+    other, family = sources[-1]
+    return _ordered(*_joined(masses, rows, other, np.tile(family.membership, 2), last))
+
+
+def _pcr6(sources: Sequence[Source]) -> Source:
+    """Conflict is given back to the sets that made it, in proportion to their masses (Martin and Osswald, 2006)."""
+    for masses, family in sources:
+        if family.empty_index is not None and np.any(masses[:, family.empty_index] > 0):
+            raise ValueError("rule='pcr6' needs mass functions without mass on the empty set; normalize them first")
+    families = [family for _, family in sources]
+    n_tuples = prod(len(family) for family in families)
+    if n_tuples > _MOST_TUPLES:
+        raise ValueError(f"rule='pcr6' would look at {n_tuples} tuples of focal sets, more than {_MOST_TUPLES}")
+    choices = list(product(*(range(len(family)) for family in families)))
+    both = np.array(
+        [np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]) for choice in choices]
+    )
+    wider = reduce(FocalSets.union, families, FocalSets(np.unique(both, axis=0)).sorted())
+    wider = FocalSets(wider.membership[wider.cardinality > 0])
+    target = wider.find(both)  # -1: they conflict
+    position = [wider.find(family.membership) for family in families]
+    dtype = np.result_type(*(masses for masses, _ in sources))
+    out, tiny = np.empty((len(sources[0][0]), len(wider)), dtype=dtype), np.finfo(dtype).tiny
+    for rows in _blocks(len(out)):
+        columns = [np.ascontiguousarray(masses[rows].T) for masses, _ in sources]
+        total = np.zeros((len(wider), columns[0].shape[1]), dtype=dtype)
+        share, sums = np.empty_like(total[0]), np.empty_like(total[0])
+        for choice, where in zip(choices, target, strict=True):
+            parts = [column[k] for column, k in zip(columns, choice, strict=True)]
+            share[:] = parts[0]
+            for part in parts[1:]:
+                share *= part
+            if where >= 0:
+                total[where] += share
+                continue
+            sums[:] = parts[0]
+            for part in parts[1:]:
+                sums += part
+            share /= np.maximum(sums, tiny, out=sums)  # where all are zero, so is their product
+            for own, k, part in zip(position, choice, parts, strict=True):
+                if own[k] >= 0:  # an empty set has no mass
+                    total[own[k]] += np.multiply(part, share, out=sums)
+        out[rows] = total.T
+    return out, wider
+
+
+def _average(sources: Sequence[Source]) -> Source:
+    """Arithmetic mean."""
+    wider = reduce(FocalSets.union, [family for _, family in sources])
+    widest = max((masses for masses, _ in sources), key=lambda masses: masses.dtype.itemsize)
+    out = zeros((len(widest), len(wider)), widest)
+    for masses, family in sources:
+        out[:, wider.find(family.membership)] += masses
+    return out / len(sources), wider
+
+
+def _cautious(sources: Sequence[Source]) -> Source:
+    """Smallest conjunctive weights, for sources that are not distinct (Denoeux, 2008); needs m(whole frame) > 0."""
+    if not all(_positive(masses, family.omega_index) for masses, family in sources):
+        raise ValueError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
+    return _smallest_weights(sources, complemented=False)
+
+
+def _bold(sources: Sequence[Source]) -> Source:
+    """Smallest disjunctive weights, the dual of the cautious rule (Denoeux, 2008); needs m(empty set) > 0."""
+    if not all(_positive(masses, family.empty_index) for masses, family in sources):
+        raise ValueError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
+    return _smallest_weights(sources, complemented=True)
+
+
+def _positive(masses: np.ndarray, column: int | None) -> bool:
+    return column is not None and bool(np.all(masses[:, column] > 0))
+
+
+def _smallest_weights(sources: Sequence[Source], complemented: bool) -> Source:
+    """Mass functions with the smallest conjunctive weights of several, of the complements of their sets if wanted.
+
+    The logarithms of the weights are those of the commonalities, summed with signs
+    (`transforms.mass_to_conjunctive_weights`); the smallest weight is the largest of their negatives, so that none of
+    them is ever computed itself.
+    """
+    c = sources[0][1].n_clusters
+    _check_power_set(len(sources[0][0]), c)
+    flip = (1 << c) - 1 if complemented else 0  # turns the code of a set into that of its complement
+    family = FocalSets.full(c)
+    out = np.empty((len(sources[0][0]), 1 << c))
+    for rows in _blocks(len(out)):
+        largest = reduce(np.maximum, (_minus_log_weights(masses[rows], f.codes ^ flip, c) for masses, f in sources))
+        transforms.sweep_columns(largest, 0, 1)
+        commonality = np.exp(largest - largest[0])
+        transforms.sweep_columns(commonality, 0, -1)
+        out[rows] = commonality[family.codes ^ flip].T
+    return np.clip(out, 0, None, out=out), family
+
+
+def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndarray:
+    """-ln w (2^c, n) of the conjunctive weights of n mass functions; zero for the whole frame."""
+    columns = np.zeros((1 << c, len(masses)))
+    columns[codes] = masses.T
+    transforms.sweep_columns(columns, 0, 1)
+    np.log(columns, out=columns)
+    transforms.sweep_columns(columns, 0, -1)
+    columns[-1] = 0
+    return columns
+
+
+_ON_HOST = ("pcr6", "cautious", "bold")  # rules that are written for arrays of NumPy
+RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
+    "dempster": _dempster,
+    "conjunctive": _conjunctive,
+    "disjunctive": _disjunctive,
+    "dubois_prade": _dubois_prade,
+    "yager": _yager,
+    "pcr6": _pcr6,
+    "average": _average,
+    "cautious": _cautious,
+    "bold": _bold,
+}

@@ -1,0 +1,204 @@
+"""Choosing an act (a class, a rejection, a set of classes) under evidence.
+
+A loss matrix has a row for every class that may be true and a column for every act, like a confusion matrix. For a
+normalised mass function each act has a lower, an upper and a pignistic expected loss; the rules differ in which one
+they minimise (Denoeux, 2019, "Decision-making with belief functions: a review").
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from dempster._arrays import Array, library_of, looked_up, precision_of, product, zeros
+from dempster._parameters import check, check_choice, integer, is_number, shown
+from dempster._scale import as_reals
+from dempster.belief.focal_sets import FocalSets
+
+__all__ = [
+    "DECISION_RULES",
+    "SINGLE_RULES",
+    "SET_RULES",
+    "decide",
+    "decide_sets",
+    "expected_losses",
+    "checked_losses",
+    "choose_acts",
+    "interval_dominance",
+    "maximality",
+    "cautious_sets",
+]
+
+SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # these choose one act
+SET_RULES = ("interval_dominance", "maximality")  # these keep every act that nothing surely beats
+_MOST_LOSSES = 100_000_000  # that are looked at to choose a set
+DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
+
+
+def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float) -> Array:
+    """Acts chosen under normalised mass functions, as `MassFunctions.decide` says."""
+    check_choice(rule, "rule", DECISION_RULES)
+    _check_share(optimism, "optimism", 0)
+    if reject is not None and not (is_number(reject) and reject >= 0):
+        raise ValueError(f"reject is the loss of not deciding and must be at least 0, got {shown(reject)}")
+    table = checked_losses(losses, family.n_clusters)
+    if rule in SET_RULES:
+        if reject is not None:
+            raise ValueError(f"reject has no meaning for rule={rule!r}, which already keeps several acts")
+        keep = interval_dominance if rule == "interval_dominance" else maximality
+        return keep(masses, family, table)
+    return choose_acts(expected_losses(masses, family, table, rule, optimism), reject)
+
+
+def decide_sets(
+    masses: Array, family: FocalSets, tolerance: float, rule: str, optimism: float, max_size: int | None
+) -> Array:
+    """Sets chosen under normalised mass functions, as `MassFunctions.decide_sets` says."""
+    _check_share(tolerance, "tolerance", 0.5)
+    _check_share(optimism, "optimism", 0)
+    check_choice(rule, "rule", SINGLE_RULES)
+    c = family.n_clusters
+    size = (2 if c > 8 else c) if max_size is None else max_size
+    check(size, "max_size", integer(1))
+    count = sum(comb(c, k) for k in range(1, min(int(size), c) + 1))
+    if count * len(family) > _MOST_LOSSES:
+        raise ValueError(
+            f"max_size={size} of {c} answers gives {count:,} sets to choose from, and with {len(family):,} focal sets "
+            f"more than {_MOST_LOSSES:,} losses: set a smaller max_size"
+        )
+    candidates = FocalSets.max_cardinality(c, size, empty=False)
+    return cautious_sets(masses, family, tolerance, rule, optimism, candidates)
+
+
+def _check_share(value: Any, name: str, least: float) -> None:
+    if not (is_number(value) and least <= value <= 1):
+        raise ValueError(f"{name} must lie in [{least:g}, 1], got {shown(value)}")
+
+
+def checked_losses(losses: Any, c: int) -> np.ndarray:
+    """(c or c + 1, acts) losses; 0-1 if none are given."""
+    table = 1.0 - np.eye(c) if losses is None else as_reals(losses, "losses").astype(float, copy=False)
+    if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
+        raise ValueError(f"losses must have {c} rows (or one more), got shape {table.shape}")
+    if not np.isfinite(table).all():
+        raise ValueError("losses must be finite")
+    return table
+
+
+def expected_losses(masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5) -> Array:
+    """(n, acts) expected losses of normalised mass functions under one rule.
+
+    If ``losses`` has one row more than the frame has classes, that row is an unknown class: it has no mass of its
+    own and belongs to the set that was the whole frame.
+    """
+    check_choice(rule, "rule", SINGLE_RULES)
+    _check_share(optimism, "optimism", 0)
+    sets = _sets_of_states(family, losses)
+    if rule == "pignistic":
+        share = sets / np.maximum(sets.sum(axis=1), 1)[:, None]
+        return product(masses, share @ losses)
+    lowest, highest = _bounds(sets, losses)
+    if rule == "maximax":
+        return product(masses, lowest)
+    if rule == "maximin":
+        return product(masses, highest)
+    share = float(optimism)
+    return product(masses, share * lowest + (1 - share) * highest)
+
+
+def _sets_of_states(family: FocalSets, losses: np.ndarray) -> np.ndarray:
+    """Membership of the focal sets, with a column for the unknown class if the losses have a row for it."""
+    sets = family.membership
+    return sets if losses.shape[0] == family.n_clusters else np.column_stack([sets, sets.all(axis=1)])
+
+
+def _bounds(sets: np.ndarray, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(f, acts) smallest and largest loss of each act inside each set; zero for the empty set."""
+    lowest = np.zeros((len(sets), losses.shape[1]))
+    highest = np.zeros_like(lowest)
+    for j in np.flatnonzero(sets.any(axis=1)):
+        lowest[j] = losses[sets[j]].min(axis=0)
+        highest[j] = losses[sets[j]].max(axis=0)
+    return lowest, highest
+
+
+def choose_acts(expected: Array, reject: float | None) -> Array:
+    """Act of smallest expected loss, the lowest index on ties; -1 where even that exceeds the loss of rejecting."""
+    act = expected.argmin(axis=1)
+    if reject is None:
+        return act
+    library = library_of(expected)
+    return library.where(library.amin(expected, 1) > reject, -1, act)
+
+
+def interval_dominance(masses: Array, family: FocalSets, losses: np.ndarray | None = None) -> Array:
+    """(n, acts) true for the acts that no other act surely beats.
+
+    Act a is dominated when the upper loss of another is below the lower loss of a. With 0-1 losses the classes kept
+    are those whose plausibility reaches the largest belief of a class.
+    """
+    if losses is None:
+        losses = 1.0 - np.eye(family.n_clusters)
+    lower = expected_losses(masses, family, losses, "maximax")
+    upper = expected_losses(masses, family, losses, "maximin")
+    return lower <= library_of(upper).amin(upper, 1)[:, None] + _slack(masses, losses)
+
+
+def maximality(masses: Array, family: FocalSets, losses: np.ndarray | None = None) -> Array:
+    """(n, acts) true for the acts that no other act beats whatever probability the evidence allows.
+
+    Act a is beaten by b when the lower expectation of the loss of a less that of b is positive (Walley, 1991; Denoeux,
+    2019). The acts kept are among those that `interval_dominance` keeps, which compares the two losses separately.
+    """
+    if losses is None:
+        losses = 1.0 - np.eye(family.n_clusters)
+    sets = _sets_of_states(family, losses)
+    kept = zeros((len(masses), losses.shape[1]), masses) == 0
+    for b in range(losses.shape[1]):
+        least, _ = _bounds(sets, losses - losses[:, [b]])
+        kept &= product(masses, least) <= _slack(masses, losses)
+    return kept
+
+
+def _slack(masses: Array, losses: np.ndarray) -> float:
+    """Rounding allowed for: what is equal in exact arithmetic is not dominated."""
+    return (1e-12 if precision_of(masses) == np.float64 else 1e-6) * max(1.0, float(np.abs(losses).max()))
+
+
+@cache
+def _best_weight(size: int, tolerance: float) -> float:
+    """Largest weight g_1 of the maximum-entropy ordered weighted average of a given size and tolerance degree."""
+    if size == 1 or tolerance >= 1:
+        return 1.0
+    if tolerance <= 0.5:
+        return 1.0 / size
+    from scipy.optimize import brentq
+
+    t = (size - np.arange(1, size + 1)) / (size - 1)
+
+    def weights(x: float) -> np.ndarray:
+        g = np.exp(x * (t - 1))
+        return g / g.sum()
+
+    root = brentq(lambda x: weights(x) @ t - tolerance, 0.0, 1e4, xtol=1e-12)
+    return float(weights(root)[0])
+
+
+def cautious_sets(
+    masses: Array, family: FocalSets, tolerance: float, rule: str, optimism: float, candidates: FocalSets
+) -> Array:
+    """(n, c) Boolean sets of classes that minimise the expected loss of a partial assignment.
+
+    Choosing a set S that holds the truth is worth g_1(|S|), the first weight of the maximum-entropy ordered weighted
+    average of the 0-1 utilities with the given tolerance to imprecision (Ma and Denoeux, 2021): 1 for a singleton,
+    less for larger sets; a set that misses the truth is worth 0. Ties go to the smaller set, then the lower index.
+    """
+    worth = np.array([_best_weight(int(size), tolerance) for size in candidates.cardinality])
+    losses = 1.0 - worth[None, :] * candidates.membership.T
+    rows = max(1, _MOST_LOSSES // (10 * len(candidates)))  # at once
+    parts = [masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)]
+    chosen = [choose_acts(expected_losses(part, family, losses, rule, optimism), None) for part in parts]
+    return looked_up(candidates.membership, library_of(masses).concatenate(chosen))

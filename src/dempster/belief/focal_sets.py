@@ -1,0 +1,400 @@
+"""Which sets of clusters may carry mass."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from dempster._arrays import frozen
+from dempster._parameters import check_flags, is_integer, listed, shown, texts
+from dempster._scale import as_reals, as_truth
+from dempster._sizes import check_memory
+from dempster.belief.gabriel import gabriel_pairs
+
+_FEW_SETS = 1000  # up to which sets are listed one by one
+_LARGEST_POWER_SET = 20  # beyond, 2^c sets do not fit in memory with any useful number of objects
+_MOST_SETS = 1 << _LARGEST_POWER_SET
+_MOST_CLUSTERS = 1 << 20
+
+
+class FocalSets:
+    """An ordered, immutable family of subsets of a frame of ``n_clusters`` elements.
+
+    A mass matrix has one column per set of the family. The named families (`simple`, `pairs`, `full`, ...) are
+    ordered by cardinality, then lexicographically, so that the empty set comes first and the whole frame last;
+    `from_sets` and the constructor keep the order given, because it is the order of somebody's columns.
+
+    Parameters
+    ----------
+    membership : array-like of shape (f, c)
+        One row per set, true where the cluster belongs to the set. Rows must differ.
+
+    Examples
+    --------
+    >>> from dempster import FocalSets
+    >>> sets = FocalSets.pairs(3)
+    >>> len(sets), sets.names()
+    (8, ['∅', '{0}', '{1}', '{2}', '{0,1}', '{0,2}', '{1,2}', 'Ω'])
+    >>> sets.index({0, 2})
+    5
+    """
+
+    def __init__(self, membership: Any):
+        rows = as_truth(membership, "membership")
+        if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
+            raise ValueError(f"membership must be a 2-D array with at least one set and one cluster, got {rows.shape}")
+        rows = np.array(rows, order="C")
+        if len(unique_sets(rows)[0]) < len(rows):
+            raise ValueError("membership has the same set twice; the sets of a family must differ")
+        rows.flags.writeable = False
+        self._membership = rows
+
+    # ---- families -------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def simple(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+        """The empty set, the singletons and the whole frame."""
+        return cls.max_cardinality(n_clusters, 1, empty=empty, omega=omega)
+
+    @classmethod
+    def pairs(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+        """The empty set, the singletons, all pairs and the whole frame."""
+        return cls.max_cardinality(n_clusters, 2, empty=empty, omega=omega)
+
+    @classmethod
+    def full(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+        """All subsets of the frame."""
+        c = _check_n_clusters(n_clusters)
+        if c > _LARGEST_POWER_SET:
+            raise ValueError(
+                f"all subsets of {c} clusters are 2^{c} sets; use FocalSets.pairs or FocalSets.simple "
+                f"(FocalSets.full takes at most {_LARGEST_POWER_SET} clusters)"
+            )
+        check_flags(empty=empty, omega=omega)
+        largest = c if omega or c == 1 else c - 1
+        return cls.max_cardinality(c, largest, empty=empty, omega=omega)
+
+    @classmethod
+    def max_cardinality(cls, n_clusters: int, size: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+        """All subsets of at most ``size`` clusters, with or without the empty set and the whole frame."""
+        c = _check_n_clusters(n_clusters)
+        size = _checked_integer(size, "size")
+        count = 0
+        for k in range(1, min(size, c) + 1):
+            count += comb(c, k)
+            if count > _MOST_SETS:
+                raise ValueError(
+                    f"the sets of at most {size} of {c} clusters are {count:,} or more, at most {_MOST_SETS:,} are "
+                    "taken: take smaller sets"
+                )
+        _check_family_fits(count, c)
+        check_flags(empty=empty, omega=omega)
+        if count < _FEW_SETS or c > _LARGEST_POWER_SET:
+            return cls(_sets_by_size(c, min(size, c), count, bool(empty), bool(omega)))
+        rows = (np.arange(1 << c)[:, None] >> np.arange(c)) & 1 == 1
+        many = rows.sum(axis=1)
+        kept = ((many >= 1) & (many <= size)) | (empty & (many == 0)) | (omega & (many == c))
+        return cls(rows[kept]).sorted()
+
+    @classmethod
+    def with_pairs(
+        cls, n_clusters: int, pairs: Iterable[Sequence[int]], *, empty: bool = True, omega: bool = True
+    ) -> FocalSets:
+        """The empty set, the singletons, the given pairs and the whole frame."""
+        c = _check_n_clusters(n_clusters)
+        _check_family_fits(c, c)
+        chosen = _listed_sets(pairs, "pairs")
+        _membership_rows(c, chosen, "pairs")  # refuses what is no cluster
+        for pair in chosen:
+            if len(pair) != 2 or pair[0] == pair[1]:
+                raise ValueError(f"pairs must hold two different clusters each, got {pair}")
+        return cls._canonical(c, [(k,) for k in range(c)] + chosen, empty=empty, omega=omega)
+
+    @classmethod
+    def neighbors(
+        cls, centers: Any = None, *, squared_distances: Any = None, empty: bool = True, omega: bool = False
+    ) -> FocalSets:
+        """The empty set, the singletons and the pairs of neighboring clusters: those with no third one between them.
+
+        Give the centers (c, p) of the clusters, or the squared distances (c, c) between them. Two clusters are
+        neighbors if the ball over the segment between their centers holds no third center (the Gabriel graph); of
+        clusters in a row, those next to each other.
+
+        Examples
+        --------
+        >>> from dempster import FocalSets
+        >>> FocalSets.neighbors([[0.0], [1.0], [2.5]]).names()
+        ['∅', '{0}', '{1}', '{2}', '{0,1}', '{1,2}']
+        """
+        squares = _squared_distances(centers, squared_distances)
+        return cls.with_pairs(len(squares), gabriel_pairs(squares), empty=empty, omega=omega)
+
+    @classmethod
+    def intervals(cls, n_clusters: int, *, max_length: int | None = None, empty: bool = True) -> FocalSets:
+        """The empty set and all sets of consecutive clusters, for clusters that are ordered (grades, ages, tissue).
+
+        The whole frame is the longest interval, unless ``max_length`` is smaller.
+        """
+        c = _check_n_clusters(n_clusters)
+        longest = min(c, c if max_length is None else _checked_integer(max_length, "max_length"))
+        _check_family_fits(longest * (2 * c - longest + 1) // 2, c)
+        sets = [tuple(range(k, k + size)) for size in range(1, longest + 1) for k in range(c - size + 1)]
+        return cls._canonical(c, sets, empty=empty, omega=False)
+
+    @classmethod
+    def from_sets(cls, n_clusters: int, sets: Iterable[Iterable[int]]) -> FocalSets:
+        """The given sets, in the order given; a set is any iterable of cluster numbers 0..c-1."""
+        c = _check_n_clusters(n_clusters)
+        return cls(_membership_rows(c, _listed_sets(sets, "sets")))
+
+    @classmethod
+    def _canonical(cls, c: int, sets: list[tuple[int, ...]], *, empty: bool, omega: bool) -> FocalSets:
+        check_flags(empty=empty, omega=omega)
+        unique = {frozenset(s) for s in sets}
+        if empty:
+            unique.add(frozenset())
+        if omega:
+            unique.add(frozenset(range(c)))
+        ordered = sorted((tuple(sorted(s)) for s in unique), key=lambda s: (len(s), s))
+        return cls(_membership_rows(c, ordered))
+
+    def sorted(self) -> FocalSets:
+        """The same sets by cardinality, then lexicographically."""
+        # of two sets of the same size the one that has the first cluster in which they differ comes first
+        keys = [~self._membership[:, k] for k in range(self.n_clusters - 1, -1, -1)]
+        return FocalSets(self._membership[np.lexsort([*keys, self.cardinality])])
+
+    # ---- reading --------------------------------------------------------------------------------------------------
+
+    @property
+    def membership(self) -> np.ndarray:
+        """(f, c) Boolean matrix, read-only."""
+        return self._membership
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self._membership.shape[1])
+
+    @cached_property
+    def cardinality(self) -> np.ndarray:
+        """Number of clusters in each set."""
+        return frozen(self._membership.sum(axis=1))
+
+    @cached_property
+    def conflict(self) -> np.ndarray:
+        """(f, f) matrix, 1 where two sets have no cluster in common (the empty set conflicts with all, itself too)."""
+        self._check_square("the conflict of all pairs of")
+        rows = self._membership.astype(float)
+        return frozen((rows @ rows.T == 0).astype(float))
+
+    @cached_property
+    def jaccard(self) -> np.ndarray:
+        """(f, f) matrix |A n B| / |A u B|, with 1 for the empty set and itself."""
+        self._check_square("the Jaccard index of all pairs of")
+        rows = self._membership.astype(float)
+        common = rows @ rows.T
+        union = self.cardinality[:, None] + self.cardinality[None, :] - common
+        return frozen(np.divide(common, union, out=np.ones_like(common), where=union > 0))
+
+    @cached_property
+    def empty_index(self) -> int | None:
+        """Position of the empty set, None if the family does not have it."""
+        return self._position(self.cardinality == 0)
+
+    @cached_property
+    def omega_index(self) -> int | None:
+        """Position of the whole frame, None if the family does not have it."""
+        return self._position(self.cardinality == self.n_clusters)
+
+    @cached_property
+    def singleton_index(self) -> np.ndarray:
+        """Position of each singleton {k}, -1 where the family does not have it."""
+        where = np.full(self.n_clusters, -1)
+        singles = np.flatnonzero(self.cardinality == 1)
+        where[self._membership[singles].argmax(axis=1)] = singles
+        return frozen(where)
+
+    @cached_property
+    def is_full(self) -> bool:
+        """Whether the family is the whole power set."""
+        return self.n_clusters <= 62 and len(self) == 2**self.n_clusters
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """Each set as the integer with bit k set when cluster k belongs to it (at most 62 clusters)."""
+        if self.n_clusters > 62:
+            raise ValueError(f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead")
+        return frozen(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
+
+    @cached_property
+    def _lookup(self) -> dict[bytes, int]:
+        return {row.tobytes(): i for i, row in enumerate(self._membership)}
+
+    def _check_square(self, what: str) -> None:
+        f = len(self)
+        check_memory(3 * 8 * f * f, f"{what} {f:,} sets", "take a family of fewer sets, such as FocalSets.pairs")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Copies and pickles are as immutable as what they were made of."""
+        self.__dict__.update(state)
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def _position(self, mask: np.ndarray) -> int | None:
+        hits = np.flatnonzero(mask)
+        return int(hits[0]) if len(hits) else None
+
+    def find(self, membership: np.ndarray) -> np.ndarray:
+        """Position of each row of a membership matrix in this family, -1 where it is absent."""
+        rows = np.ascontiguousarray(as_truth(membership, "membership"))
+        if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
+            raise ValueError(f"membership must have shape (s, {self.n_clusters}), got {rows.shape}")
+        return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
+
+    def index(self, clusters: Iterable[int]) -> int:
+        """Position of a set of clusters; ValueError if the family does not have it."""
+        wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
+        where = int(self.find(_membership_rows(self.n_clusters, [wanted], "clusters"))[0])
+        if where < 0:
+            raise ValueError(f"the set {set(wanted) or '∅'} is not in this family of {len(self)} sets")
+        return where
+
+    def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
+        """Readable names of the sets, for tables."""
+        given = range(self.n_clusters) if cluster_names is None else cluster_names
+        labels = [*given] if isinstance(given, str) else texts(given, "cluster_names", "names")
+        if len(labels) != self.n_clusters:
+            raise ValueError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
+
+        def name(row: np.ndarray) -> str:
+            if row.all() and len(row) > 1:
+                return "Ω"
+            return "{" + ",".join(labels[k] for k in np.flatnonzero(row)) + "}" if row.any() else "∅"
+
+        return [name(row) for row in self._membership]
+
+    def union(self, other: FocalSets) -> FocalSets:
+        """The sets of both families, by cardinality, then lexicographically."""
+        checked_family(other, "other")
+        if other.n_clusters != self.n_clusters:
+            raise ValueError(f"the two families have {self.n_clusters} and {other.n_clusters} clusters")
+        if other == self:
+            return self
+        return FocalSets._canonical(self.n_clusters, list(self) + list(other), empty=False, omega=False)
+
+    def __len__(self) -> int:
+        return len(self._membership)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return (tuple(int(k) for k in np.flatnonzero(row)) for row in self._membership)
+
+    def __contains__(self, clusters: Iterable[int]) -> bool:
+        wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
+        return int(self.find(_membership_rows(self.n_clusters, [wanted], "clusters"))[0]) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FocalSets) and np.array_equal(self._membership, other._membership)
+
+    def __hash__(self) -> int:
+        return hash((self._membership.shape, self._membership.tobytes()))
+
+    def __repr__(self) -> str:
+        shown = self.names()
+        if len(shown) > 12:
+            shown = shown[:8] + ["..."] + shown[-2:]
+        return f"FocalSets({self.n_clusters} clusters, {len(self)} sets: {', '.join(shown)})"
+
+
+def inside(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
+    """(a, b) true where row a of a membership matrix is a subset of row b of another."""
+    return inner.astype(float) @ (~outer).T == 0
+
+
+def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different rows of a Boolean matrix, in an order of their own, and for each row which of them it is."""
+    c = rows.shape[1]
+    if c > 62:
+        keys = [row.tobytes() for row in np.packbits(rows, axis=1)]
+        first = {key: place for place, key in reversed(list(enumerate(keys)))}
+        number = {key: k for k, key in enumerate(sorted(first))}
+        return rows[[first[key] for key in number]], np.array([number[key] for key in keys], dtype=np.intp)
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    padded = np.zeros((len(rows), 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    codes, target = np.unique(padded.view("<i8").ravel(), return_inverse=True)
+    return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)
+
+
+def checked_family(family: Any, name: str) -> FocalSets:
+    """The family itself, if it is one."""
+    if not isinstance(family, FocalSets):
+        raise TypeError(f"{name} must be a FocalSets, got {type(family).__name__}")
+    return family
+
+
+def _listed_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
+    return [tuple(listed(s, name, "sets of cluster numbers")) for s in listed(sets, name, "sets of cluster numbers")]
+
+
+def _check_n_clusters(n_clusters: Any) -> int:
+    c = _checked_integer(n_clusters, "n_clusters")
+    if c > _MOST_CLUSTERS:
+        raise ValueError(f"n_clusters must be at most {_MOST_CLUSTERS:,}, got {n_clusters}")
+    return c
+
+
+def _checked_integer(number: Any, name: str) -> int:
+    if not is_integer(number) or number < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {shown(number)}")
+    return int(number)
+
+
+def _check_family_fits(n_sets: int, c: int) -> None:
+    check_memory(n_sets * c, f"a family of {n_sets:,} sets of {c:,} clusters", "take fewer clusters")
+
+
+def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets") -> np.ndarray:
+    _check_family_fits(len(sets), c)
+    rows = np.zeros((len(sets), c), dtype=bool)
+    for i, clusters in enumerate(sets):
+        for k in clusters:
+            if not is_integer(k) or not 0 <= k < c:
+                raise ValueError(
+                    f"{name} must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
+                )
+        rows[i, list(clusters)] = True
+    return rows
+
+
+def _sets_by_size(c: int, size: int, count: int, empty: bool, omega: bool) -> np.ndarray:
+    """Membership of all sets of at most ``size`` clusters, in their order: the smaller ones first."""
+    rows = np.zeros((empty + count + (omega and size < c), c), dtype=bool)
+    rows[empty + count :] = True
+    start = int(empty)
+    for k in range(1, size + 1):
+        members = np.array(list(combinations(range(c), k)))
+        np.put_along_axis(rows[start : start + len(members)], members, True, axis=1)
+        start += len(members)
+    return rows
+
+
+def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
+    if (centers is None) == (squared_distances is None):
+        raise ValueError("give either centers or squared_distances")
+    if centers is not None:
+        points = as_reals(centers, "centers").astype(float, copy=False)
+        if points.ndim != 2 or points.size == 0 or not np.isfinite(points).all():
+            raise ValueError(f"centers must be a finite array of shape (n_clusters, n_features), got {points.shape}")
+        gap = points[:, None] - points[None]
+        return np.einsum("kld,kld->kl", gap, gap)
+    squares = as_reals(squared_distances, "squared_distances").astype(float, copy=False)
+    square = squares.ndim == 2 and squares.shape[0] == squares.shape[1] and len(squares) > 0
+    if not square or not ((squares >= 0) & (squares < np.inf)).all():
+        raise ValueError(f"squared_distances must be a square matrix of nonnegative numbers, got shape {squares.shape}")
+    return squares

@@ -1,0 +1,168 @@
+"""Subjective logic: opinions, the Dirichlet distributions they stand for, and the mass functions they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dempster._parameters import check, choice, real, shown
+from dempster._scale import as_reals, read_fields
+from dempster._tables import in_order_of
+from dempster.belief._arguments import SUM_TOLERANCE
+from dempster.belief.focal_sets import FocalSets
+from dempster.belief.mass_table import MassTable
+
+__all__ = ["Opinions", "masses_from_opinions", "masses_from_dirichlet", "opinions_of"]
+
+_SINGLE_TOLERANCE = 1e-5  # of sums in single precision
+
+
+@dataclass(frozen=True, eq=False)
+class Opinions:
+    """n multinomial opinions of subjective logic (Jøsang, 2016).
+
+    `MassFunctions.to_opinions` makes them, `MassFunctions.from_opinions` turns them back.
+
+    Attributes
+    ----------
+    belief : (n, c) array
+    uncertainty : (n,) array
+    base_rate : (c,) array
+        Probabilities of the answers when nothing is known.
+
+    Examples
+    --------
+    >>> from dempster import MassFunctions
+    >>> opinions = MassFunctions.from_dirichlet([[8.0, 1.0, 1.0]]).to_opinions()
+    >>> opinions.belief.round(2), opinions.uncertainty.round(2)
+    (array([[0.7, 0. , 0. ]]), array([0.3]))
+    >>> opinions.to_dirichlet().round(2)
+    array([[8., 1., 1.]])
+    """
+
+    belief: np.ndarray
+    uncertainty: np.ndarray
+    base_rate: np.ndarray
+
+    def __post_init__(self) -> None:
+        read_fields(self, belief="nc", uncertainty="n", base_rate="c")
+        for name, total in (
+            ("belief and uncertainty", self.belief.sum(axis=1) + self.uncertainty),
+            ("base_rate", self.base_rate.sum(keepdims=True)),
+        ):
+            if (np.abs(total - 1) > _SINGLE_TOLERANCE).any():
+                raise ValueError(f"{name} must sum to one, got {total[np.abs(total - 1).argmax()]:.6g}")
+        if any((part < -_SINGLE_TOLERANCE).any() for part in (self.belief, self.uncertainty, self.base_rate)):
+            raise ValueError("belief, uncertainty and base_rate must not be negative")
+
+    @property
+    def probability(self) -> np.ndarray:
+        """(n, c) projected probabilities: belief + base rate * uncertainty; the mean of the Dirichlet distribution."""
+        return self.belief + self.uncertainty[:, None] * self.base_rate
+
+    def to_dirichlet(self, prior_weight: float | None = None) -> np.ndarray:
+        """(n, c) parameters alpha = W (belief / uncertainty + base rate) of the Dirichlet distributions.
+
+        Parameters
+        ----------
+        prior_weight : float > 0, optional
+            W, the sum of the parameters before any evidence: c by default, as in `MassFunctions.from_dirichlet`.
+        """
+        check(prior_weight, "prior_weight", choice(None) | real(0, open_low=True))
+        weight = float(len(self.base_rate) if prior_weight is None else prior_weight)
+        if (self.uncertainty <= 0).any():
+            row = int((self.uncertainty <= 0).argmax())
+            raise ValueError(
+                f"opinions without uncertainty would take infinite evidence (row {row}): discount the mass functions"
+            )
+        return weight * (self.belief / self.uncertainty[:, None] + self.base_rate)
+
+    def __len__(self) -> int:
+        return len(self.belief)
+
+    def __repr__(self) -> str:
+        n, c = self.belief.shape
+        return f"Opinions({n} on {c} answers, mean uncertainty {self.uncertainty.mean() if n else 0:.3f})"
+
+
+def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarray, FocalSets]:
+    """Beliefs on the single answers, uncertainty on the whole frame."""
+    known = _table(belief, "belief")
+    if uncertainty is None:
+        unknown = 1 - known.sum(axis=1)
+        if (unknown < -_tolerance(known)).any():
+            row = int(unknown.argmin())
+            raise ValueError(f"belief must sum to at most one in every row; row {row} sums to {1 - unknown[row]:.6g}")
+        unknown = np.maximum(unknown, 0)
+    else:
+        unknown = as_reals(uncertainty, "uncertainty")
+        if unknown.shape != (len(known),) or not (np.isfinite(unknown) & (unknown >= 0)).all():
+            raise ValueError(f"uncertainty must hold {len(known)} nonnegative numbers, got shape {unknown.shape}")
+        total = known.sum(axis=1) + unknown
+        if (np.abs(total - 1) > _tolerance(known)).any():
+            row = int(np.abs(total - 1).argmax())
+            raise ValueError(f"belief and uncertainty must sum to one in every row; row {row} sums to {total[row]:.6g}")
+    return _on_singletons_and_frame(known, unknown)
+
+
+def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets]:
+    """Evidence is what was added to the prior: b = (alpha - prior) / S, u = W / S."""
+    parameters = _table(alpha, "alpha")
+    c = parameters.shape[1]
+    before = as_reals(prior, "prior")
+    if before.shape not in ((), (c,)) or not (np.isfinite(before) & (before > 0)).all():
+        raise ValueError(f"prior must be a positive number, or {c} of them, got {shown(prior)}")
+    before = np.broadcast_to(before, (c,)).astype(parameters.dtype)
+    evidence = parameters - before
+    short = evidence < -_tolerance(parameters) * before
+    if short.any():
+        row, k = np.unravel_index(short.argmax(), short.shape)
+        raise ValueError(
+            f"alpha must be at least the prior ({before[k]:g}), got {parameters[row, k]:.6g} in row {row}, column {k}; "
+            "if alpha holds evidence alone, add the prior to it"
+        )
+    evidence = np.maximum(evidence, 0)
+    weight = before.sum()
+    total = (evidence.sum(axis=1) + weight)[:, None]
+    return _on_singletons_and_frame(evidence / total, weight / total[:, 0])
+
+
+def opinions_of(masses: MassTable, base_rate: Any = None) -> Opinions:
+    """What is on single answers is belief, what is on the frame uncertainty; other sets have no place."""
+    family, c = masses.focal_sets, masses.n_clusters
+    if c == 1:
+        raise ValueError("opinions are about at least two answers, got one")
+    other = (family.cardinality != 1) & (family.cardinality != c)
+    if (masses.masses[:, other] > 0).any():
+        name = family.names(masses.frame)[np.flatnonzero(other)[(masses.masses[:, other] > 0).any(axis=0).argmax()]]
+        raise ValueError(
+            f"multinomial opinions have mass on single answers and the whole frame only, but {name} has some; take "
+            "MassFunctions.from_opinions(m.singleton_belief) for the opinions that keep what is believed of each answer"
+        )
+    rate = np.full(c, 1 / c) if base_rate is None else as_reals(in_order_of(base_rate, masses.frame), "base_rate")
+    if rate.shape != (c,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
+        raise ValueError(f"base_rate must hold {c} probabilities that sum to one, got {shown(base_rate)}")
+    known = masses.mass(FocalSets.simple(c, empty=False, omega=False))
+    unknown = masses.mass(FocalSets.from_sets(c, [range(c)]))[:, 0]
+    return Opinions(known, unknown, rate)
+
+
+def _table(values: Any, name: str) -> np.ndarray:
+    array = np.atleast_2d(as_reals(values, name))
+    if array.ndim != 2 or array.shape[1] < 2 or not (np.isfinite(array) & (array >= 0)).all():
+        raise ValueError(
+            f"{name} must be a table (n, c) of finite nonnegative numbers for at least two answers, got shape "
+            f"{array.shape}"
+        )
+    return array
+
+
+def _tolerance(values: np.ndarray) -> float:
+    return _SINGLE_TOLERANCE if values.dtype == np.float32 else SUM_TOLERANCE
+
+
+def _on_singletons_and_frame(known: np.ndarray, unknown: np.ndarray) -> tuple[np.ndarray, FocalSets]:
+    family = FocalSets.simple(known.shape[1], empty=False)
+    return np.column_stack([known, unknown.astype(known.dtype)]), family

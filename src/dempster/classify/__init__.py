@@ -1,0 +1,15 @@
+"""Evidential classification: classifiers that answer with mass functions on the classes, and how far to trust them."""
+
+from dempster.classify.discounting import ContextualDiscounting
+from dempster.classify.eknn import EKNNClassifier
+from dempster.classify.evidence import EvidenceFromClassifier
+from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
+from dempster.classify.rbf import EvidentialRBFClassifier
+
+__all__ = [
+    "EKNNClassifier",
+    "EvidenceFromClassifier",
+    "EvidentialNeuralNetworkClassifier",
+    "EvidentialRBFClassifier",
+    "ContextualDiscounting",
+]

@@ -1,0 +1,148 @@
+"""The mass step: from the costs of the sets of clusters to the masses of the objects.
+
+Every method of the c-means family minimises, for each object,
+
+    sum_j |A_j|^alpha m_j^beta costs_j  +  delta^2 m_0^beta
+
+over masses that sum to one, where A_j are the nonempty focal sets and m_0 is the mass of the empty set. The minimum
+has a closed form (Masson and Denoeux, 2008, eq. 17).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dempster._native import kernel
+from dempster.belief import FocalSets
+from dempster.optimize.blocks import Apply, row_blocks
+from dempster.partition import CredalPartition
+
+__all__ = ["MassStep", "masses_from_costs", "carried_masses", "carried_partition"]
+
+
+@dataclass(frozen=True)
+class MassStep:
+    """The penalties of one fit, for one family of focal sets.
+
+    Attributes
+    ----------
+    family : FocalSets
+    alpha : float
+        Penalty of large sets.
+    beta : float
+        Fuzziness.
+    delta2 : float
+        Cost of the empty set.
+    zero : float
+        Cost up to which an object lies on a prototype.
+    """
+
+    family: FocalSets
+    alpha: float
+    beta: float
+    delta2: float
+    zero: float
+
+    @cached_property
+    def sets(self) -> np.ndarray:
+        """(g, c) membership of the nonempty sets."""
+        return self.family.membership[self.family.cardinality > 0].astype(float)
+
+    @cached_property
+    def averages(self) -> np.ndarray:
+        """(g, c) shares of the clusters in the nonempty sets: a set lies in the middle of its clusters."""
+        return self.sets / self.sets.sum(axis=1, keepdims=True)
+
+    def kernel_arguments(self, dtype: np.dtype | type = np.float64) -> tuple:
+        """Factors and sizes of the nonempty sets, delta^2, beta, zero: as the kernels take them."""
+        size = self.sets.sum(axis=1)
+        delta2 = self.delta2 if self.family.empty_index is not None else np.inf
+        with np.errstate(over="ignore"):
+            factor = (size**self.alpha).astype(dtype)
+        if not np.isfinite(factor).all():
+            raise ValueError(
+                f"alpha must be smaller: {size.max():g}^alpha, the penalty of the largest set, leaves the range of "
+                f"{np.dtype(dtype)}, got {self.alpha:g}"
+            )
+        return factor, size.astype(np.int64), float(delta2), float(self.beta), float(self.zero)
+
+    def columns(self) -> tuple[np.ndarray, int]:
+        """Columns of the nonempty sets, and that of the empty set (-1 if the family lacks it)."""
+        empty = self.family.empty_index
+        return np.flatnonzero(self.family.cardinality > 0), -1 if empty is None else empty
+
+    def nonempty_masses(
+        self, costs: np.ndarray, weights: np.ndarray, apply: Apply
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Objective, (n, g) masses of the nonempty sets and (n,) masses of the empty set, for (n, g) costs."""
+        arguments = self.kernel_arguments()
+        masses, empty = np.empty_like(costs), np.empty(len(costs))
+        parts = apply(
+            masses_from_costs,
+            [
+                (costs[a:b], weights[a:b] if len(weights) else weights, *arguments, masses[a:b], empty[a:b])
+                for a, b in row_blocks(len(costs))
+            ],
+        )
+        return float(sum(parts)), masses, empty
+
+    def masses(self, costs: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, np.ndarray]:
+        """Objective, and (n, f) masses in the columns of the family."""
+        objective, masses, empty = self.nonempty_masses(costs, weights, apply)
+        columns, empty_column = self.columns()
+        out = np.zeros((len(costs), len(self.family)))
+        out[:, columns] = masses
+        if empty_column >= 0:
+            out[:, empty_column] = empty
+        return objective, out
+
+
+def carried_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:
+    """(n, g) masses on the nonempty sets of another family; a set that it lacks counts for its clusters one by one."""
+    here = target.membership[target.cardinality > 0]
+    carried = np.zeros((len(masses), len(here)))
+    for j in np.flatnonzero(source.cardinality > 0):
+        row = source.membership[j]
+        targets = np.flatnonzero((here == row).all(axis=1))
+        if len(targets) == 0:
+            targets = np.flatnonzero((here.sum(axis=1) == 1) & (here @ row))
+        carried[:, targets] += masses[:, j, None] / len(targets)
+    return carried
+
+
+def carried_partition(partition: CredalPartition, target: FocalSets) -> CredalPartition:
+    """The same on another family, which holds the empty set."""
+    masses = np.zeros((len(partition), len(target)))
+    masses[:, target.cardinality > 0] = carried_masses(partition.to_numpy().masses, partition.focal_sets, target)
+    masses[:, target.empty_index] = 1 - masses.sum(axis=1)
+    return CredalPartition.unchecked(masses, target)
+
+
+# ---- the kernel (mass_step.c) ----------------------------------------------------------------------------------------
+
+_masses_from_costs = kernel("""masses_from_costs(
+    costs: float64[n, g], weights: float64[n] or None, factor: float64[g], size: int64[g], delta2: float, beta: float,
+    zero: float, masses: float64[n, g] out, empty: float64[n] out) -> float""")
+
+
+def masses_from_costs(
+    costs: np.ndarray,
+    weights: np.ndarray,
+    factor: np.ndarray,
+    size: np.ndarray,
+    delta2: float,
+    beta: float,
+    zero: float,
+    masses: np.ndarray,
+    empty: np.ndarray,
+) -> float:
+    """Masses of objects whose costs are known, a row each; returns the objective, weighted unless weights is empty.
+
+    ``delta2`` is infinite when the empty set is not allowed. Costs up to ``zero`` count as zero: then the mass is
+    shared equally by the smallest sets among those.
+    """
+    given = weights if len(weights) else None
+    return _masses_from_costs(costs, given, factor, size, delta2, beta, zero, masses, empty)

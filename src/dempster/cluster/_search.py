@@ -1,0 +1,215 @@
+"""How a method is searched: starts that compete, one step or two, progress. It knows no estimator.
+
+The way through every fit is the same::
+
+    Sample -> Method(settings, sample) -> Search -> Run[model] -> model.masses(values) -> CredalPartition
+
+A `Method` is one algorithm with its settings on one sample of objects. `Search` asks it for starts, lets them compete
+and goes on with the best. What is left is a model, which gives masses to any objects that were read in the same way
+(`MassModel`), those of the fit as well as new ones.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from dempster._types import Advance, Index
+from dempster.belief import FocalSets
+from dempster.cluster._everyone import Everyone
+from dempster.cluster._families import Families
+from dempster.optimize.blocks import Apply, outside_jobs
+from dempster.optimize.descent import Run
+from dempster.partition import CredalPartition
+
+__all__ = ["Sample", "MassModel", "Method", "Search"]
+
+Values = TypeVar("Values")
+ModelValues = TypeVar("ModelValues", contravariant=True)
+Start = TypeVar("Start")
+Model = TypeVar("Model")
+
+_SAME_OBJECTIVE = 1e-9  # relative difference below which two objectives are tied, whatever the tolerance
+
+
+@dataclass(frozen=True)
+class Sample(Generic[Values]):
+    """The objects of one fit.
+
+    Attributes
+    ----------
+    values : what the method reads: attributes, dissimilarities, categories
+    weights : (n,) array, or None if all objects count alike
+    index : names of the objects, or None
+    within : (p,) variances of the attributes within clusters, for which missing ones count; None if there are none
+    everyone : all objects, where they come in blocks and ``values`` are some of them; None if they are all there
+    device : where they were given, if they are a tensor; None for all else
+    """
+
+    values: Values
+    weights: np.ndarray | None = None
+    index: Index = None
+    within: np.ndarray | None = None
+    everyone: Everyone | None = None
+    device: Any = None
+
+    @property
+    def kernel_weights(self) -> np.ndarray:
+        """The weights as kernels take them: an empty array if all objects count alike."""
+        return np.empty(0) if self.weights is None else self.weights
+
+
+class MassModel(Protocol[ModelValues]):
+    """What a fit leaves behind: it gives masses to objects."""
+
+    @property
+    def family(self) -> FocalSets: ...
+
+    def masses(self, values: ModelValues, apply: Apply) -> np.ndarray:
+        """(n, f) masses of objects, in the columns of the family."""
+        ...
+
+
+class Method(ABC, Generic[Start, Model]):
+    """One algorithm on one sample of objects, for any family of focal sets.
+
+    A method says where it starts, how it goes on from there, and what it leaves behind.
+    """
+
+    starts_in_threads = False  # whether several starts run at the same time (their steps then do not use threads)
+
+    def given_start(self, family: FocalSets) -> Start | None:
+        """The start that was asked for; None if starts are to be drawn."""
+        return None
+
+    @abstractmethod
+    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
+        """Starts that compete, and how many they are."""
+
+    @abstractmethod
+    def descend(self, start: Start) -> Run[Model]:
+        """From a start to the end, with all objects."""
+
+    def compete(self, start: Start) -> Run[Model]:
+        """From a start as far as is needed to compare it with others, perhaps with some of the objects only."""
+        return self.descend(start)
+
+    def completed(self, best: Run[Model]) -> Run[Model]:
+        """The best of the competing runs, brought to the end with all objects."""
+        return best
+
+    def chosen(self, runs: Iterable[Run[Model]], tol: float) -> Run[Model]:
+        """Which of the competing runs is kept: the smallest objective, the earliest on ties.
+
+        Objectives closer than the tolerance are tied: several starts often end at the same place up to rounding,
+        and which of them wins (and so the numbering of the clusters) must not hang on the last digits.
+        """
+        margin = max(tol, _SAME_OBJECTIVE)
+        best: Run[Model] | None = None
+        for run in runs:
+            if best is None or run.objective < best.objective - margin * abs(best.objective):
+                best = run
+        assert best is not None
+        return best
+
+    def extended(self, run: Run[Model], family: FocalSets) -> Run[Model]:
+        """Second step: the run goes on with another family of sets."""
+        raise NotImplementedError(f"{type(self).__name__} fits one family")
+
+    def with_neighbors(self, run: Run[Model]) -> Run[Model]:
+        """The same run with the pairs of neighboring clusters, and the empty set if the method has one, added to its
+        family; nothing that was found moves.
+
+        A pair that took part in the descent would pull the clusters towards each other, and of three clusters in a
+        row, that of the outer two lies on the one in the middle. Read off afterwards, only between neighbors, pairs
+        say which objects lie between two clusters and change nothing else.
+        """
+        raise NotImplementedError(f"{type(self).__name__} fits one family")
+
+    def finished(self, run: Run[Model]) -> Run[Model]:
+        """The run of the last family, with what is left to do when all descents are over."""
+        return run
+
+    @abstractmethod
+    def partition(self, run: Run[Model]) -> CredalPartition:
+        """The partition of a run, from which the second family is selected."""
+
+    def partition_weights(self, weights: np.ndarray | None) -> np.ndarray | None:
+        """How much the objects of that partition count (None: all alike); ``weights`` are those of all objects."""
+        return weights
+
+    @abstractmethod
+    def result(self, run: Run[Model]) -> tuple[MassModel[Any], np.ndarray]:
+        """What is left for new objects, and the masses of the objects of the fit."""
+
+    def remarks(self, model: MassModel[Any]) -> list[str]:
+        """What the user should be warned of."""
+        return []
+
+
+@dataclass(frozen=True)
+class Search:
+    """Lets the starts of a method compete, in one step or two.
+
+    Attributes
+    ----------
+    tol : float
+        Relative difference of objectives that counts as none.
+    apply : Apply
+    progress : function of a total and a unit
+        Opens a progress bar.
+    n_jobs : int or None
+        How many starts that go to workers outside this process run at the same time.
+    """
+
+    tol: float
+    apply: Apply
+    progress: Callable[[int, str], Any]
+    n_jobs: int | None = None
+
+    def run(self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None) -> Run[Model]:
+        """The best run; with a second family (Denoeux, 2021: pairs of mutually nearest clusters added to the single
+        ones), it goes on from that of the first; then pairs of neighbors are read off, if they are wanted."""
+        run = self._solved(method, families.first)
+        if families.select is not None:
+            run = method.extended(run, families.select(method.partition(run), method.partition_weights(weights)))
+        run = method.finished(run)
+        return method.with_neighbors(run) if families.neighbors else run
+
+    def _solved(self, method: Method[Start, Model], family: FocalSets) -> Run[Model]:
+        given = method.given_start(family)
+        if given is not None:
+            return method.descend(given)
+        starts, total = method.drawn_starts(family)
+        with self.progress(total, "starts") as advance:
+            runs = self._in_threads if method.starts_in_threads else self._one_by_one
+            return method.completed(method.chosen(runs(method, starts, advance), self.tol))
+
+    def _one_by_one(
+        self, method: Method[Start, Model], starts: Iterable[Start], advance: Advance
+    ) -> Iterator[Run[Model]]:
+        for start in starts:
+            run = method.compete(start)
+            advance(f"objective {run.objective:.6g}")
+            yield run
+
+    def _in_threads(
+        self, method: Method[Start, Model], starts: Iterable[Start], advance: Advance
+    ) -> Iterator[Run[Model]]:
+        def compete(start: Start) -> Run[Model]:
+            run = method.compete(start)
+            advance(f"objective {run.objective:.6g}")
+            return run
+
+        each = [(start,) for start in starts]
+        outside = outside_jobs(method.compete, each, self.n_jobs) if len(each) > 1 else None
+        if outside is None:
+            yield from self.apply(compete, each)
+            return
+        for run in outside:
+            advance(f"objective {run.objective:.6g}")
+            yield run

@@ -1,0 +1,298 @@
+"""Where methods start: samples, first prototypes, the scale of the data.
+
+Random choices are made along a fixed order of the objects (that of a projection, or of their sums of dissimilarities),
+not along the rows, so that permuting the rows, or repeating them instead of giving them a weight, leads to the same
+start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dempster._arrays import Array, to_host
+from dempster._blas import one_blas_thread
+from dempster._missing import has_missing
+from dempster._reading import reading
+from dempster._scale import as_reals, check_size, mean_of_rows, within_range
+from dempster._types import ArrayLike
+from dempster.belief import FocalSets
+from dempster.partition import CredalPartition
+
+__all__ = [
+    "SAMPLE_SIZE",
+    "evenly_spread",
+    "systematic_draw",
+    "direction_of_line",
+    "order_along_line",
+    "sample_in_order",
+    "too_few",
+    "representative_sample",
+    "holds_all",
+    "check_different_objects",
+    "check_partition",
+    "checked_centers",
+    "check_different",
+    "checked_masses_start",
+    "checked_positions",
+    "first_centers",
+    "far_objects",
+    "k_means",
+    "nearest_centers",
+    "mean_of_objects",
+    "mean_squared_deviation",
+]
+
+SAMPLE_SIZE = 20_000  # objects on which starts with prototypes compete
+
+
+# ---- samples --------------------------------------------------------------------------------------------------------
+
+
+def evenly_spread(total: float, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """``size`` points from 0 to ``total``, one in each of as many equal parts."""
+    return (np.arange(size) + rng.random_sample(size)) / size * total
+
+
+def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """``size`` positions in proportion to the weights, one from each of as many equal shares of their sum."""
+    reach = np.cumsum(weights)
+    at = evenly_spread(reach[-1], size, rng)
+    return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
+
+
+def direction_of_line(X: Array) -> np.ndarray:
+    """(p,) factors of the attributes, the same for all X with as many of them."""
+    return np.random.RandomState(0).normal(size=X.shape[1:])
+
+
+def order_along_line(X: np.ndarray) -> np.ndarray:
+    """The objects along a line through the attributes: the same order however the rows are permuted.
+
+    Different objects at the same place are ordered by their attributes; equal ones stay in the order of the rows.
+    """
+    at, direction = np.zeros(len(X)), direction_of_line(X)
+    for start in range(0, len(X), 4096):
+        for column, factor in zip(X[start : start + 4096].T, direction, strict=True):
+            at[start : start + 4096] += factor * column  # a matrix product may round equal rows differently
+    if np.isnan(at).any():
+        return order_along_line(_beyond(X))
+    order = np.argsort(at)
+    with_next = np.diff(at[order]) == 0
+    if with_next.any():
+        place = np.cumsum(~np.concatenate(([False], with_next)))
+        tied = np.concatenate((with_next, [False])) | np.concatenate(([False], with_next))
+        objects = order[tied]
+        order[tied] = objects[np.lexsort((objects, *X[objects].T[::-1], place[tied]))]
+    return order
+
+
+def _beyond(X: np.ndarray) -> np.ndarray:
+    """The rows with their missing cells beyond all others of the column, like no cell that is there."""
+    missing = np.isnan(X)
+    low, high = np.where(missing, np.inf, X).min(axis=0), np.where(missing, -np.inf, X).max(axis=0)
+    high = np.where(np.isfinite(high), high, 0)
+    spread = high - np.minimum(low, high)
+    constant = np.where(high == 0, spread.max() or 1.0, np.abs(high))  # in the units of X, whatever these are
+    apart = np.where(spread > 0, spread, constant)
+    return np.where(missing, high + apart, X)
+
+
+def sample_in_order(
+    order: np.ndarray, weights: np.ndarray, size: int, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the objects ``order``, those that have a weight, with their weights; of more than ``size`` of them some,
+    drawn in proportion to the weights, and their new weights are how often they were drawn."""
+    order = order[weights[order] > 0]
+    if len(order) <= size:
+        return order, weights[order]
+    places, count = np.unique(systematic_draw(weights[order], size, rng), return_counts=True)
+    return order[places], count.astype(float)
+
+
+def representative_sample(
+    X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """The objects in a fixed order, that along a line, with weights; at most 20,000 of them, drawn in
+    proportion to the weights."""
+    order = order_along_line(X)
+    w = np.ones(len(X)) if len(weights) == 0 else weights.astype(float)
+    order = order[w[order] > 0]
+    if len(order) <= SAMPLE_SIZE:
+        return X[order], w[order]
+    return X[order[systematic_draw(w[order], SAMPLE_SIZE, rng)]], np.ones(SAMPLE_SIZE)
+
+
+def holds_all(sample: np.ndarray, X: Array, weights: np.ndarray) -> bool:
+    """Whether such a sample is all objects that count."""
+    return len(sample) == (np.count_nonzero(weights) if len(weights) else len(X))
+
+
+# ---- what was given -------------------------------------------------------------------------------------------------
+
+
+def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weights: np.ndarray | None = None) -> None:
+    """As many different objects (of positive weight) as clusters are needed; the sample is looked at first."""
+    if len(np.unique(sample, axis=0)) >= n_clusters:
+        return
+    X = to_host(X)
+    different = len(np.unique(X if weights is None else X[weights > 0], axis=0))
+    if different < n_clusters:
+        raise too_few(n_clusters, different, weights)
+
+
+def too_few(n_clusters: int, different: int, weights: np.ndarray | None) -> ValueError:
+    """Says that there are more clusters than different objects, and why some may not count."""
+    which = "in X" if weights is None or weights.all() else "of X whose sample_weight is not zero"
+    return ValueError(f"n_clusters={n_clusters} is more than the {different} different objects {which}")
+
+
+def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> None:
+    """A partition to start from is one of the same objects into as many clusters."""
+    if init.n_clusters != n_clusters or len(init) != n_objects:
+        raise ValueError(
+            f"init must be a partition of {n_objects} objects into {n_clusters} clusters, "
+            f"got {len(init)} objects and {init.n_clusters} clusters"
+        )
+
+
+def checked_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
+    """Given prototypes, a row a cluster."""
+    centers = as_reals(init, "init").astype(float, copy=False)
+    if centers.shape != shape:
+        raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {centers.shape}")
+    if not np.isfinite(centers).all():
+        raise ValueError("init must be finite")
+    check_size(centers, "init")
+    check_different(centers)
+    return centers
+
+
+def check_different(prototypes: np.ndarray) -> None:
+    """No two rows of given prototypes are the same."""
+    different = len(np.unique(prototypes, axis=0))
+    if different < len(prototypes):
+        raise ValueError(
+            f"init must hold {len(prototypes)} different prototypes, got {different}: clusters that begin in the same "
+            "place never part"
+        )
+
+
+def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> CredalPartition:
+    """A given partition, or an array of masses on the sets of the family."""
+    if isinstance(init, CredalPartition):
+        check_partition(init, n_objects, family.n_clusters)
+        return init.to_numpy()
+    masses = np.ascontiguousarray(as_reals(init, "init"))  # sums must not depend on the order in memory
+    if masses.shape != (n_objects, len(family)):
+        raise ValueError(
+            f"init must hold masses of shape {(n_objects, len(family))} (n_samples, number of focal sets), "
+            f"got shape {masses.shape}"
+        )
+    return CredalPartition(masses, family)
+
+
+def checked_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.ndarray:
+    """Positions of the objects to begin with, one a cluster."""
+    with reading(init, "init"):
+        positions = np.asarray(init)
+    if positions.shape != (n_clusters,) or positions.dtype.kind not in "iu":
+        raise ValueError(
+            f"init must hold the positions of {n_clusters} objects, got an array of {positions.dtype} "
+            f"of shape {positions.shape}"
+        )
+    if len(np.unique(positions)) < n_clusters or positions.min() < 0 or positions.max() >= n_objects:
+        raise ValueError(f"init must hold different positions from 0 to {n_objects - 1}, got {positions.tolist()}")
+    return positions.astype(np.intp)
+
+
+# ---- first prototypes -----------------------------------------------------------------------------------------------
+
+
+def first_centers(
+    X: np.ndarray, weights: np.ndarray, n_clusters: int, method: str, rng: np.random.RandomState
+) -> np.ndarray:
+    """Prototypes by k-means++, or objects at random plus a small noise."""
+    if method == "random":
+        which = rng.choice(len(X), n_clusters, replace=False, p=weights / weights.sum())
+        return X[which] + 1e-3 * X.std(axis=0) * rng.normal(size=(n_clusters, X.shape[1]))
+    from sklearn.cluster import kmeans_plusplus
+
+    return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
+
+
+def far_objects(
+    distances: Callable[[Any], np.ndarray],
+    weights: np.ndarray,
+    order: np.ndarray,
+    n_objects: int,
+    rng: np.random.RandomState,
+) -> np.ndarray:
+    """Positions of objects far from each other: drawn in proportion to the (squared) distance to the nearest so far,
+    the best of several each time (greedy k-means++; Arthur and Vassilvitskii, 2007), along a given order.
+
+    ``distances(which)`` gives (k, n) distances of the objects ``which`` to all.
+    """
+    trials = 2 + int(np.log(n_objects))
+
+    def draw(chances: np.ndarray, size: int) -> np.ndarray:
+        reach = np.cumsum(chances[order])
+        at = np.searchsorted(reach, rng.random_sample(size) * reach[-1], side="right")
+        return order[at.clip(max=len(order) - 1)]
+
+    chosen = [draw(weights, 1)[0]]
+    nearest = distances(chosen)[0].astype(float)
+    for _ in range(1, n_objects):
+        candidates = draw(nearest * weights, trials)
+        after = np.minimum(nearest, distances(candidates))
+        best = int((after @ weights).argmin())
+        chosen.append(candidates[best])
+        nearest = after[best]
+    return np.array(chosen)
+
+
+# ---- the scale of the data ------------------------------------------------------------------------------------------
+
+
+def k_means(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int) -> np.ndarray:
+    """Centres after some iterations of k-means; one without objects stays where it is."""
+    n_clusters = len(centers)
+    centers = centers.astype(float)
+    for _ in range(n_iter):
+        nearest = nearest_centers(X, centers)
+        total = np.bincount(nearest, weights, minlength=n_clusters)
+        moved = np.stack([np.bincount(nearest, weights * x, minlength=n_clusters) for x in X.T], axis=1)
+        centers = np.where(total[:, None] > 0, moved / np.maximum(total, 1e-300)[:, None], centers)
+    return centers
+
+
+def nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """(n,) nearest of some centres, for objects measured from their mean, where products of attributes keep their
+    digits."""
+    with one_blas_thread():  # on busy cores several threads take much longer for small products
+        return (np.square(centers).sum(axis=1) - X @ (2 * centers.T)).argmin(axis=1)
+
+
+def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Mean of the rows in double precision, over the values that are there; ``weights`` is empty if all count alike."""
+    if has_missing(X):
+        w = np.ones(len(X)) if len(weights) == 0 else weights
+        mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
+        return within_range(mean, X)
+    return mean_of_rows(X, None if len(weights) == 0 else weights)
+
+
+def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:
+    """Mean squared distance to the mean of the data, in blocks; the sum of the variances of the attributes."""
+    w = None if len(weights) == 0 else weights
+    mean = mean_of_objects(X, weights)
+    if has_missing(X):
+        return float(mean_of_objects(np.square(X - mean), weights).sum())
+    total = 0.0
+    for start in range(0, len(X), 65536):
+        gap = X[start : start + 65536] - mean
+        squared = np.einsum("ij,ij->i", gap, gap)
+        total += float(squared.sum() if w is None else squared @ w[start : start + 65536])
+    return total / (len(X) if w is None else float(w.sum()))

@@ -1,0 +1,108 @@
+"""The scale of many objects, found on some of the landmarks that stand for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dempster.belief import FocalSets
+from dempster.cluster._medoid_starts import masses_from_medoids, random_masses
+from dempster.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links
+from dempster.cluster.evclus._fitted_pairs import FittedPairs, ScaleChoice
+from dempster.cluster.evclus._scale import Scale, ScaleTrial, likelihood_of_clusters
+from dempster.dissimilarity.transform import to_conflict
+from dempster.optimize.blocks import Apply
+from dempster.optimize.descent import as_likely
+from dempster.partition import CredalPartition
+
+__all__ = ["ScaleOnLandmarks", "StartsOfTrials"]
+
+_SHARE, _FEWEST = 1 / 2, 300  # of the landmarks
+_SWEEPS = 8  # after which labels hardly change
+
+
+@dataclass(frozen=True)
+class StartsOfTrials:
+    """Where trials start: from ``given`` masses of all landmarks, else so many times, at random or from medoids."""
+
+    random: bool
+    number: int
+    given: np.ndarray | None
+
+    def masses(self, trial: ScaleOnLandmarks, delta: np.ndarray, family: FocalSets, rng: np.random.Generator) -> list:
+        if self.given is not None:
+            return [self.given[trial.places]]
+        if self.random:
+            return [random_masses(len(delta), family, rng) for _ in range(self.number)]
+        return masses_from_medoids(delta, family, self.number, rng, trial.counts)
+
+
+@dataclass(frozen=True)
+class ScaleOnLandmarks:
+    """Lets scales compete on half of the landmarks, for a few sweeps.
+
+    Attributes
+    ----------
+    places : (t,) array
+        Which of the landmarks.
+    D : (t, t) array
+        Their dissimilarities.
+    counts : (t,) array or None
+        How much each of them counts.
+    dimension : float
+    starts : StartsOfTrials
+    max_iter : int
+    tol : float
+        When a descent ends, after a few sweeps at the latest.
+    """
+
+    places: np.ndarray
+    D: np.ndarray
+    counts: np.ndarray | None
+    dimension: float
+    starts: StartsOfTrials
+    max_iter: int
+    tol: float
+
+    @classmethod
+    def of(cls, pairs: FittedPairs, starts: StartsOfTrials, max_iter: int, tol: float) -> ScaleOnLandmarks:
+        D = pairs.dissimilarities
+        assert isinstance(D, np.ndarray)
+        size = min(len(D), max(round(_SHARE * len(D)), _FEWEST))
+        places = np.arange(size) * len(D) // size
+        counts = None if pairs.counts is None else pairs.counts[places]
+        return cls(places, D[np.ix_(places, places)], counts, pairs.dimension, starts, min(max_iter, _SWEEPS), tol)
+
+    def found(
+        self, scales: list[ScaleChoice], family: FocalSets, rng: np.random.Generator, apply: Apply
+    ) -> tuple[Scale, np.ndarray]:
+        """How well each of the scales does, and the clusters of these landmarks at the best, by their numbers. Of
+        several starts at one scale, the one counts that leads to the best clusters."""
+
+        def tried(scale: ScaleChoice, seed: int) -> tuple[ScaleTrial, np.ndarray]:
+            draw, problem = np.random.default_rng(seed), AllPairs(to_conflict(self.D, scale.d0), self.counts)
+            nobody, found = Links.none(len(self.D)), []
+            for start in self.starts.masses(self, problem.delta, family, draw):
+                order = draw.permutation(len(start))
+                masses, _, _ = problem.descend(start, family, order, self.max_iter, self.tol, nobody, 0.0)
+                labels = CredalPartition.unchecked(masses, family).labels
+                found.append((likelihood_of_clusters(self.D, labels, self.dimension, self.counts), labels))
+            likelihood, labels = found[as_likely([each[0] for each in found])[0]]
+            return ScaleTrial(scale.quantile, scale.d0, likelihood), labels
+
+        seeds = rng.integers(0, 2**63, len(scales))
+        results = list(apply(tried, list(zip(scales, seeds, strict=True))))
+        scale = Scale(tuple(trial for trial, _ in results))
+        return scale, results[scale.trials.index(scale.best)][1]
+
+    def spread(self, labels: np.ndarray, problem: ConflictProblem) -> np.ndarray:
+        """Labels of all landmarks: the others join the cluster that they should conflict least with, on average."""
+        assert isinstance(problem, AllPairs)
+        members = np.zeros((len(self.places), int(labels.max()) + 1))
+        members[np.arange(len(labels)), labels] = 1 if self.counts is None else self.counts
+        total = members.sum(axis=0)
+        conflict = problem.delta[:, self.places] @ members / np.where(total > 0, total, 1)
+        everyone = np.where(total > 0, conflict, np.inf).argmin(axis=1)
+        everyone[self.places] = labels
+        return everyone

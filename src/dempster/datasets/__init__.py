@@ -1,0 +1,70 @@
+"""Data to learn, test and reproduce with: generated sets, small bundled ones, and the public ones of the papers.
+
+``make_*`` functions draw from a known distribution and return ``(X, y)``. ``load_*`` functions need nothing but this
+installation. ``fetch_*`` functions look for a local copy (environment variable ``DEMPSTER_SHARED``), then on OpenML.
+"""
+
+from dempster.datasets.bundled import load_butterfly, load_digits, load_example, load_iris, load_wine
+from dempster.datasets.catalogue import dataset_names
+from dempster.datasets.fetchers import (
+    fetch_birch1,
+    fetch_d31,
+    fetch_dataset,
+    fetch_diabetes_reaven,
+    fetch_dry_bean,
+    fetch_ecoli,
+    fetch_glass,
+    fetch_gvhd,
+    fetch_heart,
+    fetch_ionosphere,
+    fetch_leaves,
+    fetch_letter,
+    fetch_mice_protein,
+    fetch_pendigits,
+    fetch_protein,
+    fetch_s_set,
+    fetch_satellite,
+    fetch_seeds,
+    fetch_segment,
+    fetch_shuttle,
+    fetch_vehicle,
+    fetch_vowel,
+)
+from dempster.datasets.generators import make_bananas, make_circles, make_fourclass, make_gaussian_mixture
+from dempster.datasets.sources import DatasetNotAvailableError
+
+__all__ = [
+    "make_fourclass",
+    "make_bananas",
+    "make_circles",
+    "make_gaussian_mixture",
+    "load_butterfly",
+    "load_example",
+    "load_iris",
+    "load_wine",
+    "load_digits",
+    "dataset_names",
+    "fetch_dataset",
+    "fetch_birch1",
+    "fetch_d31",
+    "fetch_diabetes_reaven",
+    "fetch_dry_bean",
+    "fetch_ecoli",
+    "fetch_glass",
+    "fetch_gvhd",
+    "fetch_heart",
+    "fetch_ionosphere",
+    "fetch_leaves",
+    "fetch_letter",
+    "fetch_mice_protein",
+    "fetch_pendigits",
+    "fetch_protein",
+    "fetch_s_set",
+    "fetch_satellite",
+    "fetch_seeds",
+    "fetch_segment",
+    "fetch_shuttle",
+    "fetch_vehicle",
+    "fetch_vowel",
+    "DatasetNotAvailableError",
+]

@@ -1,0 +1,184 @@
+"""Small datasets that need no download: ours, and doors to those that scikit-learn ships."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dempster._parameters import check_flags
+from dempster.datasets.bunch import to_bunch
+from dempster.datasets.generators import make_fourclass
+
+_BUTTERFLY = (
+    (-5.0, 0.0),
+    (-3.34, 1.67),
+    (-3.34, 0.0),
+    (-3.34, -1.67),
+    (-1.67, 0.0),
+    (0.0, 0.0),
+    (1.67, 0.0),
+    (3.34, -1.67),
+    (3.34, 0.0),
+    (3.34, 1.67),
+    (5.0, 0.0),
+    (10.0, 10.0),
+)
+
+_EXAMPLE_SEED = 2008
+
+
+def load_butterfly(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Twelve points: two wings of five, one in the middle that belongs to both, one far away that belongs to neither.
+
+    The smallest dataset that shows what a credal partition says and a fuzzy one cannot: object 5 is ambiguous, object
+    11 is an outlier. There are no labels.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(X, None)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Return the points as a pandas DataFrame.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (12, 2), ``target`` None, ``feature_names``, ``DESCR``.
+
+    References
+    ----------
+    M. P. Windham. Numerical classification of proximity data with assignment measures. Journal of Classification 2,
+    1985. Adapted in M.-H. Masson, T. Denoeux, ECM, Pattern Recognition 41, 2008.
+
+    Examples
+    --------
+    >>> from dempster.datasets import load_butterfly
+    >>> load_butterfly().data.shape
+    (12, 2)
+    """
+    return to_bunch(
+        np.array(_BUTTERFLY),
+        None,
+        description=(
+            "Butterfly: 12 points in the plane, no labels, usually clustered into two.\n"
+            "Object 5 lies halfway between the wings, object 11 is an outlier. After Windham (1985)."
+        ),
+        return_X_y=return_X_y,
+        as_frame=as_frame,
+    )
+
+
+def load_example(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """The dataset of the tutorials: 400 objects in four overlapping clusters, always the same.
+
+    It is one draw of :func:`make_fourclass`. Its heavy tails leave a few objects far from every cluster.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(X, y)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Return pandas objects.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (400, 2), ``target``, ``target_names``, ``feature_names``, ``DESCR``.
+
+    Examples
+    --------
+    >>> from dempster.datasets import load_example
+    >>> load_example(as_frame=True).frame.columns.tolist()
+    ['x1', 'x2', 'target']
+    """
+    X, y = make_fourclass(400, random_state=_EXAMPLE_SEED)
+    return to_bunch(
+        X,
+        y,
+        description=(
+            "Example: 400 objects, 100 from each of four bivariate t distributions with five degrees of freedom,\n"
+            "centred on (0, 0), (0, 4), (4, 0) and (4, 4). Simulated, always the same draw."
+        ),
+        target_names=["south-west", "north-west", "south-east", "north-east"],
+        return_X_y=return_X_y,
+        as_frame=as_frame,
+    )
+
+
+def load_iris(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Fisher's iris: 150 flowers, 4 attributes, 3 species (scikit-learn's copy).
+
+    Parameters
+    ----------
+    return_X_y, as_frame : bool, default=False
+        As in :func:`sklearn.datasets.load_iris`.
+
+    Returns
+    -------
+    Bunch or tuple
+
+    Examples
+    --------
+    >>> from dempster.datasets import load_iris
+    >>> load_iris().data.shape
+    (150, 4)
+    """
+    from sklearn import datasets
+
+    return _bundled(datasets.load_iris, return_X_y, as_frame)
+
+
+def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Italian wines: 178 bottles, 13 chemical attributes, 3 growers (scikit-learn's copy).
+
+    The attributes have very different scales: standardise them.
+
+    Parameters
+    ----------
+    return_X_y, as_frame : bool, default=False
+        As in :func:`sklearn.datasets.load_wine`.
+
+    Returns
+    -------
+    Bunch or tuple
+
+    Examples
+    --------
+    >>> from dempster.datasets import load_wine
+    >>> load_wine().data.shape
+    (178, 13)
+    """
+    from sklearn import datasets
+
+    return _bundled(datasets.load_wine, return_X_y, as_frame)
+
+
+def load_digits(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Handwritten digits: 1797 images of 8 x 8 pixels, 10 classes (scikit-learn's copy).
+
+    Parameters
+    ----------
+    return_X_y, as_frame : bool, default=False
+        As in :func:`sklearn.datasets.load_digits`.
+
+    Returns
+    -------
+    Bunch or tuple
+
+    Examples
+    --------
+    >>> from dempster.datasets import load_digits
+    >>> load_digits().data.shape
+    (1797, 64)
+    """
+    from sklearn import datasets
+
+    return _bundled(datasets.load_digits, return_X_y, as_frame)
+
+
+def _bundled(load: Callable[..., Any], return_X_y: bool, as_frame: bool) -> Any:
+    """What scikit-learn brings, with arguments that are checked in our words."""
+    check_flags(return_X_y=return_X_y, as_frame=as_frame)
+    return load(return_X_y=bool(return_X_y), as_frame=bool(as_frame))

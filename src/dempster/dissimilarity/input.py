@@ -1,0 +1,286 @@
+"""The one door for dissimilarities: what X is, according to the metric, for every method that compares objects.
+
+=====================  ============================================================================================
+``metric``             X
+=====================  ============================================================================================
+a name, a callable     attributes, compared by a metric of scikit-learn or a function of two rows
+"gower"                a table with numbers, categories and missing cells
+"precomputed"          a square matrix of dissimilarities or, where the method allows it, a sparse matrix of some
+=====================  ============================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from dempster import _parameters as rule
+from dempster._input import readable
+from dempster._missing import check_missing, remedy
+from dempster._reading import naming_table, reading
+from dempster._scale import check_scale, check_size, mean_of_rows
+from dempster._tables import column_index, object_index, order_of_names
+from dempster._types import Metric, TableLike
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    GowerSource,
+    MatrixSource,
+    SparseSource,
+    check_square,
+    check_values,
+    rounding,
+)
+
+if TYPE_CHECKING:
+    from dempster.dissimilarity.gower import GowerData
+
+__all__ = [
+    "METRIC_RULE",
+    "DissimilarityInput",
+    "columns_of_fit",
+    "mark_tags",
+    "square_table",
+    "try_metric",
+    "with_columns",
+    "with_columns_like_rows",
+]
+
+METRIC_RULE = rule.Rule("the name of a metric or a callable", lambda v: isinstance(v, str) or callable(v))
+_FLOATS = [np.float64, np.float32]
+_FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")
+_PROBES = 24  # objects between which a function of the user's is tried
+_SPARSE = ["csr", "csc", "coo"]  # kept as they are: other formats would add up a pair that is stored twice
+
+
+class DissimilarityInput:
+    """Reads the objects of a fit, and later new ones in the same way.
+
+    Parameters
+    ----------
+    metric : str or callable
+    symmetrize : bool
+        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+    sparse : bool
+        Whether a matrix may be sparse.
+    centered : bool
+        Take off the mean of the attributes where the metric is computed from squares, which lose their digits far
+        from the origin.
+    fewest : int
+        Objects that are needed.
+    remedy : str
+        What a user may do about an asymmetric matrix, for the error.
+
+    Attributes
+    ----------
+    origin : (p,) array or None
+        The mean that is taken off.
+    encoder : GowerEncoder or None
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        *,
+        symmetrize: bool = False,
+        sparse: bool = False,
+        centered: bool = False,
+        fewest: int = 1,
+        remedy: str = "; set symmetrize=True to use the mean of the two",
+    ):
+        self.metric, self.symmetrize, self.sparse, self.fewest = metric, bool(symmetrize), sparse, fewest
+        self.centered = centered and metric in _FROM_SQUARES
+        self.remedy = remedy
+        self.origin: np.ndarray | None = None
+        self.encoder: Any = None
+
+    @property
+    def is_precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def is_gower(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "gower"
+
+    def training(self, estimator: BaseEstimator, X: TableLike) -> DissimilaritySource | SparseSource:
+        """The objects of a fit; sets what scikit-learn wants to know of them (``n_features_in_``)."""
+        if self.is_gower:
+            from dempster.dissimilarity.gower import GowerEncoder
+
+            self.encoder = GowerEncoder()
+            with naming_table("X"):
+                encoded = _checked_rows(estimator, self.encoder.fit_transform(readable(estimator, X)))
+            estimator.n_features_in_ = encoded.numeric.shape[1] + encoded.codes.shape[1]
+            self._check_fewest(len(encoded))
+            return GowerSource(encoded)
+        values = self._validated(estimator, X, reset=True)
+        if not self.is_precomputed:
+            if self.centered:
+                self.origin = mean_of_rows(values).astype(values.dtype)
+                values = values - self.origin
+            source = AttributeSource(values, self.metric)
+            if callable(self.metric):
+                try_metric(source)
+            return source
+        if sparse.issparse(values):
+            if values.shape[0] != values.shape[1]:
+                raise ValueError(f"X must be a square matrix of dissimilarities, got shape {values.shape}")
+            return SparseSource(values)
+        return MatrixSource(check_square(values, symmetrize=self.symmetrize, remedy=self.remedy))
+
+    def new(self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None) -> Any:
+        """New objects as `References` takes them: attributes, encoded rows, or dissimilarities to those of the fit
+        (or, where ``or_width`` says how many they are, to the references only)."""
+        if self.is_gower:
+            with naming_table("X"):
+                encoded = _checked_rows(estimator, self.encoder.transform(readable(estimator, X)))
+            if len(encoded) == 0:
+                raise ValueError("X has 0 sample(s) while a minimum of 1 is required.")
+            return encoded
+        if self.is_precomputed:
+            return self._new_dissimilarities(estimator, X, or_width)
+        values = self._validated(estimator, X, reset=False)
+        return values if self.origin is None else values - self.origin
+
+    def attributes(self, estimator: BaseEstimator, X: TableLike, which: np.ndarray) -> np.ndarray:
+        """Attributes of some of the objects of a fit, as they were given."""
+        return self._validated(estimator, X, reset=False)[which]
+
+    def _new_dissimilarities(self, estimator: BaseEstimator, X: TableLike, or_width: int | None) -> Any:
+        X = _without_padding(columns_of_fit(estimator, readable(estimator, X)))
+        with reading(X, "X"):
+            D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
+        if D.shape[1] not in (estimator.n_features_in_, or_width):
+            also = "" if or_width is None else f", or to its {or_width} references"
+            raise ValueError(
+                f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+                f"features as input: the dissimilarities of each new object to the objects of fit{also}"
+            )
+        check_values(np.asarray(D.data) if sparse.issparse(D) else D, "X")
+        return D
+
+    def _validated(self, estimator: BaseEstimator, X: TableLike, *, reset: bool) -> Any:
+        takes_sparse = self.is_precomputed and self.sparse
+        X = readable(estimator, X)
+        if self.is_precomputed and reset:
+            X = _without_padding(square_table(estimator, X))
+        with reading(X, "X"):
+            values = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=_FLOATS,
+                order=None if sparse.issparse(X) else "C",
+                accept_sparse=_SPARSE if takes_sparse else False,
+                ensure_min_samples=self.fewest if reset else 1,
+                ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
+            )
+        if not sparse.issparse(values):
+            check_missing(values, X, remedy(estimator, self.metric), learning=reset)
+        if sparse.issparse(values):
+            check_values(np.asarray(values.data), "X")
+        elif self.is_precomputed or not reset:
+            check_size(values, "X")
+        else:
+            check_scale(values, "X")
+        return values
+
+    def _check_fewest(self, n: int) -> None:
+        if n < self.fewest:
+            raise ValueError(f"X has {n} objects, but at least {self.fewest} are needed")
+
+
+def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
+    """An encoded table; where rows are compared although some of their cells are missing, each must have one."""
+    if getattr(estimator, "missing", "refuse") == "partial":
+        from dempster.dissimilarity.partial_gower import present_cells
+
+        nothing = np.flatnonzero(~present_cells(encoded).any(axis=1))
+        if len(nothing):
+            raise ValueError(f"X has no value at all in row {nothing[0]}: nothing can be said of it, leave it out")
+    return encoded
+
+
+def _without_padding(X: Any) -> Any:
+    """A sparse matrix stored in blocks without the zeros that fill them up, which are no dissimilarities."""
+    if not (sparse.issparse(X) and X.format == "bsr"):
+        return X
+    rows = X.tocsr()
+    rows.eliminate_zeros()
+    return rows
+
+
+def square_table(estimator: Any, X: TableLike) -> TableLike:
+    """Dissimilarities between the objects of a fit, the columns of a table in the order of its rows.
+
+    scikit-learn keeps names that are all text. Others, which it would leave to their positions or refuse, are kept
+    here, for `columns_of_fit`.
+    """
+    vars(estimator).pop("_object_names", None)
+    X = with_columns_like_rows(X)
+    names = column_index(X)
+    if names is None or all(isinstance(name, str) for name in names):
+        return X
+    estimator._object_names = names
+    return X.set_axis(range(X.shape[1]), axis=1)
+
+
+def columns_of_fit(estimator: Any, X: TableLike) -> TableLike:
+    """Dissimilarities of new objects, the columns of a table in the order of the objects of the fit."""
+    names = getattr(estimator, "_object_names", None)
+    if names is None:
+        return with_columns(X, getattr(estimator, "feature_names_in_", None))
+    X = with_columns(X, names)
+    return X if column_index(X) is None else X.set_axis(range(X.shape[1]), axis=1)
+
+
+def with_columns_like_rows(X: TableLike) -> TableLike:
+    """A pandas table of dissimilarities whose columns are in the order of its rows, if both have names."""
+    rows = object_index(X)
+    return X if rows is None or column_index(X) is None else with_columns(X, rows)
+
+
+def with_columns(X: TableLike, names: Any) -> TableLike:
+    """A table of dissimilarities whose columns are in the order of the objects with these names."""
+    columns = column_index(X)
+    if names is None or columns is None or len(columns) != len(names):
+        return X
+    if set(columns) != set(names) and set(map(str, columns)) == set(map(str, names)):
+        columns, names = list(map(str, columns)), list(map(str, names))  # a file has text where a table had numbers
+    try:
+        order = order_of_names(columns, names)
+    except ValueError as error:
+        raise ValueError(f"X must have the same names in its columns as the objects: {error}") from error
+    if order is None:
+        return X
+    return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order.tolist()]
+
+
+def try_metric(source: AttributeSource) -> None:
+    """Refuse a function that is not a dissimilarity, as some of the objects show."""
+    which = np.unique(np.linspace(0, len(source) - 1, _PROBES).astype(int))
+    D = source.block(which, which)
+    smallest = rounding(source.dtype) * float(D.max())
+    i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
+    if abs(D[i, j] - D[j, i]) > smallest:
+        raise ValueError(
+            f"metric must be symmetric: it gave {D[i, j]:.6g} from object {which[i]} to object {which[j]}, "
+            f"but {D[j, i]:.6g} the other way"
+        )
+    i = np.diagonal(D).argmax()
+    if D[i, i] > smallest:
+        raise ValueError(f"metric must give 0 for an object and itself, but gave {D[i, i]:.6g} for object {which[i]}")
+
+
+def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:
+    """scikit-learn's tags of an estimator that reads X through this door."""
+    precomputed = isinstance(metric, str) and metric == "precomputed"
+    tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
+    tags.input_tags.sparse = precomputed and sparse
+    if isinstance(metric, str) and metric == "gower":
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+    return tags

@@ -1,0 +1,160 @@
+"""Attributes from dissimilarities: principal components of the rows of a dissimilarity matrix."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dempster import _parameters as rule
+from dempster._fitting import draft_of
+from dempster._input import readable
+from dempster._random import as_random_state
+from dempster._reading import reading
+from dempster._site import DocumentedEstimator
+from dempster.dissimilarity.input import columns_of_fit, square_table
+from dempster.dissimilarity.sources import check_square, check_values
+
+__all__ = ["DissimilarityPCA"]
+
+
+class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator):
+    """Turns dissimilarities into attributes, for new objects too.
+
+    The row d_i = (d_i1, ..., d_in) of a dissimilarity matrix describes object i by its dissimilarities to all n
+    objects. The attributes of i are the first p principal components of the rows,
+
+        x_i = (d_i - mean of the rows) U_p,
+
+    U_p the p leading directions, divided (unless ``whiten=False``) by their standard deviations over the n objects. A
+    new object is projected in the same way from its dissimilarities to the n objects. No metric axioms are needed, and
+    nothing is centred twice: this is not classical scaling, whose scores have no such formula for new objects.
+
+    Parameters
+    ----------
+    n_components : int, default=3
+        p, at most the number of objects. The paper uses 3 to 20, more for more clusters.
+    whiten : bool, default=True
+        Whether the attributes are scaled to unit variance, as neural networks like them. The paper projects only.
+    symmetrize : bool, default=False
+        Replace an asymmetric matrix by the mean of itself and its transpose, instead of refusing it.
+    random_state : int, RandomState, Generator or None
+        Beyond 500 objects the components come from a randomised decomposition.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_objects)
+        The directions, transposed.
+    mean_ : ndarray of shape (n_objects,)
+        Mean dissimilarity to each object.
+    scale_ : ndarray of shape (n_components,)
+        What the projections are divided by: standard deviations, infinite where nothing varies; ones without whitening.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+    n_features_in_ : int
+        Number of objects n.
+
+    References
+    ----------
+    T. Denoeux (2021). NN-EVCLUS: neural network-based evidential clustering. Information Sciences 572, section 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dempster.dissimilarity import DissimilarityPCA
+    >>> place = np.array([0.0, 1, 2, 7, 8, 10])
+    >>> D = np.abs(place[:, None] - place)
+    >>> pca = DissimilarityPCA(n_components=1).fit(D)
+    >>> new = np.abs(np.array([[1.5], [9.0]]) - place)  # two more objects
+    >>> np.sign(pca.transform(new)[:, 0]) == np.sign(pca.transform(D)[[0, 5], 0])
+    array([ True,  True])
+    """
+
+    _rules = {
+        "n_components": rule.integer(1),
+        "whiten": rule.flag,
+        "symmetrize": rule.flag,
+        "random_state": rule.seed,
+    }
+
+    def __init__(
+        self, n_components: int = 3, *, whiten: bool = True, symmetrize: bool = False, random_state: Any = None
+    ):
+        self.n_components = n_components
+        self.whiten = whiten
+        self.symmetrize = symmetrize
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_objects, n_objects)
+            Dissimilarities: symmetric, nonnegative, zero on the diagonal.
+        y : ignored
+        """
+        with draft_of(self) as draft:
+            draft._fitted_rows(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """The attributes of the objects, after `fit`."""
+        with draft_of(self) as draft:
+            rows = draft._fitted_rows(X)
+        return self._project(rows)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Attributes of objects, new ones or those of `fit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_objects)
+            Dissimilarities of each to the objects of `fit`, in their order.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_components)
+        """
+        check_is_fitted(self, "components_")
+        X = columns_of_fit(self, readable(self, X))
+        with reading(X, "X"):
+            rows = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return self._project(check_values(rows, "X"))
+
+    def _project(self, rows: np.ndarray) -> np.ndarray:
+        return (rows - self.mean_) @ self.components_.T / self.scale_
+
+    def _fitted_rows(self, X: Any) -> np.ndarray:
+        """Fit, and give the checked matrix back."""
+        from sklearn.decomposition import PCA
+
+        rule.check_parameters(self, self._rules)
+        X = square_table(self, readable(self, X))
+        with reading(X, "X"):
+            D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        D = check_square(D, symmetrize=bool(self.symmetrize))
+        if self.n_components > len(D):
+            raise ValueError(f"n_components must be at most the number of objects, {len(D)}, got {self.n_components}")
+        with np.errstate(invalid="ignore"):  # no variance to explain where all dissimilarities are equal
+            pca = PCA(self.n_components, random_state=as_random_state(self.random_state)).fit(D)
+        self.components_, self.mean_ = pca.components_, pca.mean_
+        self.explained_variance_ = pca.explained_variance_
+        self.explained_variance_ratio_ = np.nan_to_num(pca.explained_variance_ratio_)
+        self.scale_ = np.ones_like(pca.explained_variance_)
+        if self.whiten:
+            self.scale_ = np.sqrt(pca.explained_variance_)
+            rounding = len(D) * np.finfo(D.dtype).eps * self.scale_[0]
+            self.scale_[self.scale_ <= rounding] = np.inf  # nothing varies there: 0, rather than noise scaled up
+        return D
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        tags.input_tags.positive_only = True
+        return tags

@@ -1,0 +1,330 @@
+/* A k-d tree of points, for nearest neighbors in a Minkowski metric: exact, ties to the lowest position.
+ *
+ * The tree is complete: node 1 is the root, 2 i and 2 i + 1 are the children of node i, and the last `leaves` nodes (a
+ * power of two of them) are the leaves. A node knows the box around its points and the lowest position among them. The
+ * points of a leaf lie together, coordinate by coordinate, in WIDTH places of which some may be empty (all coordinates
+ * infinite), so that a leaf is compared with a query in a few vector operations.
+ *
+ * Distances are compared before the root is taken (squares for the Euclidean metric). A node is left out if it is farther
+ * than the worst neighbor found so far, or as far with no lower position: many equal points are no burden. That never
+ * loses a neighbor to rounding, because the distance to a box is computed like that to a point, and every operation
+ * keeps the order of its arguments. */
+#include "_native/native.h"
+
+enum { WIDTH = 16 };
+enum { FEW = 96 }; /* entries that are sorted by counting */
+static const index_t NOBODY = INT64_MAX; /* the position of a place that is empty */
+static const double ROUNDING = 1e-9; /* errors of a sum of two distances are smaller */
+
+/* ---- building ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double coordinate;
+    index_t position;
+} Entry;
+
+typedef struct {
+    index_t leaves, d;
+    const double *X; /* (n, d) */
+    double *points;  /* (leaves, d, WIDTH) */
+    index_t *positions; /* (leaves, WIDTH) */
+    double *boxes;   /* (2 leaves, 2, d) */
+    index_t *lowest; /* (2 leaves,) */
+    Entry *entries;  /* (n,) the points, leaf by leaf when all is done */
+} Building;
+
+static bool before(Entry a, Entry b) {
+    return a.coordinate < b.coordinate || (a.coordinate == b.coordinate && a.position < b.position);
+}
+
+/* Put the entry of rank `rank` in its place, those before it to the left, those after it to the right. */
+static void select_rank(Entry *entries, index_t n, index_t rank) {
+    index_t low = 0, high = n - 1;
+    while (low < high) {
+        Entry pivot = entries[low + (high - low) / 2];
+        index_t i = low, j = high;
+        while (i <= j) {
+            while (before(entries[i], pivot)) i++;
+            while (before(pivot, entries[j])) j--;
+            if (i <= j) {
+                Entry kept = entries[i];
+                entries[i++] = entries[j];
+                entries[j--] = kept;
+            }
+        }
+        if (rank <= j)
+            high = j;
+        else if (rank >= i)
+            low = i;
+        else
+            return;
+    }
+}
+
+/* The box and the lowest position of a node; returns the coordinate along which the box is widest. */
+static index_t enclose(const Building *b, index_t node, const Entry *entries, index_t n) {
+    double *low = b->boxes + node * 2 * b->d, *high = low + b->d;
+    index_t lowest = NOBODY, widest = 0;
+    for (index_t j = 0; j < b->d; j++) low[j] = INFINITY, high[j] = -INFINITY;
+    for (index_t i = 0; i < n; i++) {
+        const double *x = b->X + entries[i].position * b->d;
+        lowest = entries[i].position < lowest ? entries[i].position : lowest;
+        for (index_t j = 0; j < b->d; j++) {
+            low[j] = smaller(x[j], low[j]);
+            high[j] = larger(x[j], high[j]);
+        }
+    }
+    b->lowest[node] = lowest;
+    for (index_t j = 1; j < b->d; j++)
+        if (high[j] - low[j] > high[widest] - low[widest]) widest = j;
+    return widest;
+}
+
+static void fill_leaf(const Building *b, index_t leaf, const Entry *entries, index_t n) {
+    double *points = b->points + leaf * b->d * WIDTH;
+    for (index_t i = 0; i < WIDTH; i++) {
+        b->positions[leaf * WIDTH + i] = i < n ? entries[i].position : NOBODY;
+        for (index_t j = 0; j < b->d; j++)
+            points[j * WIDTH + i] = i < n ? b->X[entries[i].position * b->d + j] : INFINITY;
+    }
+}
+
+/* Halve the points along the widest side of their box, those of equal coordinate by position, down to the leaves. */
+static void grow(const Building *b, index_t node, Entry *entries, index_t n) {
+    index_t widest = enclose(b, node, entries, n), half = n / 2;
+    if (node >= b->leaves) {
+        fill_leaf(b, node - b->leaves, entries, n);
+        return;
+    }
+    for (index_t i = 0; i < n; i++) entries[i].coordinate = b->X[entries[i].position * b->d + widest];
+    select_rank(entries, n, half);
+    grow(b, 2 * node, entries, half);
+    grow(b, 2 * node + 1, entries + half, n - half);
+}
+
+/* Build a tree; there must be at least one point for each leaf, and at most WIDTH. */
+KERNEL point_tree_build(index_t n, index_t d, index_t leaves, const double *X, double *points, index_t *positions,
+                        double *boxes, index_t *lowest) {
+    Scratch scratch = {0};
+    Building building = {leaves, d, X, points, positions, boxes, lowest, take(&scratch, n, sizeof(Entry))};
+    if (scratch.failed) return release(&scratch);
+    for (index_t i = 0; i < n; i++) building.entries[i].position = i;
+    grow(&building, 1, building.entries, n);
+    return release(&scratch);
+}
+
+/* ---- metrics -------------------------------------------------------------------------------------------------- */
+
+/* What a coordinate x of the query adds to its distances to the WIDTH points of a leaf. The functions are called through
+ * pointers, which also keeps them apart: in line with the loop over coordinates, compilers make worse code of them. */
+typedef void Add(double x, const double *restrict points, double p, double *restrict sums);
+
+static void add_squares(double x, const double *restrict points, double p, double *restrict sums) {
+    (void)p;
+    for (int i = 0; i < WIDTH; i++) sums[i] += (x - points[i]) * (x - points[i]);
+}
+
+static void add_gaps(double x, const double *restrict points, double p, double *restrict sums) {
+    (void)p;
+    for (int i = 0; i < WIDTH; i++) sums[i] += fabs(x - points[i]);
+}
+
+static void take_largest(double x, const double *restrict points, double p, double *restrict sums) {
+    (void)p;
+    for (int i = 0; i < WIDTH; i++) sums[i] = larger(fabs(x - points[i]), sums[i]);
+}
+
+static void add_powers(double x, const double *restrict points, double p, double *restrict sums) {
+    for (int i = 0; i < WIDTH; i++) sums[i] += pow(fabs(x - points[i]), p);
+}
+
+/* The distance of a point to a box, by the same operations. */
+typedef double ToBox(index_t d, const double *x, const double *low, const double *high, double p);
+
+static double gap_to_side(double x, double low, double high) { return larger(larger(low - x, x - high), 0.0); }
+
+static double sum_of_squares(index_t d, const double *x, const double *low, const double *high, double p) {
+    (void)p;
+    double sum = 0.0;
+    for (index_t j = 0; j < d; j++) sum += gap_to_side(x[j], low[j], high[j]) * gap_to_side(x[j], low[j], high[j]);
+    return sum;
+}
+
+static double sum_of_gaps(index_t d, const double *x, const double *low, const double *high, double p) {
+    (void)p;
+    double sum = 0.0;
+    for (index_t j = 0; j < d; j++) sum += gap_to_side(x[j], low[j], high[j]);
+    return sum;
+}
+
+static double largest_gap(index_t d, const double *x, const double *low, const double *high, double p) {
+    (void)p;
+    double largest = 0.0;
+    for (index_t j = 0; j < d; j++) largest = larger(gap_to_side(x[j], low[j], high[j]), largest);
+    return largest;
+}
+
+static double sum_of_powers(index_t d, const double *x, const double *low, const double *high, double p) {
+    double sum = 0.0;
+    for (index_t j = 0; j < d; j++) sum += pow(gap_to_side(x[j], low[j], high[j]), p);
+    return sum;
+}
+
+/* In the order of dempster.dissimilarity.point_tree. */
+enum { EUCLIDEAN, CITYBLOCK, CHEBYSHEV, MINKOWSKI };
+static Add *const ADD[] = {add_squares, add_gaps, take_largest, add_powers};
+static ToBox *const TO_BOX[] = {sum_of_squares, sum_of_gaps, largest_gap, sum_of_powers};
+
+static double rooted(index_t metric, double p, double distance) {
+    return metric == EUCLIDEAN ? sqrt(distance) : metric == MINKOWSKI ? pow(distance, 1.0 / p) : distance;
+}
+
+static double unrooted(index_t metric, double p, double distance) {
+    return metric == EUCLIDEAN ? distance * distance : metric == MINKOWSKI ? pow(distance, p) : distance;
+}
+
+/* ---- asking --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    index_t leaves, d;
+    const double *points;
+    const index_t *positions;
+    const double *boxes;
+    const index_t *lowest;
+    Add *add;
+    ToBox *to_box;
+    double p;
+} Tree;
+
+/* Points that may be among the k nearest: all that were seen and are not worse than `worst`. */
+typedef struct {
+    index_t k, count;
+    Entry *entries; /* room for places_for(k) of them; the coordinate is the distance */
+    Entry worst;
+} Nearest;
+
+/* So many more than k are kept before the worst are sorted out. */
+static index_t spare(index_t k) { return k / 2; }
+
+static index_t places_for(index_t k) { return k + spare(k) + WIDTH; }
+
+/* Keep the k nearest of more. */
+static void sort_out(Nearest *nearest) {
+    select_rank(nearest->entries, nearest->count, nearest->k - 1);
+    nearest->count = nearest->k;
+    nearest->worst = nearest->entries[nearest->k - 1];
+}
+
+/* Sort entries. A few of them by counting who comes before whom, in loops without a jump. */
+static void sort(Entry *entries, index_t n) {
+    if (n > FEW) {
+        select_rank(entries, n, n / 2);
+        sort(entries, n / 2);
+        sort(entries + n / 2, n - n / 2);
+        return;
+    }
+    double coordinate[FEW];
+    index_t position[FEW];
+    for (index_t i = 0; i < n; i++) coordinate[i] = entries[i].coordinate, position[i] = entries[i].position;
+    for (index_t i = 0; i < n; i++) {
+        const double x = coordinate[i];
+        const index_t own = position[i];
+        index_t rank = 0;
+        for (index_t j = 0; j < n; j++)
+            rank += (coordinate[j] < x) | ((coordinate[j] == x) & (position[j] < own));
+        entries[rank] = (Entry){x, own};
+    }
+}
+
+/* Take in the points of a leaf, but for the one at position `own`. */
+static void compare_leaf(const Tree *tree, const double *x, index_t own, index_t leaf, Nearest *nearest) {
+    const double *points = tree->points + leaf * tree->d * WIDTH;
+    const index_t *positions = tree->positions + leaf * WIDTH;
+    double distance[WIDTH] = {0.0};
+    for (index_t j = 0; j < tree->d; j++) tree->add(x[j], points + j * WIDTH, tree->p, distance);
+    int candidates = 0;
+    for (int i = 0; i < WIDTH; i++) candidates += !(distance[i] > nearest->worst.coordinate);
+    if (candidates == 0) return;
+    for (int i = 0; i < WIDTH; i++) {
+        const Entry entry = {distance[i], positions[i]};
+        if (!before(nearest->worst, entry) && entry.position != own && entry.position != NOBODY)
+            nearest->entries[nearest->count++] = entry;
+    }
+    if (nearest->count > nearest->k + spare(nearest->k)) sort_out(nearest);
+}
+
+static double distance_to(const Tree *tree, const double *x, index_t node) {
+    const double *low = tree->boxes + node * 2 * tree->d;
+    return tree->to_box(tree->d, x, low, low + tree->d, tree->p);
+}
+
+/* Depth first, the nearer child first; what is put off waits on a stack, at most one node of each level. */
+static void search(const Tree *tree, const double *x, index_t own, Nearest *nearest) {
+    struct {
+        index_t node;
+        double distance;
+    } waiting[64];
+    int n_waiting = 0;
+    index_t node = 1;
+    double distance = distance_to(tree, x, node);
+    for (;;) {
+        while (before((Entry){distance, tree->lowest[node]}, nearest->worst)) {
+            if (node >= tree->leaves) {
+                compare_leaf(tree, x, own, node - tree->leaves, nearest);
+                break;
+            }
+            index_t near = 2 * node, far = near + 1;
+            double to_near = distance_to(tree, x, near), to_far = distance_to(tree, x, far);
+            if (before((Entry){to_far, tree->lowest[far]}, (Entry){to_near, tree->lowest[near]})) {
+                double kept = to_near;
+                to_near = to_far, to_far = kept;
+                near = far, far = 2 * node;
+            }
+            waiting[n_waiting].node = far;
+            waiting[n_waiting++].distance = to_far;
+            node = near, distance = to_near;
+        }
+        if (n_waiting == 0) return;
+        node = waiting[--n_waiting].node;
+        distance = waiting[n_waiting].distance;
+    }
+}
+
+/* Find the k nearest points, all of which are within `limit`, nearest first; false if there are not as many. */
+static bool found_within(const Tree *tree, const double *x, index_t own, double limit, Nearest *nearest) {
+    nearest->count = 0;
+    nearest->worst = (Entry){limit, NOBODY};
+    search(tree, x, own, nearest);
+    sort(nearest->entries, nearest->count);
+    return nearest->count >= nearest->k;
+}
+
+/* Positions of the k points nearest to queries `start` to `stop` - 1, nearest first, and their distances. With `own`, the
+ * point of that position is left out of the answer to each query. k must be at most the number of points that are left.
+ *
+ * Around a query the k nearest points are not farther away than those of the query before, plus the way between the two.
+ * That saves comparisons where queries near each other follow each other. */
+KERNEL point_tree_query(index_t leaves, index_t d, index_t m, index_t k, const double *points, const index_t *positions,
+                        const double *boxes, const index_t *lowest, index_t metric, double p, const double *queries,
+                        const index_t *own, index_t start, index_t stop, index_t *index, double *distance) {
+    (void)m;
+    Scratch scratch = {0};
+    Tree tree = {leaves, d, points, positions, boxes, lowest, ADD[metric], TO_BOX[metric], p};
+    Nearest nearest = {.k = k, .entries = take(&scratch, places_for(k), sizeof(Entry))};
+    for (index_t i = start; i < stop && k > 0 && !scratch.failed; i++) {
+        const double *x = queries + i * d;
+        double limit = INFINITY;
+        if (i > start) {
+            const double way = rooted(metric, p, tree.to_box(d, x, x - d, x - d, p));
+            limit = unrooted(metric, p, (distance[i * k - 1] + way) * (1 + ROUNDING));
+        }
+        if (!found_within(&tree, x, own ? own[i] : -1, limit, &nearest))
+            found_within(&tree, x, own ? own[i] : -1, INFINITY, &nearest); /* numbers too small to be exact */
+        for (index_t r = 0; r < k; r++) { /* numbers that are none have no neighbors */
+            const Entry entry = r < nearest.count ? nearest.entries[r] : (Entry){INFINITY, NOBODY};
+            distance[i * k + r] = rooted(metric, p, entry.coordinate);
+            index[i * k + r] = entry.position;
+        }
+    }
+    return release(&scratch);
+}

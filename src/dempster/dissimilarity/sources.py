@@ -1,0 +1,398 @@
+"""Dissimilarities on demand: computed from attributes, looked up in a matrix, never n x n unless asked.
+
+A source answers for blocks (every row against every column) and for chosen pairs; what a clusterer fits to is one of
+these, and what it predicts from is the block of new objects against those it remembers (`dempster.dissimilarity.
+references`). Which source it is follows from X and the metric (`dempster.dissimilarity.input`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from dempster._arrays import Array, precision_of, same_place, to_host
+from dempster._missing import has_missing
+from dempster._scale import SMALLEST, check_size, mean_of_rows
+from dempster._types import Metric
+from dempster.dissimilarity.partial import pair_squares, partial_squares
+
+if TYPE_CHECKING:
+    from dempster.dissimilarity.gower import GowerData
+
+__all__ = [
+    "DissimilaritySource",
+    "AttributeSource",
+    "TensorSource",
+    "MatrixSource",
+    "GowerSource",
+    "SparseSource",
+    "Twins",
+    "check_square",
+    "check_values",
+    "naming_metric",
+    "rounding",
+]
+
+_FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
+
+
+@contextmanager
+def naming_metric(metric: Metric) -> Iterator[None]:
+    """Around the lines that compute with a metric of others: what it refuses, it refuses by its name."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if "metric" in str(error):
+            raise
+        raise ValueError(f"metric={metric!r} cannot be computed for these objects: {error}") from error
+
+
+class DissimilaritySource(ABC):
+    """Dissimilarities between n objects, any pair of which can be asked for.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+    metric : str or callable
+        "precomputed" for a matrix.
+    objects : table of the objects, as `between` takes them; None for a matrix
+    matrix : (n, n) array of all dissimilarities, if they were given as one; else None
+    """
+
+    dtype: np.dtype
+    metric: Metric
+    objects: Any = None
+    matrix: np.ndarray | None = None
+
+    @property
+    def is_euclidean(self) -> bool:
+        """Whether ``objects`` are points, all coordinates of which are there, and the dissimilarities their Euclidean
+        distances."""
+        return self.objects is not None and self.metric == "euclidean"
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        """(r, c) dissimilarities of the objects ``rows`` to the objects ``columns``."""
+
+    @abstractmethod
+    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """(p,) dissimilarities of the objects i to the objects j."""
+
+    @abstractmethod
+    def subset(self, which: np.ndarray) -> DissimilaritySource:
+        """The same for some of the objects."""
+
+    def between(self, A: Any, B: Any, *, exact: bool = False) -> np.ndarray:
+        """Dissimilarities of other objects, given as ``objects`` are; ``exact``: no fast way that rounds, so that
+        objects with the same attributes are at no dissimilarity."""
+        raise TypeError("a matrix of dissimilarities knows its own objects only")
+
+    def keys(self, A: Any) -> list[bytes]:
+        """One key for each object, equal for objects that cannot be told apart."""
+        raise TypeError("a matrix of dissimilarities knows its own objects only")
+
+    def astype(self, dtype: np.dtype) -> DissimilaritySource:
+        """The same in another precision, where that makes a difference."""
+        return self
+
+
+class AttributeSource(DissimilaritySource):
+    """Any metric of scikit-learn, by name, or a callable, on a table of attributes.
+
+    Metrics with parameters of their own (variances for "seuclidean", an inverse covariance for "mahalanobis") learn
+    them from the whole table, once. ``within``, the variances of the attributes within clusters, says what missing
+    cells count for in Euclidean distances (`dempster.dissimilarity.partial`).
+
+    Parameters
+    ----------
+    X : (n, p) array
+    metric : str or callable
+    parameters : dict or None
+    within : (p,) array or None
+    """
+
+    objects: np.ndarray
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        metric: Metric = "euclidean",
+        parameters: dict[str, np.ndarray] | None = None,
+        within: np.ndarray | None = None,
+    ):
+        self.objects, self.metric, self.within = X, metric, within
+        self.parameters = _learnt_parameters(X, metric) if parameters is None else parameters
+        self.dtype = X.dtype
+
+    @property
+    def is_euclidean(self) -> bool:
+        return self.metric == "euclidean" and not self.lacks_cells
+
+    @cached_property
+    def lacks_cells(self) -> bool:
+        """Whether cells of the objects are missing, where they may be."""
+        return self.within is not None and has_missing(self.objects)
+
+    def with_within(self, within: np.ndarray) -> AttributeSource:
+        """The same, for objects whose cells may be missing."""
+        return AttributeSource(self.objects, self.metric, self.parameters, within)
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        return self.between(self.rows(rows), self.rows(columns))
+
+    def rows(self, which: Any) -> np.ndarray:
+        """Some of the objects, in memory."""
+        return self.objects[which]
+
+    def between(self, A: np.ndarray, B: np.ndarray, *, exact: bool = False) -> np.ndarray:
+        if self.within is not None and (has_missing(A) or has_missing(B)):
+            return self._partial(A, B, exact=exact)
+        if exact and self.metric == "euclidean":
+            from scipy.spatial.distance import cdist
+
+            return check_values(cdist(A, B), "metric")
+        from sklearn.metrics import pairwise_distances
+
+        if self.metric in _FROM_SQUARES:
+            centre = mean_of_rows(B, dtype=None)  # far from the origin the squares would swamp the differences
+            A, B = A - centre, B - centre
+        with naming_metric(self.metric):
+            return check_values(pairwise_distances(A, B, metric=self.metric, **self.parameters), "metric")
+
+    def _partial(self, A: np.ndarray, B: np.ndarray, *, exact: bool) -> np.ndarray:
+        """Some cells are missing; rows that have all of theirs are compared as if none were."""
+        assert self.within is not None
+        whole = np.zeros(len(A), dtype=bool) if has_missing(B) else ~np.isnan(A).any(axis=1)
+        out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
+        if whole.any():
+            out[whole] = self.between(A[whole], B, exact=exact)
+        squares = partial_squares(A[~whole], B, self.within)
+        out[~whole] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
+        return check_values(out, "metric")
+
+    def keys(self, A: np.ndarray) -> list[bytes]:
+        return _row_keys(A)
+
+    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        out = np.empty(len(i), dtype=self.dtype)
+        if self.within is not None and self.lacks_cells:
+            for start in range(0, len(i), 65536):
+                some = slice(start, start + 65536)
+                squares = pair_squares(self.rows(i[some]), self.rows(j[some]), self.within)
+                out[some] = squares if self.metric == "sqeuclidean" else np.sqrt(squares)
+            return out
+        if self.metric == "euclidean":
+            for start in range(0, len(i), 65536):
+                stop = start + 65536
+                gap = self.rows(i[start:stop]) - self.rows(j[start:stop])
+                out[start:stop] = np.sqrt(np.einsum("pd,pd->p", gap, gap))
+            return out
+        # other metrics know blocks only: one for each different first object
+        order = np.argsort(i, kind="stable")
+        first, begin = np.unique(i[order], return_index=True)
+        for k, start in enumerate(begin):
+            who = order[start : begin[k + 1] if k + 1 < len(begin) else None]
+            out[who] = self.block([first[k]], j[who])[0]
+        return out
+
+    def subset(self, which: np.ndarray) -> AttributeSource:
+        return AttributeSource(np.ascontiguousarray(self.rows(which)), self.metric, self.parameters, self.within)
+
+    def astype(self, dtype: np.dtype) -> AttributeSource:
+        return AttributeSource(self.objects.astype(dtype, copy=False), self.metric, self.parameters, self.within)
+
+
+class TensorSource(AttributeSource):
+    """Euclidean distances between points that are a tensor: those that are asked for come to memory and are compared
+    there, the others stay where they are."""
+
+    objects: Array
+
+    def __init__(self, X: Array):
+        self.objects, self.metric, self.within, self.parameters = X, "euclidean", None, {}
+        self.dtype = precision_of(X)
+
+    def rows(self, which: Any) -> np.ndarray:
+        places = same_place(which, self.objects) if isinstance(which, np.ndarray) else which
+        return to_host(self.objects[places])
+
+    def in_memory(self) -> AttributeSource:
+        """The same with all points in memory."""
+        return AttributeSource(to_host(self.objects))
+
+
+def _learnt_parameters(X: np.ndarray, metric: Metric) -> dict[str, np.ndarray]:
+    if metric == "seuclidean":
+        return {"V": X.var(axis=0, ddof=1, dtype=float)}
+    if metric == "mahalanobis":
+        return {"VI": np.linalg.pinv(np.atleast_2d(np.cov(X, rowvar=False, dtype=float)), hermitian=True)}
+    return {}
+
+
+class GowerSource(DissimilaritySource):
+    """Gower's dissimilarity of tables with numbers, categories and missing cells.
+
+    Rows are compared by the columns that both have or, with the ``usual`` differences of the columns within clusters,
+    as `dempster.dissimilarity.partial_gower` says.
+    """
+
+    objects: GowerData
+
+    def __init__(self, objects: GowerData, usual: np.ndarray | None = None):
+        self.objects, self.usual = objects, usual
+        self.metric = "gower"
+        self.dtype = np.dtype(float)
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        return self.between(self.objects[rows], self.objects[columns])
+
+    def between(self, A: GowerData, B: GowerData, *, exact: bool = False) -> np.ndarray:
+        if self.usual is not None:
+            from dempster.dissimilarity.partial_gower import partial_gower_block
+
+            return partial_gower_block(A, B, self.usual)
+        from dempster.dissimilarity.gower import gower_block
+
+        return gower_block(A, B)
+
+    def keys(self, A: GowerData) -> list[bytes]:
+        """One key for each object, equal for equal cells (missing ones too)."""
+        return _row_keys(A.numeric, A.codes)
+
+    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        if self.usual is not None:
+            from dempster.dissimilarity.partial_gower import partial_gower_pairs
+
+            return partial_gower_pairs(self.objects, i, j, self.usual)
+        from dempster.dissimilarity.gower import gower_pairs
+
+        return gower_pairs(self.objects, i, self.objects, j)
+
+    def subset(self, which: np.ndarray) -> GowerSource:
+        return GowerSource(self.objects[which], self.usual)
+
+
+class MatrixSource(DissimilaritySource):
+    """A square symmetric matrix of dissimilarities."""
+
+    matrix: np.ndarray
+
+    def __init__(self, D: np.ndarray):
+        self.matrix = D
+        self.metric = "precomputed"
+        self.dtype = D.dtype
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    def block(self, rows: Any, columns: Any) -> np.ndarray:
+        return self.matrix[rows][:, columns]
+
+    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return self.matrix[i, j]
+
+    def subset(self, which: np.ndarray) -> MatrixSource:
+        return MatrixSource(self.matrix[np.ix_(which, which)])
+
+
+class SparseSource:
+    """A square sparse matrix of some of the dissimilarities between n objects; stored zeros count.
+
+    It is kept in the format it comes in (compressed rows or columns, or coordinates, where a pair may stand twice).
+    """
+
+    metric = "precomputed"
+
+    def __init__(self, D: sparse.spmatrix):
+        self.stored = D
+        self.dtype = D.dtype
+
+    def __len__(self) -> int:
+        return self.stored.shape[0]
+
+
+class Twins:
+    """Finds objects that are the same, cell by cell, as one of those given; of several the first."""
+
+    def __init__(self, keys: list[bytes]):
+        self._first: dict[bytes, int] = {}
+        for place, key in enumerate(keys):
+            self._first.setdefault(key, place)
+
+    def find(self, keys: list[bytes]) -> np.ndarray:
+        """Position of the same object for each key, -1 where there is none."""
+        return np.array([self._first.get(key, -1) for key in keys], dtype=np.intp)
+
+
+def _row_keys(*tables: np.ndarray) -> list[bytes]:
+    """The bytes of every row; there is one NaN and one zero only."""
+    parts = []
+    for table in tables:
+        values = np.ascontiguousarray(table) + table.dtype.type(0)
+        if values.dtype.kind == "f":
+            values[np.isnan(values)] = np.nan
+        parts.append(values.view(np.uint8).reshape(len(values), values.shape[1] * values.itemsize))
+    rows = np.hstack(parts)
+    return rows.view(f"V{rows.shape[1]}").ravel().tolist()
+
+
+def rounding(dtype: Any) -> float:
+    """Relative size up to which a difference of dissimilarities of this type counts as a rounding error."""
+    return max(1e-8, 10 * float(np.finfo(dtype).eps))
+
+
+def check_values(D: np.ndarray, name: str) -> np.ndarray:
+    """Dissimilarities must be finite, nonnegative, and of a size that can be worked with."""
+    if D.size == 0:
+        return D
+    least, most = float(D.min()), float(D.max())
+    if not np.isfinite(least + most):
+        raise ValueError(f"{name} gave dissimilarities that are NaN or infinite; they must be finite")
+    check_size(D, name)
+    if least < 0:
+        if least >= -1e-10 * max(most, 1.0):
+            return np.maximum(D, 0)  # rounding, as in cosine distances
+        raise ValueError(
+            f"Negative values in data: {name} gave dissimilarities down to {least:.6g}; they must be at least 0"
+        )
+    return D
+
+
+def check_square(
+    D: np.ndarray, *, symmetrize: bool, remedy: str = "; set symmetrize=True to use the mean of the two"
+) -> np.ndarray:
+    """A square matrix of dissimilarities, symmetric (or made so when asked), with a zero diagonal."""
+    if D.ndim != 2 or D.shape[0] != D.shape[1]:
+        raise ValueError(f"X must be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}")
+    D = check_values(D, "X")
+    asymmetry = float(np.abs(D - D.T).max()) if len(D) else 0.0
+    smallest = rounding(D.dtype) * float(D.max()) if len(D) else 0.0
+    if asymmetry > smallest:
+        if not symmetrize:
+            i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
+            raise ValueError(
+                f"X must be symmetric: X[{i}, {j}] = {D[i, j]:.6g} but X[{j}, {i}] = {D[j, i]:.6g} "
+                f"(difference {asymmetry:.6g}){remedy}"
+            )
+        D = (D + D.T) / 2
+    if len(D) and 0 < D.max() < SMALLEST:
+        raise ValueError(f"X must hold dissimilarities of at least {SMALLEST:g}, got up to {D.max():.6g}: scale X")
+    worst = float(np.diagonal(D).max()) if len(D) else 0.0
+    if worst > smallest:
+        raise ValueError(f"X must have a zero diagonal (an object does not differ from itself), got up to {worst:.6g}")
+    return D

@@ -1,0 +1,236 @@
+"""Groups of objects compared with the rest, attribute by attribute: means, effect sizes, tests.
+
+Everything is a sum over objects of weights (g, n) times something of a column, so that a column of any length costs a
+few products. Tests are those of Mann and Whitney, Kruskal and Wallis, the chi-square test, and Fisher's exact test.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dempster.explain._profile.attributes import Attribute, Feature
+
+__all__ = ["Ranked", "adjusted", "compare", "category_test", "mann_whitney", "overall_test"]
+
+_FEW, _EXACT_UP_TO = 8, 100  # objects of the smaller and of both groups, up to which Mann-Whitney's test is exact
+_EXPECTED = 5  # smallest expected count for which the chi-square distribution will do
+_QUARTILES = (0.25, 0.5, 0.75)
+
+
+class Ranked:
+    """A column of numbers, sorted once for all that needs its order; NaN for missing cells.
+
+    Attributes
+    ----------
+    rows : array of int
+        Positions of the cells that are not missing, by increasing value.
+    values : array
+        Their values.
+    ranks : array
+        Their ranks from 1, the mean for equal values.
+    ties : array
+        How often each different value occurs.
+    """
+
+    def __init__(self, values: np.ndarray):
+        present = np.flatnonzero(~np.isnan(values))
+        self.n_objects = len(values)
+        self.rows = present[np.argsort(values[present], kind="stable")]
+        self.values = values[self.rows]
+        starts = np.flatnonzero(np.concatenate([[True], self.values[1:] != self.values[:-1]])[: len(self.values)])
+        self.ties = np.diff(np.append(starts, len(self.values))).astype(float)
+        self.ranks = np.repeat(starts + (self.ties + 1) / 2, self.ties.astype(int))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def quantiles(self, weights: Any, levels: tuple[float, ...]) -> np.ndarray:
+        """(g, l) weighted quantiles of each group, a row of (g, n) sparse weights: Hazen's, at the middle of an
+        object."""
+        out = np.full((weights.shape[0], len(levels)), np.nan)
+        place = np.full(self.n_objects, -1)
+        place[self.rows] = np.arange(len(self.rows))
+        for g in range(weights.shape[0]):
+            members = slice(weights.indptr[g], weights.indptr[g + 1])
+            places, weight = place[weights.indices[members]], weights.data[members]
+            if len(places) * 4 > self.n_objects:  # spread out rather than sorted
+                spread = np.zeros(len(self.rows) + 1)
+                spread[places] = weight
+                places = np.flatnonzero(spread[:-1] > 0)
+                weight = spread[places]
+            else:
+                order = np.argsort(places)
+                order = order[places[order] >= 0]
+                places, weight = places[order], weight[order]
+            if len(places):
+                out[g] = np.interp(levels, (np.cumsum(weight) - weight / 2) / weight.sum(), self.values[places])
+        return out
+
+
+def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndarray]:
+    """Of each group (a row of the sparse (g, n) weights): present and missing weight, mean and standard deviation (of
+    the rest too), quartiles (of numbers), standardized difference from the rest, and Cliff's delta.
+
+    For categories the mean is a share and delta the difference of the shares in the group and in the rest.
+    """
+    values, is_number = feature.values, feature.attribute.is_number
+    present = ~np.isnan(values)
+    # squares lose digits far from zero; shares need none of it
+    center = float(ranked.values.mean()) if is_number and len(ranked) else 0.0
+    scale = float(np.abs(ranked.values - center).max(initial=0.0)) or 1.0
+    scaled = np.where(present, (np.where(present, values, 0) - center) / scale, 0.0)
+    sums = weights @ np.column_stack([present, scaled, scaled**2])
+    all_sums = np.array([present.sum(), scaled.sum(), (scaled**2).sum()])
+    group, rest = _moments(sums), _moments(all_sums - sums)
+    n_group, n_rest = sums[:, 0], all_sums[0] - sums[:, 0]
+    nothing = np.full(len(sums), np.nan)
+    quartiles = ranked.quantiles(weights, _QUARTILES).T if is_number else [nothing] * 3
+    return {
+        "present": n_group,
+        "missing": np.asarray(weights.sum(axis=1)).ravel() - n_group,
+        "mean": group[0] * scale + center,
+        "std": np.sqrt(group[1]) * scale,
+        "rest": rest[0] * scale + center,
+        "rest_std": np.sqrt(rest[1]) * scale,
+        "difference": _standardized(group, rest, n_group, n_rest) if is_number else nothing,
+        "delta": _cliffs_delta(ranked, n_group, weights) if is_number else group[0] - rest[0],
+        **dict(zip(("q25", "median", "q75"), quartiles, strict=True)),
+    }
+
+
+def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances from sums of weights, values and squares; NaN where there is nothing."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weight = np.where(sums[:, 0] > 1e-9, sums[:, 0], np.nan)
+        mean = sums[:, 1] / weight
+        spread = np.maximum(sums[:, 2] / weight - mean**2, 0)
+        spread[spread < 1e-14] = 0  # rounding
+        return mean, spread * weight / np.where(weight > 1 + 1e-9, weight - 1, np.nan)
+
+
+def _standardized(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) -> np.ndarray:
+    """Cohen's d: the difference of the means over the pooled standard deviation (which may be zero)."""
+    squares = np.nan_to_num(group[1]) * np.maximum(n_group - 1, 0) + np.nan_to_num(rest[1]) * np.maximum(n_rest - 1, 0)
+    apart = group[0] - rest[0]
+    freedom = n_group + n_rest - 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        d = apart / np.sqrt(squares / np.where(freedom > 0, freedom, np.nan))
+    return np.where((squares == 0) & (np.abs(apart) < 1e-12), np.where(np.isnan(apart), np.nan, 0.0), d)
+
+
+def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarray:
+    """P(group > rest) - P(group < rest) (Cliff, 1993), from sums of ranks.
+
+    With r_i the midranks and w_i the weights of a group, sum_i w_i (r_i - 1/2) counts what lies below its objects,
+    among all; what lies below among the group itself is (sum_i w_i)^2 / 2, by symmetry.
+    """
+    ranks = np.zeros(ranked.n_objects)
+    ranks[ranked.rows] = ranked.ranks - 0.5
+    pairs = n_group * (len(ranked) - n_group)
+    below = weights @ ranks - n_group**2 / 2
+    return np.divide(2 * below, pairs, out=np.full(len(pairs), np.nan), where=pairs > 1e-9) - 1
+
+
+# ---- tests ----------------------------------------------------------------------------------------------------------
+
+
+def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """(g,) p-values of each group against all others, for disjoint groups given by the numbers of the objects.
+
+    Exact where there are few objects and no ties, otherwise by the normal approximation with corrections for ties and
+    continuity: what `scipy.stats.mannwhitneyu` gives, with the ranks computed once.
+    """
+    from scipy.stats import mannwhitneyu, norm
+
+    codes, n = codes[ranked.rows], len(ranked)
+    sizes = np.bincount(codes, minlength=n_groups).astype(float)
+    out = np.full(n_groups, np.nan)
+    if n < 2:
+        return out
+    sums = np.bincount(codes, weights=ranked.ranks, minlength=n_groups)
+    others = n - sizes
+    above = np.abs(sums - sizes * (sizes + 1) / 2 - sizes * others / 2)
+    variance = sizes * others / 12 * (n + 1 - (ranked.ties**3 - ranked.ties).sum() / (n * (n - 1)))
+    possible = (sizes > 0) & (others > 0)
+    spread = np.sqrt(np.where(possible, np.maximum(variance, 0), 0))
+    z = np.divide(np.maximum(above - 0.5, 0), spread, out=np.zeros(n_groups), where=spread > 0)
+    out[possible] = np.minimum(2 * norm.sf(z[possible]), 1)
+    if len(ranked.ties) == n <= _EXACT_UP_TO:
+        for g in np.flatnonzero(possible & (np.minimum(sizes, others) <= _FEW)):
+            values = ranked.values[codes == g], ranked.values[codes != g]
+            out[g] = mannwhitneyu(*values, method="exact").pvalue
+    return out
+
+
+def category_test(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """(g,) p-values of the share of ones in each group against that in all others: the chi-square test, or Fisher's
+    exact test where fewer than five are expected somewhere."""
+    from scipy.stats import chi2, fisher_exact
+
+    present = ~np.isnan(values)
+    ones, codes = values[present] > 0.5, codes[present]
+    sizes, hits = np.bincount(codes, minlength=n_groups), np.bincount(codes, weights=ones, minlength=n_groups)
+    n, total = len(ones), int(ones.sum())
+    out = np.full(n_groups, np.nan)
+    for g in np.flatnonzero((sizes > 0) & (sizes < n)):
+        inside, own = int(hits[g]), int(sizes[g])
+        table = np.array([[inside, own - inside], [total - inside, n - own - total + inside]])
+        expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
+        if total in (0, n):
+            out[g] = 1.0
+        elif expected.min() < _EXPECTED:
+            out[g] = fisher_exact(table)[1]
+        else:
+            out[g] = chi2.sf(((table - expected) ** 2 / expected).sum(), 1)
+    return out
+
+
+def overall_test(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None = None) -> tuple[str, float, float]:
+    """Whether an attribute differs between the groups at all: the test, its p-value and an effect size in [0, 1].
+
+    Kruskal and Wallis for numbers, with the square root of H / (n - 1), the correlation of ranks and groups; chi-square
+    for categories, with Cramer's V.
+    """
+    from scipy.stats import chi2
+    from scipy.stats.contingency import crosstab
+
+    if attribute.is_number:
+        ranked = Ranked(attribute.values) if ranked is None else ranked
+        return "Kruskal-Wallis", *_kruskal_wallis(ranked, codes[ranked.rows])
+    known, codes = attribute.values[attribute.present], codes[attribute.present]
+    name, n, k = "chi-square", len(known), len(np.unique(codes))
+    if k < 2 or len(np.unique(known)) < 2:
+        return name, np.nan, 0.0 if k > 1 else np.nan
+    table = crosstab(codes, known).count
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
+    statistic = float(((table - expected) ** 2 / expected).sum())
+    shape = min(table.shape) - 1
+    p = float(chi2.sf(statistic, (table.shape[0] - 1) * (table.shape[1] - 1)))
+    return name, p, float(np.sqrt(min(statistic / (n * shape), 1)))
+
+
+def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
+    """p-value, and the square root of H / (n - 1), the share of the variance of the ranks that is between groups."""
+    from scipy.stats import chi2
+
+    n, sizes = len(ranked), np.bincount(codes, minlength=1).astype(float)
+    k = int((sizes > 0).sum())
+    if k < 2 or len(ranked.ties) < 2:
+        return np.nan, 0.0 if k > 1 else np.nan
+    centered = ranked.ranks - (n + 1) / 2
+    sums = np.bincount(codes, weights=centered)[sizes > 0]
+    share = float((sums**2 / sizes[sizes > 0]).sum() / (centered**2).sum())
+    return float(chi2.sf(share * (n - 1), k - 1)), float(np.sqrt(min(share, 1)))
+
+
+def adjusted(p: np.ndarray, correction: str) -> np.ndarray:
+    """p-values corrected for their number (false discovery rate); NaN stays NaN."""
+    from scipy.stats import false_discovery_control
+
+    out = np.array(p, dtype=float)
+    known = ~np.isnan(out)
+    if known.any():
+        out[known] = false_discovery_control(out[known], method=correction)
+    return out

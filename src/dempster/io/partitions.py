@@ -1,0 +1,362 @@
+"""Credal partitions as files: tables that people and other programs read, and compact archives.
+
+A table (CSV, TSV, Parquet) has a row for each object: its name, the most plausible cluster (``label``), the same with
+-1 for outliers (``label_with_outliers``), the set of clusters of largest mass (``assignment``), and a column of masses
+for each focal set, headed ``∅``, ``{0}``, ``{0,1}``, ``Ω``, ... An ``.npz`` archive holds the arrays. Nothing in either
+is code.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dempster._sizes import check_memory
+from dempster.belief import FocalSets
+from dempster.io.atomic import as_file, as_path, atomic_write
+from dempster.io.failures import failure_in_words, missing_pyarrow, unwritable
+from dempster.io.set_names import (
+    FRAME,
+    decode_cell,
+    decode_headings,
+    decode_name,
+    encode_cell,
+    encode_headings,
+    encode_name,
+    is_set_heading,
+)
+from dempster.io.sparse_partitions import is_sparse_schema, read_sparse
+from dempster.io.tables import exact_floats, file_kind, natural_index
+from dempster.io.written.cells import split_cells
+from dempster.io.written.delimited import Dialect, sniff
+from dempster.io.written.text import open_text
+from dempster.partition import CredalPartition
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["write_partition", "read_partition", "PARTITION_KINDS"]
+
+PARTITION_KINDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
+_DERIVED = ("label", "label_with_outliers", "assignment")
+_POSITION, _OBJECT = "row", "object"  # headings of the first column: positions 0, 1, ..., or names without a heading
+_ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # of an archive; others are not read
+_ROUNDING = 64  # masses that sum to one within this many units of rounding were normalised when they were written
+
+
+def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
+    """Write a credal partition, whole or not at all; `read_partition` gives it back.
+
+    Parameters
+    ----------
+    partition : CredalPartition
+        Clusters must be named by text or numbers.
+    path : path
+        ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. Text files keep every digit of the masses. Names of the objects
+        come back as integers, floats or text; text files turn any other kind (dates, tuples) into text. How the
+        partition was made (``metadata``) is kept by Parquet and ``.npz`` only, and so is single precision.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dempster import CredalPartition, FocalSets
+    >>> from dempster.io import read_partition, write_partition
+    >>> cp = CredalPartition([[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]], FocalSets.full(2), index=["ann", "bob"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "people.csv"
+    ...     write_partition(cp, path)
+    ...     print(path.read_text().strip())
+    ...     read_partition(path)
+    object,label,label_with_outliers,assignment,∅,{0},{1},Ω
+    ann,0,0,{0},0.0,1.0,0.0,0.0
+    bob,0,0,Ω,0.0,0.25,0.25,0.5
+    CredalPartition(2 objects, 2 clusters)
+    ann: {0}: 1
+    bob: {0}: 0.25  {1}: 0.25  Ω: 0.5
+    """
+    if not isinstance(partition, CredalPartition):
+        raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+    path = as_path(path)
+    kind = file_kind(path, PARTITION_KINDS)
+    if path.suffix.lower() == ".gz":
+        raise ValueError(f"{path.name}: compressed partitions are written as .parquet or .npz")
+    write = {"text": _write_text, "parquet": _write_parquet, "npz": _write_npz}[kind]
+    with atomic_write(path) as temporary:
+        try:
+            write(partition.to_numpy(), temporary)
+        except ImportError as error:
+            raise missing_pyarrow(path) from error
+        except UnicodeEncodeError as error:
+            raise unwritable(path, error) from error
+
+
+def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
+    """Read a credal partition that `write_partition` wrote. Nothing in the file is ever run.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv`` and ``.tsv`` (also ``.gz``), ``.parquet`` or ``.npz``. Further columns of a table are ignored.
+
+    Returns
+    -------
+    CredalPartition
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It holds no partition, or masses that are negative or do not sum to one.
+    """
+    path = as_file(path)
+    kind = file_kind(path, PARTITION_KINDS)
+    with failure_in_words(path):
+        return {"text": _read_text, "parquet": _read_parquet, "npz": _read_npz}[kind](path)
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _to_table(partition: CredalPartition) -> pd.DataFrame:
+    import pandas as pd
+
+    headings, frame_heading = encode_headings(partition.focal_sets, partition.frame)
+    heading, names = _names_of_objects(partition)
+    clusters = np.array([*map(str, partition.frame), "-1"])  # the last stands for -1, outliers
+    if all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in partition.frame):
+        clusters = np.array([*map(int, partition.frame), -1])
+    first = {
+        heading: names,
+        "label": clusters[partition.labels],
+        "label_with_outliers": clusters[partition.labels_with_outliers],
+        "assignment": np.array(partition.focal_sets.names(partition.frame))[partition.best_set],
+    }
+    masses = pd.DataFrame(partition.masses, columns=headings)
+    table = pd.concat([pd.DataFrame(first), masses], axis=1)
+    if frame_heading is not None:
+        table[frame_heading] = ""
+    return table
+
+
+def _names_of_objects(partition: CredalPartition) -> tuple[str, Any]:
+    """Heading and content of the first column."""
+    if partition.index is None:
+        return _POSITION, np.arange(len(partition))
+    name = getattr(partition.index, "name", None)
+    heading = _OBJECT if name is None else " ".join(str(name).split())
+    if heading in ("", _POSITION, *_DERIVED) or is_set_heading(heading) or heading.startswith(FRAME):
+        heading = _OBJECT
+    values = np.asarray(partition.index)
+    if values.ndim != 1 or values.dtype.kind not in "iufMm":
+        values = _filled([str(value) if _is_text(value) else _written(value) for value in partition.index])
+        if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
+            raise ValueError("index holds different names that are written alike, as 1 and '1': make all of them text")
+    return heading, values
+
+
+def _filled(values: list[str]) -> np.ndarray:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _written(value: Any) -> str:
+    plain = value.item() if isinstance(value, np.generic) else value
+    return repr(plain) if isinstance(plain, float) else str(plain)
+
+
+def _write_text(partition: CredalPartition, path: Path) -> None:
+    table = _to_table(partition)
+    names = table.iloc[:, 0]
+    # the end of a line for some readers, wherever it stands
+    returns = any("\r" in str(name) for name in partition.frame)
+    quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    if names.dtype.kind in "Mm":
+        table.isetitem(0, names.astype(str).tolist())
+    elif names.dtype.kind not in "iuf":
+        written = [encode_cell(name) for name in names]
+        table.isetitem(0, _filled(written))
+        # text that looks like numbers, or holds what some readers take for the end of a line: the quotation marks say
+        # that it is text
+        if not isinstance(natural_index(written), list) or any("\r" in name for name in written) or written != [*names]:
+            quoting = csv.QUOTE_NONNUMERIC
+    for j in (1, 2):
+        if table.iloc[:, j].dtype.kind not in "iuf":
+            table.isetitem(j, [encode_cell(str(name)) for name in table.iloc[:, j]])
+    table = table.rename(columns={table.columns[0]: encode_cell(str(table.columns[0]))})
+    table = table.astype(dict.fromkeys(table.columns[table.dtypes == np.float32], float))
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        table.to_csv(file, sep=separator, index=False, quoting=quoting, lineterminator="\n")
+
+
+def _partition_dialect(path: Path) -> Dialect:
+    """How the columns are separated: the way in which the headings are those of a partition, ours first.
+
+    Other programs may have written the file again, with semicolons and decimal commas.
+    """
+    ours = "\t" if ".tsv" in path.suffixes else ","
+    with open_text(path) as file:
+        line = file.readline()
+    for delimiter in dict.fromkeys((ours, ",", ";", "\t", "|")):
+        cells = split_cells([line], delimiter)
+        if cells and any(is_set_heading(cell.strip()) for cell in cells[0]):
+            return sniff(path, header=True, delimiter=delimiter, decimal="." if delimiter == "," else None)
+    return sniff(path, header=True)
+
+
+def _read_text(path: Path) -> CredalPartition:
+    import pandas as pd
+
+    dialect = _partition_dialect(path)
+    headings = [decode_cell(heading) for heading in dialect.first_line]
+    where, family, frame = decode_headings(headings)
+    named = 0 not in where and headings[0] not in _DERIVED and not headings[0].startswith(FRAME)
+    with open_text(path) as file:
+        _, line = file.readline(), file.readline()
+    if not line.strip():
+        return _partition(np.empty((0, len(family))), family, _index([], headings[0]) if named else None, frame)
+    with open_text(path) as file:
+        table = pd.read_csv(
+            file,
+            sep=dialect.delimiter,
+            decimal=dialect.decimal,
+            header=0,
+            names=list(range(len(headings))),
+            usecols=[0, *where] if named else where,
+            dtype={j: str if j == 0 and named else float for j in [0, *where]},
+            keep_default_na=False,
+            na_values=[],
+            **exact_floats(),
+        )
+    index = None
+    if named:
+        names = table[0].tolist()
+        index = _index([*map(decode_cell, names)] if line.startswith('"') else natural_index(names), headings[0])
+    return _partition(table[where].to_numpy(), family, index, frame)
+
+
+def _write_parquet(partition: CredalPartition, path: Path) -> None:
+    table = _to_table(partition)
+    table.attrs = {"dempster": _plain_metadata(partition)}
+    table.to_parquet(path, index=False)
+
+
+def _read_parquet(path: Path) -> CredalPartition:
+    import pandas as pd
+    import pyarrow.parquet as pq
+
+    if is_sparse_schema(pq.read_schema(path)):
+        return _read_sparse_parquet(path)
+    table = pd.read_parquet(path)
+    headings = [str(name) for name in table.columns]
+    where, family, frame = decode_headings(headings)
+    named = 0 not in where and headings[0] not in _DERIVED and not headings[0].startswith(FRAME)
+    index = None
+    if named:
+        names = table.iloc[:, 0]
+        index = _index(names.to_numpy() if names.dtype.kind in "iufMm" else names.tolist(), headings[0])
+    masses = table.iloc[:, where].to_numpy()
+    return _partition(masses, family, index, frame, table.attrs.get("dempster"))
+
+
+def _read_sparse_parquet(path: Path) -> CredalPartition:
+    masses, family, names, metadata = read_sparse(path)
+    size = masses.dtype.itemsize * masses.shape[0] * masses.shape[1]
+    check_memory(size, "the masses of the file", "write the partition in smaller parts")
+    frame = tuple(range(family.n_clusters))
+    return _partition(masses.toarray(), family, _index(names, _POSITION), frame, metadata)
+
+
+def _index(names: Any, heading: str) -> Any:
+    """The index of the objects; plain positions are no names."""
+    import pandas as pd
+
+    if heading == _POSITION and np.array_equal(np.asarray(names), np.arange(len(names))):
+        return None
+    return pd.Index(names, name=None if heading in (_OBJECT, _POSITION) else heading)
+
+
+# ---- archives -------------------------------------------------------------------------------------------------------
+
+
+def _write_npz(partition: CredalPartition, path: Path) -> None:
+    arrays: dict[str, Any] = {
+        "masses": partition.masses,
+        "membership": partition.focal_sets.membership,
+        "frame": np.array([encode_name(name) for name in partition.frame]),
+        "metadata": np.array(json.dumps(_plain_metadata(partition))),
+    }
+    if partition.index is not None:
+        heading, names = _names_of_objects(partition)
+        arrays["index"] = names.astype(str) if names.dtype == object else names
+        arrays["index_name"] = np.array(heading)
+    with open(path, "wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def _check_sizes(archive: Any) -> None:
+    """Look at the headers before anything is unpacked: a small file may hold arrays that fill the memory."""
+    sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.zip.infolist()}
+    total = sum(sizes.get(key, 0) for key in _ARRAYS)
+    check_memory(total, "the arrays of the archive", "write the partition in parts")
+    shapes = {}
+    for key in ("masses", "membership"):
+        with archive.zip.open(f"{key}.npy") as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shapes[key] = read(file)[0]
+    masses, membership = shapes["masses"], shapes["membership"]
+    if len(masses) != 2 or len(membership) != 2 or masses[1] != membership[0]:
+        raise ValueError(f"the archive holds no partition: masses {masses} do not go with sets {membership}")
+
+
+def _read_npz(path: Path) -> CredalPartition:
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+        missing = [key for key in ("masses", "membership", "frame") if key not in archive]
+        if missing:
+            raise ValueError(f"the archive holds no partition, it lacks {', '.join(missing)}")
+        _check_sizes(archive)
+        arrays = {key: archive[key] for key in _ARRAYS if key in archive}
+    index = None
+    if "index" in arrays:
+        names = arrays["index"]
+        index = _index(names.tolist() if names.dtype.kind == "U" else names, str(arrays.get("index_name", _OBJECT)))
+    frame = tuple(decode_name(str(name)) for name in arrays["frame"])
+    metadata = json.loads(str(arrays["metadata"])) if "metadata" in arrays else None
+    return _partition(arrays["masses"], FocalSets(arrays["membership"]), index, frame, metadata)
+
+
+# ---- both -----------------------------------------------------------------------------------------------------------
+
+
+def _partition(
+    masses: np.ndarray, family: FocalSets, index: Any, frame: tuple, metadata: dict | None = None
+) -> CredalPartition:
+    """Check the masses, and keep every digit where they already are what they should be."""
+    checked = CredalPartition(masses, family, index, frame=frame, metadata=metadata)
+    if masses.dtype != checked.masses.dtype or masses.size == 0:
+        return checked
+    if masses.min() >= 0 and np.abs(masses - checked.masses).max() <= _ROUNDING * np.finfo(masses.dtype).eps:
+        return CredalPartition.unchecked(np.array(masses), family, index, frame, metadata=metadata)
+    return checked
+
+
+def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
+    """What JSON can hold; anything else in the words of its ``repr``."""
+
+    def plain(value: Any) -> Any:
+        return value.item() if isinstance(value, np.generic) else repr(value)
+
+    return json.loads(json.dumps(partition.metadata, default=plain))

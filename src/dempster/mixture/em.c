@@ -1,0 +1,337 @@
+/* Expectation-maximization on plain arrays: objects are columns, so that inner loops run along memory.
+ *
+ * The objects are taken in blocks that stay in the cache. A pass over them gives the responsibilities under the present
+ * parameters, the log-likelihood, and the weighted sums from which the next parameters follow; the sums are taken
+ * around the present means, which costs no digits. */
+#include "_native/native.h"
+#include "_native/sums.h"
+#include "covariances.h"
+#include "linear_algebra.h"
+
+enum { BLOCK = 256 };          /* objects of a block, a whole number of lanes */
+enum { FINE, LOST, SINGULAR }; /* what may go wrong with a component: the numbers that Python knows */
+
+static const double NEGLIGIBLE = -700.0; /* exp of less is zero for all purposes, and denormal numbers are slow */
+static const double LEAST_SHARE = 1e-10; /* a component with less of the total weight has lost its objects */
+static const double LOG_2PI = 1.8378770664093453;
+
+typedef struct {
+    index_t d, n;
+    const double *X;       /* (d, n) */
+    const double *weights; /* (n,) */
+} Data;
+
+typedef struct {
+    index_t g;
+    const double *means;     /* (g, d) */
+    const double *inverses;  /* (g, d, d) inverse Cholesky factors of the covariances */
+    const double *constants; /* (g,) logarithms of the proportions and of the determinants */
+    bool diagonal;           /* whether the covariances are */
+} Densities;
+
+typedef struct {
+    double *sizes;  /* (g,) sums of the weights */
+    double *first;  /* (g, d) of the objects */
+    double *second; /* (g, d, d) of their products (the lower triangle) */
+} Sums;
+
+/* Scratch for the objects of a block. */
+typedef struct {
+    double *gaps;        /* (d, BLOCK) objects less a mean */
+    double *part, *line; /* (BLOCK,) */
+} Room;
+
+static double *numbers(Scratch *scratch, index_t count) { return take(scratch, count, sizeof(double)); }
+
+static Room new_room(Scratch *scratch, index_t d) {
+    return (Room){numbers(scratch, d * BLOCK), numbers(scratch, BLOCK), numbers(scratch, BLOCK)};
+}
+
+/* How many objects the block that begins at `start` has. */
+static index_t block_size(index_t n, index_t start) { return n - start < BLOCK ? n - start : BLOCK; }
+
+/* ---- the expectation ----------------------------------------------------------------------------------------- */
+
+/* Logarithm of proportion times density of component k for b objects from `start`, into `out`. */
+static void log_joint(const Data *data, index_t start, index_t b, const Densities *densities, index_t k, Room room,
+                      double *restrict out) {
+    index_t d = data->d;
+    const double *inverse = densities->inverses + k * d * d;
+    double *restrict line = room.line;
+    for (index_t i = 0; i < b; i++) out[i] = 0.0;
+    for (index_t j = 0; j < d; j++) {
+        const double *restrict row = data->X + j * data->n + start;
+        double *restrict gap = room.gaps + j * BLOCK;
+        double center = densities->means[k * d + j], scale = inverse[j * d + j];
+        for (index_t i = 0; i < b; i++) gap[i] = row[i] - center;
+        for (index_t i = 0; i < b; i++) line[i] = scale * gap[i];
+        for (index_t s = 0; s < j && !densities->diagonal; s++) {
+            double factor = inverse[j * d + s];
+            const double *restrict other = room.gaps + s * BLOCK;
+            for (index_t i = 0; i < b; i++) line[i] += factor * other[i];
+        }
+        for (index_t i = 0; i < b; i++) out[i] += line[i] * line[i];
+    }
+    double constant = densities->constants[k];
+    for (index_t i = 0; i < b; i++) out[i] = constant - 0.5 * out[i];
+}
+
+/* Turn the logarithms in Z (g, n) into responsibilities, for b objects from `start`; write their log-densities, the
+ * logarithms of the sums over components, into room.part. */
+static void normalize(double *Z, index_t g, index_t n, index_t start, index_t b, Room room) {
+    double *restrict top = room.part, *restrict sum = room.line;
+    for (index_t i = 0; i < b; i++) {
+        top[i] = Z[start + i];
+        sum[i] = 0.0;
+    }
+    for (index_t k = 1; k < g; k++) {
+        const double *restrict row = Z + k * n + start;
+        for (index_t i = 0; i < b; i++) top[i] = larger(row[i], top[i]);
+    }
+    for (index_t k = 0; k < g; k++) {
+        double *restrict row = Z + k * n + start;
+        for (index_t i = 0; i < b; i++) {
+            double value = row[i] - top[i];
+            row[i] = value > NEGLIGIBLE ? exp(value) : 0.0;
+            sum[i] += row[i];
+        }
+    }
+    for (index_t i = 0; i < b; i++) {
+        top[i] += log(sum[i]);
+        sum[i] = 1.0 / sum[i];
+    }
+    for (index_t k = 0; k < g; k++) {
+        double *restrict row = Z + k * n + start;
+        for (index_t i = 0; i < b; i++) row[i] *= sum[i];
+    }
+}
+
+/* ---- the weighted sums --------------------------------------------------------------------------------------- */
+
+/* Add the sums of component k over b objects from `start`, around its mean; Z (g, n) are the responsibilities. */
+static void add_sums(const Data *data, index_t start, index_t b, const double *Z, const double *means, bool diagonal,
+                     index_t k, Room room, const Sums *sums) {
+    index_t d = data->d, padded = padded_to_lanes(b);
+    const double *weights = data->weights + start, *responsibilities = Z + k * data->n + start;
+    double *first = sums->first + k * d, *second = sums->second + k * d * d;
+    double *restrict part = room.part, *restrict line = room.line;
+    for (index_t i = 0; i < b; i++) {
+        part[i] = weights[i] * responsibilities[i];
+        line[i] = 1.0;
+    }
+    for (index_t i = b; i < padded; i++) part[i] = line[i] = 0.0;
+    sums->sizes[k] += lanes_dot(padded, part, line);
+    for (index_t j = 0; j < d; j++) {
+        const double *restrict row = data->X + j * data->n + start;
+        double *restrict gap = room.gaps + j * BLOCK;
+        double center = means[k * d + j];
+        for (index_t i = 0; i < b; i++) gap[i] = row[i] - center;
+        for (index_t i = b; i < padded; i++) gap[i] = 0.0;
+        for (index_t i = 0; i < padded; i++) line[i] = part[i] * gap[i];
+        first[j] += lanes_dot(padded, part, gap);
+        second[j * d + j] += lanes_dot(padded, line, gap);
+        for (index_t s = 0; s < j && !diagonal; s++) second[j * d + s] += lanes_dot(padded, line, room.gaps + s * BLOCK);
+    }
+}
+
+static void clear(index_t g, index_t d, const Sums *sums) {
+    for (index_t i = 0; i < g; i++) sums->sizes[i] = 0.0;
+    for (index_t i = 0; i < g * d; i++) sums->first[i] = 0.0;
+    for (index_t i = 0; i < g * d * d; i++) sums->second[i] = 0.0;
+}
+
+/* Sums for given responsibilities Z (g, n), around the means. */
+static void weighted_sums(const Data *data, index_t g, const double *Z, const double *means, bool diagonal, Room room,
+                          const Sums *sums) {
+    clear(g, data->d, sums);
+    for (index_t start = 0; start < data->n; start += BLOCK) {
+        index_t b = block_size(data->n, start);
+        for (index_t k = 0; k < g; k++) add_sums(data, start, b, Z, means, diagonal, k, room, sums);
+    }
+}
+
+/* Write the responsibilities Z (g, n) and the weighted sums; return the log-likelihood. */
+static double expect(const Data *data, const Densities *densities, double *Z, Room room, const Sums *sums) {
+    index_t g = densities->g;
+    double likelihood = 0.0;
+    clear(g, data->d, sums);
+    for (index_t start = 0; start < data->n; start += BLOCK) {
+        index_t b = block_size(data->n, start);
+        for (index_t k = 0; k < g; k++) log_joint(data, start, b, densities, k, room, Z + k * data->n + start);
+        normalize(Z, g, data->n, start, b, room);
+        double of_block = 0.0;
+        for (index_t i = 0; i < b; i++) of_block += data->weights[start + i] * room.part[i];
+        likelihood += of_block;
+        for (index_t k = 0; k < g; k++)
+            add_sums(data, start, b, Z, densities->means, densities->diagonal, k, room, sums);
+    }
+    return likelihood;
+}
+
+/* ---- the maximization ---------------------------------------------------------------------------------------- */
+
+/* Inverse Cholesky factors and constants of the log-densities; -1, or the first component that is singular. */
+static index_t prepare(index_t g, index_t d, const double *proportions, const double *covariances, const double *least,
+                       double *inverses, double *constants) {
+    for (index_t k = 0; k < g; k++) {
+        double log_det = inverse_factor(d, covariances + k * d * d, least, inverses + k * d * d);
+        if (!isfinite(log_det)) return k;
+        constants[k] = log(proportions[k]) - 0.5 * ((double)d * LOG_2PI + log_det);
+    }
+    return -1;
+}
+
+/* Proportions, means and (in sums->second) scatter matrices from sums around the old means; `added` goes to the
+ * variances. -1, or a component that has lost its objects. */
+static index_t new_moments(index_t g, index_t d, const double *added, double *proportions, double *means,
+                           const Sums *sums) {
+    double total = 0.0;
+    for (index_t k = 0; k < g; k++) total += sums->sizes[k];
+    for (index_t k = 0; k < g; k++)
+        if (!(sums->sizes[k] > LEAST_SHARE * total)) return k;
+    for (index_t k = 0; k < g; k++) {
+        double size = sums->sizes[k], *first = sums->first + k * d, *second = sums->second + k * d * d;
+        proportions[k] = size / total;
+        for (index_t j = 0; j < d; j++) {
+            first[j] /= size;
+            means[k * d + j] += first[j];
+        }
+        for (index_t j = 0; j < d; j++) {
+            for (index_t s = 0; s <= j; s++) {
+                double value = second[j * d + s] - size * first[j] * first[s];
+                if (j == s) value = larger(0.0, value) + size * added[j];
+                second[j * d + s] = value;
+                second[s * d + j] = value;
+            }
+        }
+    }
+    return -1;
+}
+
+/* Weighted moments of the attributes; the variance of a constant one is exactly zero. */
+static void mean_and_variances(const Data *data, double *mean, double *variances) {
+    const double *weights = data->weights;
+    double total = 0.0;
+    for (index_t i = 0; i < data->n; i++) total += weights[i];
+    for (index_t j = 0; j < data->d; j++) {
+        const double *row = data->X + j * data->n;
+        double origin = data->n > 0 ? row[0] : 0.0, sum = 0.0, low = origin, high = origin;
+        for (index_t i = 0; i < data->n; i++) {
+            sum += weights[i] * (row[i] - origin); /* from the first object, to lose no digits */
+            low = smaller(row[i], low);
+            high = larger(row[i], high);
+        }
+        mean[j] = origin + sum / total;
+        double squares = 0.0;
+        for (index_t i = 0; low < high && i < data->n; i++) {
+            double gap = row[i] - mean[j];
+            squares += weights[i] * (gap * gap);
+        }
+        variances[j] = squares / total;
+    }
+}
+
+/* The smallest variances allowed, and what is added to those within components. */
+static void variance_limits(index_t d, const double *variances, double share, double regularization, double *least,
+                            double *added) {
+    double mean = 0.0;
+    for (index_t j = 0; j < d; j++) mean += variances[j];
+    mean /= (double)d;
+    for (index_t j = 0; j < d; j++) {
+        least[j] = share * variances[j];
+        added[j] = regularization * (variances[j] > 0.0 ? variances[j] : mean);
+    }
+}
+
+/* ---- what Python calls --------------------------------------------------------------------------------------- */
+
+/* Logarithms of proportion times density (g, n) or, if `normalized`, the responsibilities, into `out`. The result is
+ * -1, or the first component whose covariance matrix is not positive definite. */
+KERNEL mixture_densities(index_t d, index_t n, index_t g, const double *X, const double *proportions,
+                         const double *means, const double *covariances, bool diagonal, bool normalized, double *out,
+                         index_t *result) {
+    Scratch scratch = {0};
+    Room room = new_room(&scratch, d);
+    double *inverses = numbers(&scratch, g * d * d), *constants = numbers(&scratch, g);
+    double *none = take_zeros(&scratch, d, sizeof(double));
+    if (scratch.failed) return release(&scratch);
+    Data data = {d, n, X, NULL};
+    Densities densities = {g, means, inverses, constants, diagonal};
+    index_t singular = prepare(g, d, proportions, covariances, none, inverses, constants);
+    for (index_t start = 0; singular < 0 && start < n; start += BLOCK) {
+        index_t b = block_size(n, start);
+        for (index_t k = 0; k < g; k++) log_joint(&data, start, b, &densities, k, room, out + k * n + start);
+        if (normalized) normalize(out, g, n, start, b, room);
+    }
+    *result = singular;
+    return release(&scratch);
+}
+
+/* What EM ended with: iterations, whether it converged, what went wrong and with which component. */
+enum { N_ITER, CONVERGED, FLAW, COMPONENT };
+
+static void end(index_t *outcome, index_t n_iter, bool converged, index_t flaw, index_t component) {
+    outcome[N_ITER] = n_iter;
+    outcome[CONVERGED] = converged;
+    outcome[FLAW] = flaw;
+    outcome[COMPONENT] = component;
+}
+
+/* EM from responsibilities Z (g, n), or from parameters; all are overwritten. See `dempster.mixture._em_kernels`. */
+KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *weights, double *Z, bool given_parameters,
+              double *proportions, double *means, double *covariances, double *axes, index_t model, double tol,
+              double reference, index_t max_iter, double regularization, double share, double *history, index_t *outcome) {
+    Scratch scratch = {0};
+    Room room = new_room(&scratch, d);
+    Sums sums = {numbers(&scratch, g), numbers(&scratch, g * d), numbers(&scratch, g * d * d)};
+    double *inverses = numbers(&scratch, g * d * d), *constants = numbers(&scratch, g);
+    double *mean = numbers(&scratch, d), *variances = numbers(&scratch, d);
+    double *least = numbers(&scratch, d), *added = numbers(&scratch, d);
+    Maximization step = {
+        .model = model, .g = g, .d = d, .sizes = sums.sizes, .scatter = sums.second, .least = least,
+        .covariances = covariances, .shape = numbers(&scratch, d), .axes = axes, .matrix = numbers(&scratch, d * d),
+        .spectra = numbers(&scratch, g * d), .variances = numbers(&scratch, g * d),
+        .matrices = numbers(&scratch, g * d * d), .volumes = numbers(&scratch, g),
+        .factor = numbers(&scratch, d * d), .inverse = numbers(&scratch, d * d), .floors = numbers(&scratch, d),
+    };
+    if (scratch.failed) return release(&scratch);
+
+    Data data = {d, n, X, weights};
+    Densities densities = {g, means, inverses, constants, .diagonal = model <= VVI};
+    mean_and_variances(&data, mean, variances);
+    variance_limits(d, variances, share, regularization, least, added);
+    if (!given_parameters) {
+        for (index_t k = 0; k < g; k++)
+            for (index_t j = 0; j < d; j++) means[k * d + j] = mean[j];
+        weighted_sums(&data, g, Z, means, densities.diagonal, room, &sums);
+    }
+    end(outcome, max_iter, false, FINE, -1);
+    for (index_t iteration = 0; iteration < max_iter; iteration++) {
+        if (iteration > 0 || !given_parameters) {
+            index_t lost = new_moments(g, d, added, proportions, means, &sums);
+            if (lost >= 0) {
+                end(outcome, iteration, false, LOST, lost);
+                break;
+            }
+            if (iteration == (given_parameters ? 1 : 0)) first_state(&step, given_parameters);
+            index_t unbounded = update_covariances(&step);
+            if (unbounded >= 0) {
+                end(outcome, iteration, false, SINGULAR, unbounded);
+                break;
+            }
+        }
+        index_t singular = prepare(g, d, proportions, covariances, least, inverses, constants);
+        if (singular >= 0) {
+            end(outcome, iteration, false, SINGULAR, singular);
+            break;
+        }
+        double likelihood = expect(&data, &densities, Z, room, &sums);
+        history[iteration] = likelihood;
+        const double change = likelihood - history[iteration > 0 ? iteration - 1 : 0];
+        if (iteration > 0 && fabs(change) <= tol * (1.0 + fabs(likelihood - reference))) {
+            end(outcome, iteration + 1, true, FINE, -1);
+            break;
+        }
+    }
+    return release(&scratch);
+}

@@ -1,0 +1,264 @@
+"""Expectation-maximisation for one covariance model: the low-level door, plain arrays in and out.
+
+`fit_em` has little overhead beside its compiled loop, which releases the interpreter lock, so that many fits (a
+bootstrap, a grid of models) run in parallel threads. It does not raise when a component collapses; it says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dempster._parameters import check_choice
+from dempster._scale import read_fields
+from dempster.mixture import _em_kernels as kernels
+from dempster.mixture.models import DIAGONAL_MODELS, MODELS
+
+__all__ = ["GaussianParameters", "EMResult", "fit_em", "binary_unit", "unit_log_likelihood", "log_densities"]
+
+# A variance (of an attribute, given those before it) below this share of that of the data: a singular covariance.
+SINGULAR_SHARE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianParameters:
+    """A Gaussian mixture.
+
+    Parameters
+    ----------
+    proportions : ndarray of shape (g,)
+    means : ndarray of shape (g, d)
+    covariances : ndarray of shape (g, d, d)
+    model : str
+        The covariance model, one of `dempster.mixture.models.MODELS`.
+    orientation : ndarray of shape (d, d), optional
+        Common axes (rows) of the models EVE and VVE, with which a warm start goes on.
+    """
+
+    proportions: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    model: str
+    orientation: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.model, "model", MODELS)
+        axes = {"proportions": "g", "means": "gd", "covariances": "gdd"}
+        read_fields(self, **axes, **({} if self.orientation is None else {"orientation": "dd"}))
+
+
+@dataclass(frozen=True, eq=False)
+class EMResult:
+    """What EM ended with.
+
+    Parameters
+    ----------
+    parameters : GaussianParameters or None
+        None if there is a problem.
+    log_likelihood : float
+        Of the parameters, weighted; -inf if there is a problem.
+    n_iter : int
+    converged : bool
+    responsibilities : ndarray of shape (n, g) or None
+        Of all objects, those of weight zero included, under the parameters; None if there is a problem.
+    problem : str or None
+        Which component collapsed, and how.
+    history : ndarray of shape (n_iter,)
+        Log-likelihood after every iteration.
+    """
+
+    parameters: GaussianParameters | None
+    log_likelihood: float
+    n_iter: int
+    converged: bool
+    responsibilities: np.ndarray | None
+    problem: str | None
+    history: np.ndarray
+
+
+def fit_em(
+    data: np.ndarray,
+    weights: np.ndarray | None,
+    start: GaussianParameters | np.ndarray,
+    model: str,
+    *,
+    tol: float = 1e-5,
+    max_iter: int = 1000,
+    regularization: float = 0.0,
+    scaled: bool = True,
+) -> EMResult:
+    """Maximise sum_i weights_i log sum_k proportion_k N(x_i; mean_k, covariance_k) within a covariance model.
+
+    Arguments are not checked. The interpreter lock is released in the compiled part. The attributes are measured in
+    `binary_unit`, so that multiplying them by a power of two changes no digit of the responsibilities.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, d), float64
+    weights : ndarray of shape (n,) or None
+        None: all one. An object of weight 2 counts as two, one of weight 0 not at all.
+    start : GaussianParameters or ndarray of shape (n, g)
+        Parameters (of any model), or responsibilities.
+    model : str
+        One of `dempster.mixture.models.MODELS`.
+    tol : float
+        EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L - L0|)``, with L0 from
+        `unit_log_likelihood`, so that units do not matter.
+    max_iter : int
+    regularization : float
+        This share of the variance of each attribute is added to the variance within every component (before the
+        covariance model is fitted, so that its constraints hold).
+    scaled : bool
+        Whether L0 is taken off L; otherwise it is zero.
+
+    Returns
+    -------
+    EMResult
+
+    References
+    ----------
+    G. Celeux and G. Govaert (1995). Gaussian parsimonious clustering models. Pattern Recognition 28.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[0.0], [0.2], [0.3], [5.0], [5.1], [5.4]])
+    >>> responsibilities = np.repeat(np.eye(2), 3, axis=0)
+    >>> fit_em(x, None, responsibilities, "VII").parameters.means.round(2).tolist()
+    [[0.17], [5.17]]
+    >>> bootstrap = np.array([2.0, 1.0, 0.0, 0.0, 3.0, 0.0])
+    >>> fit_em(x, bootstrap, responsibilities, "VII").problem
+    'component 1 collapsed: its covariance matrix became singular (iteration 1)'
+    """
+    n, d = data.shape
+    Z: np.ndarray
+    axes: np.ndarray
+    if weights is None:
+        kept, w = None, np.ones(n)
+    else:
+        kept = None if weights.all() else np.flatnonzero(weights)
+        w = np.ascontiguousarray(weights if kept is None else weights[kept], dtype=np.float64)
+    unit = binary_unit(data.var(axis=0).mean())
+    X = np.ascontiguousarray((data if kept is None else data[kept]).T / unit, dtype=np.float64)
+    if isinstance(start, GaussianParameters):
+        proportions, means, covariances = (
+            np.array(a, dtype=np.float64, order="C")
+            for a in (start.proportions, start.means / unit, start.covariances / unit**2)
+        )
+        Z = np.empty((len(proportions), X.shape[1]))
+        axes = _common_axes(start, model)
+    else:
+        Z = np.array((start if kept is None else start[kept]).T, dtype=np.float64, order="C")
+        g = len(Z)
+        proportions, means, covariances = np.empty(g), np.empty((g, d)), np.empty((g, d, d))
+        axes = np.empty((d, d))
+    history: np.ndarray = np.empty(max_iter)
+    n_iter, converged, flaw, component = kernels.run_em(
+        X,
+        w,
+        Z,
+        isinstance(start, GaussianParameters),
+        proportions,
+        means,
+        covariances,
+        axes,
+        MODELS.index(model),
+        tol,
+        unit_log_likelihood(X.T, w) if scaled else w.sum() * d * np.log(unit),
+        max_iter,
+        regularization,
+        SINGULAR_SHARE,
+        history,
+    )
+    history = history[:n_iter] - w.sum() * d * np.log(unit)
+    if flaw != kernels.FINE:
+        what = "its covariance matrix became singular" if flaw == kernels.SINGULAR else "it lost all its objects"
+        problem = f"component {component} collapsed: {what} (iteration {n_iter + 1})"
+        return EMResult(None, -np.inf, n_iter, False, None, problem, history)
+    orientation = axes if model in ("EVE", "VVE") else None
+    parameters = GaussianParameters(proportions, means * unit, covariances * unit**2, model, orientation)
+    responsibilities = Z.T if kept is None else _responsibilities(parameters, data)
+    return EMResult(parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history)
+
+
+def binary_unit(variance: float) -> float:
+    """The power of two above the square root of a variance: dividing by it changes no digit.
+
+    >>> binary_unit(9.0), binary_unit(9.0 * 2.0**20)
+    (4.0, 4096.0)
+    """
+    return float(2.0 ** np.frexp(np.sqrt(variance))[1]) if variance > 0 else 1.0
+
+
+def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """What the units of the attributes add to a log-likelihood: that of a density one in a box of the size of the data.
+
+    Multiplying an attribute by s takes log(s) from the log-density of every object, and from this as much.
+
+    >>> import numpy as np
+    >>> x = np.array([[1.0], [3.0]])
+    >>> unit_log_likelihood(x), round(unit_log_likelihood(np.e * x), 6)
+    (0.0, -2.0)
+    """
+    w = np.ones(len(X)) if weights is None else weights
+    gap = X - X[0]
+    gap = gap - np.average(gap, axis=0, weights=w)
+    variances = np.average(gap * gap, axis=0, weights=w)
+    return float(-w.sum() / 2 * np.log(variances[variances > 0]).sum() + 0.0)
+
+
+def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
+    """Logarithms of proportion times density of each component.
+
+    Their log-sum-exp over components is the log-density of the mixture; normalised, they are the responsibilities.
+
+    Parameters
+    ----------
+    parameters : GaussianParameters
+    X : ndarray of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (n, g)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = GaussianParameters(np.ones(1), np.zeros((1, 1)), np.ones((1, 1, 1)), "EII")
+    >>> log_densities(one, np.zeros((1, 1))).round(4).tolist()  # log 1 / sqrt(2 pi)
+    [[-0.9189]]
+    """
+    return _of_objects(parameters, X, normalized=False)
+
+
+def _responsibilities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
+    """(n, g) probabilities of the components given the objects."""
+    return _of_objects(parameters, X, normalized=True)
+
+
+def _of_objects(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
+    """(n, g) logarithms of proportion times density, or responsibilities."""
+    unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
+    proportions, means, covariances = (
+        np.ascontiguousarray(a, dtype=np.float64)
+        for a in (parameters.proportions, parameters.means / unit, parameters.covariances / unit**2)
+    )
+    columns = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T / unit)
+    out = np.empty((len(proportions), columns.shape[1]))
+    diagonal = parameters.model in DIAGONAL_MODELS
+    failed = kernels.densities(columns, proportions, means, covariances, diagonal, normalized, out)
+    if failed >= 0:
+        raise ValueError(f"the covariance matrix of component {failed} must be positive definite")
+    return out.T if normalized else out.T - len(columns) * np.log(unit)
+
+
+def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
+    """Axes with which EVE and VVE begin, when they begin with parameters."""
+    if model not in ("EVE", "VVE"):
+        return np.empty_like(start.covariances[0])
+    if start.orientation is not None:
+        return np.array(start.orientation, dtype=np.float64, order="C")
+    pooled: Any = np.tensordot(start.proportions, start.covariances, axes=1)
+    return np.ascontiguousarray(np.linalg.eigh(pooled)[1].T[::-1])

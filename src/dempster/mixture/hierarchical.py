@@ -1,0 +1,108 @@
+"""Model-based hierarchical clustering: one tree of merges, cut at any number of clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dempster._parameters import shown
+from dempster.mixture import _agglomeration as kernel
+
+__all__ = ["MergeTree", "merge_tree"]
+
+_MODELS = ("EII", "VII", "VVV")
+
+
+@dataclass(frozen=True, eq=False)
+class MergeTree:
+    """The merges of an agglomerative clustering.
+
+    Parameters
+    ----------
+    merges : ndarray of shape (n_points - 1, 2)
+        Clusters merged at each step; a cluster has the number of its first point.
+    point_of : ndarray of shape (n_samples,)
+        Number of the point at which an object lies (equal objects are one point), -1 for one of weight zero.
+    """
+
+    merges: np.ndarray
+    point_of: np.ndarray
+
+    @property
+    def n_points(self) -> int:
+        return len(self.merges) + 1
+
+    def labels(self, n_clusters: int) -> np.ndarray:
+        """(n_samples,) clusters 0..n_clusters-1, numbered along the sorted points; -1 for objects of weight zero."""
+        if not 1 <= n_clusters <= self.n_points:
+            raise ValueError(
+                f"n_clusters must lie between 1 and the {self.n_points} different objects, got {n_clusters}"
+            )
+        of_points = np.append(kernel.cut(self.merges, self.n_points, n_clusters), -1)
+        return of_points[self.point_of]
+
+
+def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True) -> MergeTree:
+    """Merge, again and again, the two clusters whose union lowers a Gaussian classification likelihood least.
+
+    Time and memory are quadratic in the number of different objects: meant for a few thousand of them.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    model : {"VVV", "VII", "EII"}, default="VVV"
+        Covariance model of the likelihood: free, spherical, or spherical with one volume (the method of Ward).
+    sample_weight : array-like of shape (n_samples,), optional
+        An object of weight 2 counts as two, one of weight 0 not at all.
+    sphere : bool, default=True
+        Standardise first, turn to principal axes and divide by the square roots of the singular values (Scrucca and
+        Raftery, 2015).
+
+    Returns
+    -------
+    MergeTree
+
+    References
+    ----------
+    C. Fraley (1998). Algorithms for model-based Gaussian hierarchical clustering. SIAM Journal on Scientific Computing
+    20. L. Scrucca and A. E. Raftery (2015). Improved initialisation of model-based clustering using Gaussian
+    hierarchical partitions. Advances in Data Analysis and Classification 9.
+
+    Examples
+    --------
+    >>> tree = merge_tree([[0.0], [0.1], [5.0], [5.2], [9.0]])
+    >>> tree.labels(3)
+    array([0, 0, 1, 1, 2])
+    """
+    if model not in _MODELS:
+        raise ValueError(f"model must be one of {', '.join(_MODELS)}, got {shown(model)}")
+    data = np.asarray(X, dtype=np.float64)
+    weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    used = np.flatnonzero(weights > 0)
+    # sorted and without repetitions, so that neither the order of the objects nor their repetition matters
+    points, inverse = np.unique(data[used], axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    sizes = np.bincount(inverse, weights[used], minlength=len(points))
+    if sphere:
+        points = _sphered(points, sizes)
+    gaps = points - np.average(points, axis=0, weights=sizes)
+    alpha = float(sizes @ (gaps * gaps).sum(axis=1)) / (sizes.sum() * max(points.shape[1], 1))
+    code = {"EII": kernel.EII, "VII": kernel.VII, "VVV": kernel.VVV}[model]
+    merges = kernel.agglomerate(np.ascontiguousarray(points), sizes, code, max(alpha, np.finfo(float).tiny))
+    point_of = np.full(len(data), -1)
+    point_of[used] = inverse
+    return MergeTree(merges, point_of)
+
+
+def _sphered(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Standardised points in principal axes, divided by the square roots of the singular values."""
+    total = sizes.sum()
+    gaps = points - np.average(points, axis=0, weights=sizes)
+    deviation = np.sqrt(sizes @ (gaps * gaps) / max(total - 1, 1.0))
+    varying = (points != points[0]).any(axis=0)
+    gaps = gaps[:, varying] / deviation[varying]
+    _, singular, axes = np.linalg.svd(np.sqrt(sizes)[:, None] * gaps, full_matrices=False)
+    kept = singular > 1e-10 * singular.max(initial=0.0)
+    return gaps @ axes[kept].T / np.sqrt(singular[kept])

@@ -1,0 +1,10 @@
+/* The quadratic program on the simplex whose Hessian is diagonal; see diagonal_qp.c. */
+#ifndef DEMPSTER_OPTIMIZE_DIAGONAL_QP_H
+#define DEMPSTER_OPTIMIZE_DIAGONAL_QP_H
+
+#include "_native/native.h"
+
+/* Write the minimiser of sum h_q x_q^2 + g_q x_q on the simplex into x. `heap` is scratch of f integers. */
+void minimise_diagonal(index_t f, const double *h, const double *g, double *x, index_t *heap);
+
+#endif

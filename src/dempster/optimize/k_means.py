@@ -1,0 +1,56 @@
+"""Weighted k-means: where several methods begin."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from dempster._native import interruptible, kernel
+
+__all__ = ["k_means"]
+
+_MAX_ITER = 300
+_TOLERANCE = 1e-4  # share of the mean variance of the attributes
+_SOON = 30_000_000  # operations, less than a tenth of a second
+
+_k_means = kernel("""k_means(
+    X: float64[n, d], weights: float64[n], draws: float64[k, trials], max_iter: int, tol: float,
+    centers: float64[k, d] out, labels: int64[n] out)""")
+
+
+def k_means(
+    X: np.ndarray, n_clusters: int, rng: np.random.RandomState, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centres (k, d) and labels (n,) of one run of k-means, from a start by greedy k-means++.
+
+    A centre that loses its objects goes to the object that is farthest from its own.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    n_clusters : int
+    rng : RandomState
+    weights : array of shape (n,), optional
+        An object of weight 2 counts as two, one of weight 0 not at all (but has a label).
+
+    References
+    ----------
+    D. Arthur and S. Vassilvitskii (2007). k-means++: the advantages of careful seeding. Proc. 18th ACM-SIAM Symposium
+    on Discrete Algorithms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centers, labels = k_means(np.array([[0.0], [1.0], [8.0], [9.0]]), 2, np.random.RandomState(0))
+    >>> sorted(centers.ravel().tolist()), bool(labels[0] == labels[1] != labels[2] == labels[3])
+    ([0.5, 8.5], True)
+    """
+    data = np.ascontiguousarray(X, dtype=np.float64)
+    w = np.ones(len(data)) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    trials = 2 + int(np.log(n_clusters))
+    draws = rng.random_sample((n_clusters, trials))
+    centers, labels = np.empty((n_clusters, data.shape[1])), np.empty(len(data), np.int64)
+    call = _k_means if data.size * n_clusters * _MAX_ITER < _SOON else partial(interruptible, _k_means)
+    call(data, w, draws, _MAX_ITER, _TOLERANCE * float(data.var(axis=0).mean()), centers, labels)
+    return centers, labels

@@ -1,0 +1,148 @@
+"""Masses of any number of objects from their conflicts with a few remembered ones.
+
+For an object with dissimilarities delta to p references of masses M (p, f), minimise sum_l w_l (m' C m_l - delta_l)^2
+over the simplex. The Hessian 2 C M'WM C is the same for all objects, so a block of them is one matrix product and as
+many tiny quadratic programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dempster._native import kernel
+from dempster.optimize.blocks import row_blocks
+from dempster.optimize.simplex_qp import simplex_qp_batch
+
+__all__ = [
+    "Terms",
+    "project",
+    "projection_hessian",
+    "linear_image",
+    "terms_of_conflicts",
+    "euclidean_terms",
+    "settle_links",
+]
+
+Terms = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+"""Gives, for the objects start..stop, the linear terms (b, f) of their quadratic programs, and for each object the
+reference that it coincides with, -1 if there is none."""
+
+_euclidean_terms = kernel("""euclidean_terms(
+    rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float, linear: float64[n, f] out,
+    same: int64[n] out)""")
+
+_settle = kernel("""settle_links(
+    H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
+    indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e], form: float64[f, f],
+    max_iter: int, tol: float)""")
+
+_VALUES_AT_ONCE = 1 << 21  # conflicts held at once by a thread
+
+
+def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """2 C M'WM C in double precision."""
+    image = masses.astype(float) @ conflict
+    if weights is not None:
+        image *= np.sqrt(weights)[:, None]
+    return 2 * (image.T @ image)
+
+
+def linear_image(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """-2 W M C in double precision: its product with the conflicts wanted is the linear term."""
+    image = masses.astype(float) @ conflict * -2
+    return image if weights is None else weights[:, None] * image
+
+
+def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
+    """From the conflicts wanted with the references, (b, p) for a block of objects."""
+
+    def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        delta, same = conflicts(start, stop)
+        return np.ascontiguousarray(delta @ image.astype(delta.dtype)), same
+
+    return terms
+
+
+def euclidean_terms(rows: np.ndarray, references: np.ndarray, gamma: float, image: np.ndarray) -> Terms:
+    """For conflicts 1 - exp(-gamma d^2) with Euclidean distances d, which are never stored.
+
+    Parameters
+    ----------
+    rows : (n, d) float32 or float64, C-contiguous
+    references : (p, d), of the same type
+    gamma : float
+    image : (p, f), see `linear_image`
+    """
+    references, image = np.ascontiguousarray(references), np.ascontiguousarray(image, dtype=rows.dtype)
+
+    def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        linear, same = np.empty((stop - start, image.shape[1])), np.empty(stop - start, np.int64)
+        _euclidean_terms(rows[start:stop], references, image, gamma, linear, same)
+        return linear, same
+
+    return terms
+
+
+def project(
+    terms: Terms,
+    n: int,
+    masses: np.ndarray,
+    conflict: np.ndarray,
+    dtype: np.dtype,
+    apply: Callable,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """(n, f) masses of n objects, block by block.
+
+    Parameters
+    ----------
+    terms : Terms
+        An object that coincides with a reference gets its masses.
+    n : int
+    masses : (p, f) masses of the references
+    conflict : (f, f)
+    dtype : of the result
+    apply : function that maps a kernel over blocks (`dempster.optimize.blocks.block_map`)
+    weights : (p,) weights of the references, all alike if None
+    """
+    out = np.zeros((n, masses.shape[1]), dtype=dtype)
+    H = projection_hessian(masses, conflict, weights)
+
+    def work(start: int, stop: int) -> None:
+        linear, same = terms(start, stop)
+        block = out[start:stop]
+        simplex_qp_batch(H, linear, block, 0, stop - start)
+        known = np.flatnonzero(same >= 0)
+        block[known] = masses[same[known]]
+
+    rows = max(64, min(4096, _VALUES_AT_ONCE // max(len(masses), 1)))
+    apply(work, row_blocks(n, rows, most=None))
+    return out
+
+
+def settle_links(
+    H: np.ndarray,
+    linear: np.ndarray,
+    rows: np.ndarray,
+    M: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    coefficients: np.ndarray,
+    form: np.ndarray,
+    max_iter: int,
+    tol: float,
+) -> None:
+    """Objects that are projected but also linked to each other: minimise over each of them in turn, in place.
+
+    Parameters
+    ----------
+    H : (f, f) Hessian shared by all
+    linear : (k, f) linear terms of the objects without their links
+    rows : (k,) positions of the objects in M
+    M : (n, f) masses of all objects
+    indptr, indices, coefficients, form : links, as in `dempster.optimize.row_fit.sweep_rows`
+    max_iter, tol : sweeps, and largest change of a mass that ends them
+    """
+    _settle(H, linear, rows, M, indptr, indices, coefficients, form, max_iter, tol)

@@ -1,0 +1,258 @@
+"""`dempster.optimize.projection` for Euclidean data, with torch: blocks of objects travel to a GPU and back.
+
+The quadratic programs are the same ones, solved by the same active set, but for a whole block at once: every row keeps
+a short list of the sets that carry mass, the tiny systems are factorised column by column over all rows, and rows leave
+the loop when they are done. The few rows that need longer lists go to the compiled solver.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dempster._arrays import Array, is_tensor, precision_of
+from dempster.optimize.projection import linear_image, projection_hessian
+from dempster.optimize.simplex_qp import simplex_qp_batch
+
+__all__ = ["project_euclidean", "simplex_qp_torch", "torch_on", "sent", "bring", "room_for"]
+
+_CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
+_PIECE = 1 << 26  # bytes that come back from a GPU at a time
+_LONGEST_LIST = 8  # nonzero masses a row may have here
+_RIDGE = 1e-12
+_ENTER = 1e-9  # relative size of a negative reduced gradient that lets a set enter
+
+
+def project_euclidean(
+    rows: Array,
+    references: np.ndarray,
+    masses: np.ndarray,
+    conflict: np.ndarray,
+    gamma: float,
+    device: Any,
+    *,
+    weights: np.ndarray | None = None,
+    rows_at_once: int | None = None,
+) -> Array:
+    """(n, f) masses of the rows from their conflicts 1 - exp(-gamma d^2) with the references.
+
+    Parameters
+    ----------
+    rows : (n, d) array
+        An array stays in the memory of the host, and its blocks are sent one after the other; masses come back. A
+        tensor is on the device, and so are the masses.
+    references : (p, d) array
+    masses : (p, f) masses of the references
+    conflict : (f, f)
+    gamma : float
+    device : str, as torch names it
+    weights : (p,) weights of the references, all alike if None
+    rows_at_once : int, optional
+        Chosen from the number of references by default.
+    """
+    torch = torch_on(device)
+    dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
+    H = torch.as_tensor(projection_hessian(masses, conflict, weights), device=device)
+    known = torch.as_tensor(np.asarray(masses), dtype=dtype, device=device)
+    image = torch.as_tensor(linear_image(masses, conflict, weights), dtype=dtype, device=device)
+    centre = references.mean(axis=0)
+    original = torch.as_tensor(references, dtype=dtype, device=device)
+    B = torch.as_tensor(references - centre, dtype=dtype, device=device)
+    square = (B * B).sum(dim=1)
+    shift = torch.as_tensor(centre, dtype=dtype, device=device)
+    out = room_for(rows, masses.shape[1])
+    size = rows_at_once or max(1024, _CONFLICTS_AT_ONCE // max(len(references), 1))
+    for start in range(0, len(rows), size):
+        A = sent(rows[start : start + size], device)
+        S = torch.addmm(square.neg(), A - shift, B.T, alpha=2)
+        S -= ((A - shift) ** 2).sum(dim=1, keepdim=True)
+        S.clamp_(max=0)
+        nearest_value, nearest = S.max(dim=1)
+        S.mul_(gamma).expm1_().neg_()
+        X = simplex_qp_torch(H, S @ image).to(dtype)
+        close = torch.nonzero(nearest_value * gamma > -1e-6).flatten()
+        if len(close):
+            equal = (A[close] == original[nearest[close]]).all(dim=1)
+            X[close[equal]] = known[nearest[close[equal]]]
+        bring(X, out[start : start + size])
+    return out
+
+
+def simplex_qp_torch(H: Any, G: Any) -> Any:
+    """Minimisers of 1/2 x'Hx + g'x on the simplex for every row g of G (B, f), in double precision.
+
+    Parameters
+    ----------
+    H : (f, f) float64 tensor
+    G : (B, f) tensor on the same device
+    """
+    import torch
+
+    G = G.double()
+    f = len(H)
+    K = min(_LONGEST_LIST, f)
+    out = torch.zeros_like(G)
+    left = torch.arange(len(G), device=G.device)  # rows still at work
+    sets = torch.full((len(G), K), 0, dtype=torch.long, device=G.device)
+    sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)  # start from the best vertex
+    x = torch.zeros((len(G), K), dtype=torch.float64, device=G.device)
+    x[:, 0] = 1
+    size = torch.ones(len(G), dtype=torch.long, device=G.device)
+    hard = []
+    slot = torch.arange(K, device=G.device)
+    for _ in range(4 * f + 20):
+        if len(left) == 0:
+            break
+        g = G[left]
+        used = slot < size[:, None]
+        y = _on_face(H, g, sets, used)
+        step = torch.where(used, y - x, 0.0)
+        shrinks = used & (step < 0) & (y < 0)
+        limit = torch.where(shrinks, x / (-step).clamp(min=1e-300), torch.inf).min(dim=1).values.clamp(max=1.0)
+        cut = limit < 1
+        x = torch.where(used, x + limit[:, None] * step, 0.0)
+        # a row that met the boundary drops what reached zero and goes on inside
+        keep = used & ~(cut[:, None] & (x <= 1e-15))
+        x = torch.where(keep, x, 0.0)
+        x = x / x.sum(dim=1, keepdim=True)
+        order = torch.argsort(~keep, dim=1, stable=True)
+        sets, x, size = sets.gather(1, order), x.gather(1, order), keep.sum(dim=1)
+        # the others look for a set that promises a decrease
+        used = slot < size[:, None]
+        dense = torch.zeros((len(left), f), dtype=torch.float64, device=G.device)
+        dense.scatter_add_(1, sets, torch.where(used, x, 0.0))
+        gradient = dense @ H + g
+        mean = (dense * gradient).sum(dim=1, keepdim=True)
+        scale = gradient.abs().amax(dim=1) + mean[:, 0].abs()
+        best, entering = (gradient - mean).masked_fill(dense > 0, 0.0).min(dim=1)
+        done = ~cut & (best >= -_ENTER * scale)
+        full = ~cut & ~done & (size == K)
+        out[left[done]] = dense[done]
+        if full.any():
+            hard.append(left[full])
+        grow = ~cut & ~done & ~full
+        where = torch.nonzero(grow).flatten()
+        sets[where, size[where]] = entering[where]
+        x[where, size[where]] = 0.0
+        size = size + grow
+        go_on = ~done & ~full
+        left, sets, x, size = left[go_on], sets[go_on], x[go_on], size[go_on]
+    hard.append(left)
+    _finish(H, G, torch.cat(hard), out)
+    return out
+
+
+def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
+    """Minimiser on the affine hull of each row's sets: Cholesky factors of all rows, built column by column."""
+    import torch
+
+    K = sets.shape[1]
+    both = used[:, :, None] & used[:, None, :]
+    A = torch.where(both, H[sets[:, :, None], sets[:, None, :]], 0.0)
+    diagonal = torch.diagonal(A, dim1=1, dim2=2)
+    ridge = _RIDGE * diagonal.amax(dim=1, keepdim=True).clamp(min=1e-300)
+    diagonal += torch.where(used, ridge, torch.ones_like(ridge))
+    right = torch.stack([torch.where(used, -g.gather(1, sets), 0.0), used.double()], dim=2)
+    L: list[list[Any]] = [[None] * K for _ in range(K)]
+    for j in range(K):
+        pivot = A[:, j, j]
+        for k in range(j):
+            pivot = pivot - L[j][k] * L[j][k]
+        L[j][j] = pivot.clamp(min=1e-300).sqrt()
+        for i in range(j + 1, K):
+            s = A[:, i, j]
+            for k in range(j):
+                s = s - L[i][k] * L[j][k]
+            L[i][j] = s / L[j][j]
+    z: list[Any] = []
+    for i in range(K):
+        s = right[:, i]
+        for k in range(i):
+            s = s - L[i][k][:, None] * z[k]
+        z.append(s / L[i][i][:, None])
+    for i in range(K - 1, -1, -1):
+        s = z[i]
+        for k in range(i + 1, K):
+            s = s - L[k][i][:, None] * z[k]
+        z[i] = s / L[i][i][:, None]
+    free, ones = torch.stack([v[:, 0] for v in z], dim=1), torch.stack([v[:, 1] for v in z], dim=1)
+    multiplier = (1 - free.sum(dim=1)) / ones.sum(dim=1)
+    return free + multiplier[:, None] * ones
+
+
+def _finish(H: Any, G: Any, rows: Any, out: Any) -> None:
+    """Rows with longer lists, by the compiled solver."""
+    if len(rows) == 0:
+        return
+    import torch
+
+    X = np.zeros((len(rows), G.shape[1]))
+    simplex_qp_batch(H.cpu().numpy(), G[rows].cpu().numpy(), X, 0, len(rows))
+    out[rows] = torch.as_tensor(X, device=out.device)
+
+
+def sent(values: Array, device: Any) -> Any:
+    """An array as a tensor on a device; where that is the memory of the host, perhaps the same memory. A tensor that is
+    there is left as it is."""
+    import torch
+
+    if is_tensor(values):
+        return values.to(device)
+    contiguous = np.ascontiguousarray(values)
+    return torch.as_tensor(contiguous if contiguous.flags.writeable else contiguous.copy(), device=device)
+
+
+def bring(block: Any, out: Array) -> None:
+    """Write a tensor into an array, straight from its device, or into another tensor."""
+    import torch
+
+    target = out if is_tensor(out) else torch.from_numpy(out)
+    if block.is_cuda and not target.is_cuda:
+        _bring_from_gpu(block, target)
+    else:
+        target.copy_(block)
+
+
+def _bring_from_gpu(block: Any, target: Any) -> None:
+    """By two page-locked pieces of memory in turn: while the GPU fills one, all cores empty the other. Straight into
+    the array, one core would do all of it, and touch every page of new memory for the first time on its own."""
+    import torch
+
+    size = max(1, _PIECE // max(1, block[:1].nelement() * target.element_size()))
+    starts = range(0, len(block), size)
+    pieces = [torch.empty_like(target[:size], pin_memory=True) for _ in range(min(2, len(starts)))]
+    filled = [torch.cuda.Event() for _ in pieces]
+
+    def fill(number: int) -> None:
+        rows = block[number * size : (number + 1) * size]
+        pieces[number % 2][: len(rows)].copy_(rows, non_blocking=True)
+        filled[number % 2].record(torch.cuda.current_stream(block.device))
+
+    fill(0)
+    for number, start in enumerate(starts):
+        if number + 1 < len(starts):
+            fill(number + 1)
+        filled[number % 2].synchronize()
+        rows = target[start : start + size]
+        rows.copy_(pieces[number % 2][: len(rows)])
+
+
+def room_for(rows: Array, width: int) -> Array:
+    """Where a row of results for each of the rows is written: an array for an array, a tensor beside a tensor."""
+    if is_tensor(rows):
+        return rows.new_empty((len(rows), width))
+    return np.empty((len(rows), width), dtype=rows.dtype)
+
+
+def torch_on(device: Any, what: str | None = None) -> Any:
+    """The torch package, if it is installed and knows the device; ``what`` is needing it, if not the device."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(f"{what or f'device={device!r}'} needs torch: pip install 'dempster[nn]'") from error
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise ValueError(f"device={device!r} is not available: {str(error).splitlines()[0]}") from error
+    return torch

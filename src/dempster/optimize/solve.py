@@ -1,0 +1,196 @@
+"""The solvers of this package as functions that check their arguments."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dempster._native import kernel
+from dempster._parameters import check, integer
+from dempster._scale import as_reals, check_size
+from dempster.optimize.blocks import block_map, row_blocks
+from dempster.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
+
+__all__ = ["solve_simplex_qp", "solve_simplex_qp_batch", "solve_diagonal"]
+
+_diagonal_simplex_qp = kernel("""diagonal_simplex_qp(
+    h: float64[f], g: float64[f], x: float64[f] out, heap: int64[f] out)""")
+
+
+def solve_simplex_qp(
+    H: ArrayLike, g: ArrayLike, x0: ArrayLike | None = None, *, max_iter: int | None = None
+) -> np.ndarray:
+    """Minimise 1/2 x'Hx + g'x over the probability simplex.
+
+    Exact up to rounding, for any positive semidefinite H. If there are several minimisers, one of them is returned.
+
+    Parameters
+    ----------
+    H : array-like of shape (f, f)
+        Symmetric positive semidefinite matrix, singular or not.
+    g : array-like of shape (f,)
+        Linear term.
+    x0 : array-like of shape (f,), optional
+        Starting point on the simplex. A start with the right nonzeros saves most of the work; by default the best
+        vertex is taken.
+    max_iter : int, optional
+        Cap on the iterations, 10 f + 10 by default. Meeting it raises a `ConvergenceWarning`; the point returned is
+        then feasible and not worse than the start.
+
+    Returns
+    -------
+    ndarray of shape (f,)
+        The minimiser: nonnegative, sums to one.
+
+    References
+    ----------
+    .. [1] J. Nocedal and S. J. Wright, "Numerical Optimization", 2nd ed., Springer, 2006, section 16.5.
+    .. [2] T. Denœux, S. Sriboonchitta and O. Kanjanatarakul, "Evidential clustering of large dissimilarity data",
+       Knowledge-Based Systems 106, 2016 (rows of a credal partition as such problems).
+
+    Examples
+    --------
+    >>> from dempster.optimize import solve_simplex_qp
+    >>> solve_simplex_qp([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]], [0.0, -1.0, 3.0])
+    array([0.25, 0.75, 0.  ])
+    """
+    hessian = _check_hessian(H)
+    f = len(hessian)
+    linear = _check_array(g, "g", (f,), np.float64)
+    x = np.zeros(f) if x0 is None else _check_masses(x0, "x0", (f,), np.float64)
+    if max_iter is None:
+        max_iter = 10 * f + 10
+    check(max_iter, "max_iter", integer(1))
+    if simplex_qp(hessian, linear, x, max_iter, *simplex_qp_workspace(f)) == max_iter:
+        _warn_capped(1, 1)
+    return x
+
+
+def solve_simplex_qp_batch(
+    H: ArrayLike, G: ArrayLike, X0: ArrayLike | None = None, *, n_jobs: int | None = -1
+) -> np.ndarray:
+    """Minimise 1/2 x'Hx + g'x over the probability simplex for every row g of G, with one Hessian for all.
+
+    Parameters
+    ----------
+    H : array-like of shape (f, f)
+        Symmetric positive semidefinite matrix, singular or not.
+    G : array-like of shape (n, f)
+        One linear term a row.
+    X0 : array-like of shape (n, f), optional
+        Starting points on the simplex, one a row; by default each row starts from its best vertex.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+
+    Returns
+    -------
+    ndarray of shape (n, f)
+        The minimisers: float32 if G is, else float64.
+
+    Examples
+    --------
+    >>> from dempster.optimize import solve_simplex_qp_batch
+    >>> solve_simplex_qp_batch([[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.5], [2.0, 0.0]])
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    hessian = _check_hessian(H)
+    dtype = np.float32 if getattr(G, "dtype", None) == np.float32 else np.float64
+    linear = _check_array(G, "G", (None, len(hessian)), dtype)
+    X = np.zeros_like(linear) if X0 is None else _check_masses(X0, "X0", linear.shape, dtype)
+    n = len(linear)
+    with block_map(n_jobs) as apply:
+        capped = sum(apply(simplex_qp_batch, [(hessian, linear, X, a, b) for a, b in row_blocks(n)]))
+    if capped:
+        _warn_capped(capped, n)
+    return X
+
+
+def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
+    """Minimise sum_q h_q x_q^2 + g_q x_q over the probability simplex, exactly.
+
+    The mass step of constrained evidential c-means, one object at a time.
+
+    Parameters
+    ----------
+    h : array-like of shape (f,)
+        Nonnegative coefficients of the squares. Where some are zero and the minimiser is not unique, the lowest
+        index takes the mass.
+    g : array-like of shape (f,)
+        Linear term.
+
+    Returns
+    -------
+    ndarray of shape (f,)
+        The minimiser: nonnegative, sums to one.
+
+    References
+    ----------
+    .. [1] V. Antoine, B. Quost, M.-H. Masson and T. Denœux, "CECM: Constrained evidential C-means algorithm",
+       Computational Statistics & Data Analysis 56(4), 2012.
+
+    Examples
+    --------
+    >>> from dempster.optimize import solve_diagonal
+    >>> solve_diagonal([1.0, 1.0, 1.0], [0.0, -1.0, 3.0])
+    array([0.25, 0.75, 0.  ])
+    """
+    squares = _check_array(h, "h", (None,), np.float64)
+    if len(squares) == 0 or squares.min() < 0:
+        raise ValueError(f"h must hold at least one number and none below zero, got {squares}")
+    linear = _check_array(g, "g", squares.shape, np.float64)
+    x = np.empty(len(squares))
+    _diagonal_simplex_qp(squares, linear, x, np.empty(len(squares), np.int64))
+    return x
+
+
+def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
+    """A finite C-contiguous array of the given shape (None: any length) and type, or an error that says what is not."""
+    array: np.ndarray = np.asarray(as_reals(values, name), dtype=dtype, order="C")
+    if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("n" if want is None else str(want) for want in shape)
+        raise ValueError(f"{name} must have shape ({wanted}{',' * (len(shape) == 1)}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    return array
+
+
+def _check_hessian(H: ArrayLike) -> np.ndarray:
+    """A square, symmetric, positive semidefinite float64 matrix; differences within rounding are averaged out."""
+    hessian = _check_array(H, "H", (None, None), np.float64)
+    if len(hessian) == 0 or hessian.shape[0] != hessian.shape[1]:
+        raise ValueError(f"H must be a square matrix, got shape {hessian.shape}")
+    check_size(hessian, "H")
+    tolerance = 1e-6 * np.abs(hessian).max()  # H may come from single precision
+    asymmetry = np.abs(hessian - hessian.T).max()
+    if asymmetry > tolerance:
+        raise ValueError(f"H must be symmetric, got entries that differ by {asymmetry:.3g} from their mirror image")
+    hessian = 0.5 * (hessian + hessian.T)
+    smallest = np.linalg.eigvalsh(hessian)[0]
+    if smallest < -tolerance:
+        raise ValueError(f"H must be positive semidefinite, got an eigenvalue of {smallest:.3g}")
+    return hessian
+
+
+def _check_masses(x: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
+    """A copy of a point, or of rows of points, on the simplex (within single precision)."""
+    masses = _check_array(x, name, shape, dtype).copy()
+    sums = masses.sum(-1, dtype=np.float64)
+    if masses.size and (masses.min() < -1e-6 or np.abs(sums - 1).max() > 1e-5):
+        raise ValueError(
+            f"{name} must lie on the simplex, without negative entries and summing to 1: "
+            f"got {masses.min():.3g} as its smallest entry and sums from {sums.min():.6g} to {sums.max():.6g}"
+        )
+    return masses
+
+
+def _warn_capped(capped: int, n: int) -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"{capped} of {n} quadratic programs met the cap on iterations; their points are feasible, maybe not optimal",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,306 @@
+"""Several partitions of the same objects become one, through what they say about pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from dempster._parameters import check, check_choice, choice, integer, kind, listed, real, repetitions, verbosity
+from dempster._random import generator
+from dempster._tables import order_of_names
+from dempster.belief import FocalSets
+from dempster.belief.combination import NORMALIZATIONS
+from dempster.partition.credal_partition import CredalPartition, as_credal_partition
+from dempster.partition.relational import pair_forms, sample_pairs
+
+__all__ = ["combine_partitions", "combine_relations"]
+
+_RULES = ("dempster", "dubois_prade", "yager", "average", "disjunctive", "conjunctive")
+_ALL_PAIRS_UP_TO = 500  # objects
+_FEW_SWEEPS = 5
+_MOST_SETS = 256  # of the result
+_PAIRS_PER_OBJECT = 200
+_LINKAGE_UP_TO = 2000  # objects for which a hierarchy of the combined relation is a start
+
+# The Jousselme distance on {same, different} is a Euclidean distance of the masses of (empty, same, different):
+# 2 d^2 = 2 a^2 + b^2 + g^2 + a (b + g) = |R (a, b, g)|^2 with R upper triangular.
+_ROOT = np.linalg.cholesky(np.array([[2.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])).T
+
+
+def combine_partitions(
+    partitions: Sequence[Any],
+    rule: str = "dubois_prade",
+    *,
+    n_clusters: int | None = None,
+    focal_sets: FocalSets | str = "pairs",
+    normalization: str = "dempster",
+    n_init: int = 5,
+    max_iter: int = 200,
+    tol: float = 1e-6,
+    n_partners: int | str = "auto",
+    random_state: Any = None,
+    verbose: int = 0,
+) -> CredalPartition:
+    """Combine partitions of the same objects into one credal partition.
+
+    The masses that the partitions give to "same cluster" and "different clusters" are combined pair by pair; the
+    result is the partition whose pairwise masses are nearest to them, in the sense of the credal Rand index
+    (Denoeux, Li and Sriboonchitta, 2018).
+
+    Parameters
+    ----------
+    partitions : sequence of CredalPartition or hard labels
+        Objects correspond by their names where partitions have some (the same, in any order), else by position.
+    rule : {"dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive"}
+        Dempster's rule supposes independent partitions; pairs on which they contradict each other totally are first
+        discounted by a millionth. On two hypotheses Dubois and Prade's rule is Yager's.
+    n_clusters : int, optional
+        The largest number of clusters of the partitions by default.
+    focal_sets : FocalSets or {"simple", "pairs", "full"}
+        Sets of the result.
+    normalization : {"dempster", "yager"}
+        What happens first to mass on the empty set (not for ``rule="conjunctive"``, which keeps it).
+    n_init : int
+        Starts, of which the best is kept: the given partitions, a hierarchy of the combined relation, random ones.
+    max_iter : int
+        Sweeps over the objects.
+    tol : float
+        Relative gain of the index that ends the sweeps.
+    n_partners : int or "auto"
+        Partners of each object; "auto": all up to 500 objects, 200 beyond, so that the cost is linear.
+    random_state : int, RandomState, Generator or None
+    verbose : int
+        1 shows a progress bar over the starts.
+
+    Returns
+    -------
+    CredalPartition
+        ``metadata["credal_rand_index"]`` tells how well it represents the combined relation.
+
+    Examples
+    --------
+    >>> from dempster.partition import combine_partitions
+    >>> a, b = [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]
+    >>> combined = combine_partitions([a, b], random_state=0)
+    >>> combined.labels[[0, 1]], combined.labels[[3, 4, 5]]
+    (array([0, 0]), array([1, 1, 1]))
+    >>> combined.ambiguous  # the object they disagree on
+    array([2])
+    """
+    sources = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
+    family = _checked(sources, rule, n_clusters, focal_sets, normalization)
+    if len(family) > _MOST_SETS:
+        raise ValueError(
+            f"focal_sets must hold at most {_MOST_SETS} sets, got {len(family):,}: every sweep solves a quadratic "
+            "program of as many unknowns for each object; take 'simple' or 'pairs'"
+        )
+    for value, name, valid in (
+        (n_init, "n_init", repetitions()),
+        (max_iter, "max_iter", integer(1)),
+        (tol, "tol", real(0)),
+        (verbose, "verbose", verbosity),
+    ):
+        check(value, name, valid)
+    orders = [order_of_names(p.index, sources[0].index) for p in sources]
+    sources = [p if order is None else p[order] for p, order in zip(sources, orders, strict=True)]
+    if rule != "conjunctive":
+        sources = [_normalized(p, normalization) for p in sources]
+    rng = generator(random_state)
+    n = len(sources[0])
+    pairs = _chosen_pairs(n, n_partners, rng)
+    relation = combine_relations([p.relational().of(pairs) for p in sources], rule)
+    problem = _Recovery(pairs, relation, family, n)
+    starts = islice(_starts(sources, rule, family, n, rng), n_init)
+    best = _best_start(problem, _shown(starts, n_init) if verbose else starts, tol) if n_init > 1 else next(starts)
+    masses, index, n_sweeps = problem.run(best, max_iter, tol)
+    return CredalPartition(
+        masses,
+        family,
+        sources[0].index,
+        metadata={
+            "method": "combine_partitions",
+            "rule": rule,
+            "credal_rand_index": index,
+            "n_iter": n_sweeps,
+            "n_pairs": len(pairs),
+        },
+    )
+
+
+def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
+    """Combine masses (p, 4) on {empty, same, different, unknown} of the same pairs.
+
+    Closed forms on a frame of two: products of the plausibilities give the conjunctive rule.
+    """
+    stacked = np.stack(relations).astype(float)
+    if rule == "average":
+        return stacked.mean(axis=0)
+    if rule == "disjunctive":
+        same, different = stacked[:, :, 1].prod(axis=0), stacked[:, :, 2].prod(axis=0)
+        return np.column_stack([np.zeros_like(same), same, different, 1 - same - different])
+    if rule == "dempster":
+        contradict = _conjunctive(stacked)[:, 0] >= 1 - 1e-12
+        stacked[:, contradict] = (1 - 1e-6) * stacked[:, contradict] + 1e-6 * np.array([0, 0, 0, 1])
+    result = _conjunctive(stacked)
+    if rule == "conjunctive":
+        return result
+    conflict = result[:, 0].copy()
+    result[:, 0] = 0
+    if rule == "dempster":
+        return result / (1 - conflict)[:, None]
+    result[:, 3] += conflict  # Dubois-Prade and Yager: the union of the two hypotheses is the frame
+    return result
+
+
+def _conjunctive(stacked: np.ndarray) -> np.ndarray:
+    unknown = stacked[:, :, 3].prod(axis=0)
+    same = (stacked[:, :, 1] + stacked[:, :, 3]).prod(axis=0) - unknown
+    different = (stacked[:, :, 2] + stacked[:, :, 3]).prod(axis=0) - unknown
+    return np.column_stack([np.clip(1 - same - different - unknown, 0, None), same, different, unknown])
+
+
+class _Recovery:
+    """Row-wise quadratic programs with reweighting: squares weighted by one over the distance (so their sum bounds
+    the sum of distances) are minimised over one row at a time, which never lowers the credal Rand index."""
+
+    def __init__(self, pairs: np.ndarray, relation: np.ndarray, family: FocalSets, n: int):
+        from dempster.optimize.row_fit import no_links, symmetric_pairs
+
+        forms = pair_forms(family)[:3]
+        root = _ROOT
+        if family.empty_index is None and not relation[:, 0].any():
+            forms, root = forms[1:], np.eye(2)
+            relation = relation[:, 1:]
+        self.forms = np.ascontiguousarray(np.einsum("ra,afg->rfg", root, forms))
+        self.targets = np.ascontiguousarray(relation[:, : len(root)] @ root.T)
+        self.pairs = np.ascontiguousarray(pairs)
+        self.indptr, self.indices, self.weights, which = symmetric_pairs(n, pairs)
+        self.entry_targets = np.ascontiguousarray(self.targets[which])
+        self.links = no_links(n, len(family))
+        self.order = np.arange(n)
+
+    def index(self, masses: np.ndarray) -> float:
+        from dempster.optimize.row_fit import pair_distances
+
+        return float(1 - pair_distances(masses, self.pairs, self.targets, self.forms).mean())
+
+    def run(self, start: np.ndarray, max_iter: int, tol: float) -> tuple[np.ndarray, float, int]:
+        """Masses, index and number of sweeps."""
+        from dempster._native import interruptible
+        from dempster.optimize.row_fit import sweep_rows
+
+        masses = np.array(start, dtype=float, order="C")
+        index, sweeps = self.index(masses), 0
+        for _ in range(max_iter):
+            before = masses.copy()
+            interruptible(
+                sweep_rows, masses, self.order, self.indptr, self.indices, self.weights, self.entry_targets, self.forms,
+                True, self.links,
+            )  # fmt: skip
+            sweeps += 1
+            now = self.index(masses)
+            if now < index:  # rounding at the end of the road
+                return before, index, sweeps
+            gain, index = now - index, now
+            if gain <= tol * abs(index):
+                break
+        return masses, index, sweeps
+
+
+def _best_start(problem: _Recovery, starts: Iterable[np.ndarray], tol: float) -> np.ndarray:
+    """A few sweeps tell the starts apart; only the best, which goes on, is kept. The first of equals wins."""
+    best, highest = None, -np.inf
+    for start in starts:
+        masses, index, _ = problem.run(start, _FEW_SWEEPS, tol)
+        if best is None or index > highest:
+            best, highest = masses, index
+    assert best is not None
+    return best
+
+
+def _shown(starts: Iterable[np.ndarray], number: int) -> Iterable[np.ndarray]:
+    from tqdm.auto import tqdm
+
+    return tqdm(starts, total=number, desc="combine_partitions", unit="start")
+
+
+def _starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iterator[np.ndarray]:
+    """Each given partition, a hierarchy of the combined relation, then random masses."""
+    for source in sources:
+        if source.n_clusters <= family.n_clusters:
+            yield _carried_over(source, family)
+    if n <= _LINKAGE_UP_TO:
+        yield _from_hierarchy(sources, rule, family, n)
+    while True:
+        yield rng.dirichlet(np.ones(len(family)), size=n)
+
+
+def _carried_over(source: CredalPartition, family: FocalSets) -> np.ndarray:
+    """Masses on another family: each set goes to itself, or to the smallest set there that holds it."""
+    padded = np.zeros((len(source.focal_sets), family.n_clusters), dtype=bool)
+    padded[:, : source.n_clusters] = source.focal_sets.membership
+    if source.focal_sets.omega_index is not None:
+        padded[source.focal_sets.omega_index] = True
+    order = np.argsort(family.cardinality, kind="stable")
+    masses = np.zeros((len(source), len(family)))
+    for column, row in zip(source.masses.T, padded, strict=True):
+        holds = [
+            j for j in order if not (row & ~family.membership[j]).any() and (family.cardinality[j] > 0) == row.any()
+        ]
+        targets = holds[:1] or [j for j in order if family.cardinality[j] == 1 and (family.membership[j] & row).any()]
+        targets = targets or list(range(len(family)))
+        masses[:, targets] += column[:, None] / len(targets)
+    return masses
+
+
+def _from_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
+    """Cut an average-linkage hierarchy of one minus the probability of "same" into clusters."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    relation = combine_relations([p.relational().masses for p in sources], rule)
+    tree = linkage(np.clip(1 - relation[:, 1] - relation[:, 3] / 2, 0, None), "average")
+    labels = fcluster(tree, family.n_clusters, criterion="maxclust") - 1
+    hard = np.zeros((n, len(family)))
+    hard[np.arange(n), family.singleton_index[labels]] = 0.9
+    return hard + 0.1 / len(family)
+
+
+def _normalized(partition: CredalPartition, rule: str) -> CredalPartition:
+    """Without mass on the empty set; an object that has nothing else becomes vacuous, without a word."""
+    moved = NORMALIZATIONS[rule](partition.masses, partition.focal_sets)
+    return CredalPartition(*moved, partition.index, frame=partition.frame)
+
+
+def _chosen_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
+    check(n_partners, "n_partners", integer(1) | choice("auto"))
+    few = n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT
+    per_object = few if isinstance(n_partners, str) else n_partners
+    if per_object >= (n - 1) / 2:
+        return np.column_stack(np.triu_indices(n, 1))
+    # a random cycle keeps the graph of pairs connected: parts of it would number their clusters as they like
+    cycle = rng.permutation(n)
+    ring = np.sort(np.column_stack([cycle, np.roll(cycle, 1)]), axis=1)
+    return np.unique(np.concatenate([ring, sample_pairs(n, n * (int(per_object) - 1), rng)]), axis=0)
+
+
+def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
+    if len(sources) < 1:
+        raise ValueError("partitions must hold at least one partition")
+    if len({len(p) for p in sources}) != 1:
+        raise ValueError(f"the partitions must be of the same objects, got {[len(p) for p in sources]} objects")
+    if len(sources[0]) < 2:
+        raise ValueError("combining partitions needs at least two objects")
+    check_choice(rule, "rule", _RULES)
+    check_choice(normalization, "normalization", NORMALIZATIONS)
+    check(n_clusters, "n_clusters", choice(None) | integer(1))
+    c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
+    if isinstance(focal_sets, FocalSets):
+        if n_clusters is not None and focal_sets.n_clusters != n_clusters:
+            raise ValueError(f"focal_sets is a family on {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}")
+        return focal_sets
+    check(focal_sets, "focal_sets", kind(FocalSets) | choice("simple", "pairs", "full"))
+    build = {"simple": FocalSets.simple, "pairs": FocalSets.pairs, "full": FocalSets.full}[focal_sets]
+    return build(c, empty=rule == "conjunctive")

@@ -1,0 +1,273 @@
+"""How alike, how consistent and how precise are credal partitions?
+
+All indices look at pairs of objects, so they do not depend on the numbering of the clusters and accept partitions
+with different numbers of clusters and different focal sets (Denoeux, Li and Sriboonchitta, 2018, "Evaluating and
+comparing soft partitions: an approach based on Dempster-Shafer theory", IEEE Trans. Fuzzy Systems 26). Partitions whose
+objects have names are compared by the names, which must be the same, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dempster._parameters import (
+    Rule,
+    check,
+    check_choice,
+    check_flags,
+    choice,
+    integer,
+    is_integer,
+    is_number,
+    listed,
+    seed,
+)
+from dempster._tables import order_of_names
+from dempster.partition.credal_partition import CredalPartition, as_credal_partition
+from dempster.partition.relational import pair_forms, sample_pairs
+
+__all__ = [
+    "Estimate",
+    "credal_rand_index",
+    "consistency_index",
+    "nonspecificity_of_pairs",
+    "dominates",
+    "non_dominated",
+    "jousselme_of_pairs",
+]
+
+_EXACT_UP_TO = 20_000  # objects; beyond, the square roots of the credal Rand index are taken on sampled pairs
+_DEFAULT_SAMPLE = 2_000_000
+_NUMBER = Rule("a number", is_number)
+
+
+class Estimate(float):
+    """A number with the number of pairs it was computed from and its standard error (0 when all pairs were used)."""
+
+    standard_error: float
+    n_pairs: int
+
+    def __new__(cls, value: float, standard_error: float = 0.0, n_pairs: int = 0) -> Estimate:
+        check(value, "value", _NUMBER)
+        check(standard_error, "standard_error", _NUMBER)
+        check(n_pairs, "n_pairs", Rule("an integer", is_integer))
+        self = super().__new__(cls, value)
+        self.standard_error = float(standard_error)
+        self.n_pairs = int(n_pairs)
+        return self
+
+    def __reduce__(self):
+        return type(self), (float(self), self.standard_error, self.n_pairs)
+
+    def __repr__(self) -> str:
+        if self.standard_error:
+            return f"{float(self):.6g} (standard error {self.standard_error:.1g}, {self.n_pairs} sampled pairs)"
+        return repr(float(self))
+
+
+def credal_rand_index(
+    a: Any,
+    b: Any,
+    *,
+    distance: str = "jousselme",
+    n_pairs: int | str | None = "auto",
+    random_state: Any = None,
+) -> Estimate:
+    """Similarity of two partitions of the same objects: 1 minus the mean distance of their pairwise masses.
+
+    It is the Rand index when both partitions are hard, 1 for identical partitions, and one minus a metric.
+
+    Parameters
+    ----------
+    a, b : CredalPartition (or hard labels)
+    distance : {"jousselme", "belief"}
+        Distance between the two mass functions of a pair.
+    n_pairs : int, "auto" or None
+        How many sampled pairs to use; None for all of them. "auto": all up to 20,000 objects, beyond that 2,000,000
+        sampled pairs. The result tells its standard error.
+    random_state : int, RandomState, Generator or None
+        For the sampling.
+
+    Returns
+    -------
+    Estimate
+        A float with the attributes ``standard_error`` and ``n_pairs``.
+
+    Examples
+    --------
+    >>> from dempster import CredalPartition
+    >>> from dempster.partition import credal_rand_index
+    >>> a = CredalPartition.from_hard([0, 0, 1, 1])
+    >>> b = CredalPartition.from_hard([0, 0, 0, 1])
+    >>> credal_rand_index(a, b)
+    0.5
+    """
+    check_choice(distance, "distance", _DISTANCES)
+    check(random_state, "random_state", seed)
+    a, b = _same_objects(a, b)
+    n = len(a)
+    measure = _DISTANCES[distance]
+    sampled = _sample_size(n, n_pairs)
+    if sampled is not None:
+        pairs = sample_pairs(n, sampled, random_state)
+        values = measure(a.relational().of(pairs) - b.relational().of(pairs))
+        return Estimate(1 - values.mean(), values.std() / np.sqrt(sampled), sampled)
+    total = 0.0
+    for (rows, left), (_, right) in zip(a.relational().blocks(), b.relational().blocks(), strict=True):
+        values = measure(left - right)
+        upper = np.arange(values.shape[1])[None, :] > (rows - rows[0])[:, None]
+        total += float(values[upper].sum(dtype=float))
+    count = n * (n - 1) // 2
+    return Estimate(1 - total / count, 0.0, count)
+
+
+def jousselme_of_pairs(d: np.ndarray) -> np.ndarray:
+    """Jousselme distance of masses on {same, different} from their differences (..., 4), in the order of the relations:
+    2 d^2 = 2 d_0^2 + d_s^2 + d_n^2 + d_0 (d_s + d_n)."""
+    empty, same, different = d[..., 0], d[..., 1], d[..., 2]
+    squared = 2 * empty**2 + same**2 + different**2 + empty * (same + different)
+    return np.sqrt(np.maximum(squared / 2, 0))
+
+
+def _belief(d: np.ndarray) -> np.ndarray:
+    return (np.abs(d[..., 0]) + np.abs(d[..., 1]) + np.abs(d[..., 2])) / 2
+
+
+_DISTANCES = {"jousselme": jousselme_of_pairs, "belief": _belief}
+
+
+def consistency_index(a: Any, b: Any) -> float:
+    """One minus the mean conflict of the pairwise masses of two partitions: do they contradict each other?
+
+    The Rand index for hard partitions. A partition that says nothing is consistent with everything, so read it
+    together with `nonspecificity_of_pairs`. Computed over all pairs in time linear in the number of objects.
+
+    Parameters
+    ----------
+    a, b : CredalPartition, fitted clusterer or hard labels
+        Of the same objects.
+
+    Examples
+    --------
+    >>> from dempster.partition import consistency_index
+    >>> consistency_index([0, 0, 1, 1], [0, 0, 0, 1])
+    0.5
+    """
+    a, b = _same_objects(a, b)
+    forms_a, forms_b = pair_forms(a.focal_sets), pair_forms(b.focal_sets)
+    empty_a, same_a, different_a = forms_a[:3]
+    empty_b, same_b, different_b = forms_b[:3]
+    ones_a, ones_b = np.ones_like(empty_a), np.ones_like(empty_b)
+    # conflict of two mass functions on {same, different}
+    terms = [
+        (1.0, empty_a, ones_b),
+        (1.0, ones_a, empty_b),
+        (-1.0, empty_a, empty_b),
+        (1.0, same_a, different_b),
+        (1.0, different_a, same_b),
+    ]
+    # A sum over pairs of (m_i' A m_j)(m'_i' B m'_j) is a quadratic form in z_i = m_i m'_i' (an f x f' matrix):
+    # half of <Z, A Z B> with Z the sum of the z_i, less the terms i = j. No pair is ever looked at.
+    Z = (a.masses.T @ b.masses).astype(float)
+    conflict = 0.0
+    for sign, left, right in terms:
+        own_a = np.einsum("if,if->i", a.masses @ left, a.masses)
+        own_b = np.einsum("if,if->i", b.masses @ right, b.masses)
+        conflict += sign * (np.sum(Z * (left @ Z @ right)) - own_a @ own_b) / 2
+    n = len(a)
+    return float(1 - conflict / (n * (n - 1) / 2))
+
+
+def nonspecificity_of_pairs(partition: Any) -> float:
+    """Mean mass of "unknown" (or empty) over the pairs: 0 for a hard partition, 1 if nothing is known.
+
+    Parameters
+    ----------
+    partition : CredalPartition, fitted clusterer or hard labels
+
+    Examples
+    --------
+    >>> from dempster.partition import nonspecificity_of_pairs
+    >>> nonspecificity_of_pairs([0, 0, 1, 1])
+    0.0
+    """
+    partition = as_credal_partition(partition)
+    _at_least_two(partition)
+    relational = partition.relational()
+    totals = relational.totals()
+    return float(np.clip((totals[0] + totals[3]) / len(relational), 0, 1))
+
+
+def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
+    """Whether partition ``a`` is at least as consistent with the reference as ``b``, and at least as precise.
+
+    Parameters
+    ----------
+    a, b, reference : CredalPartition, fitted clusterer or hard labels
+        Of the same objects.
+    strict : bool, default=False
+        One of the two must be strictly better.
+
+    Examples
+    --------
+    >>> from dempster.partition import dominates
+    >>> dominates([0, 0, 1, 1], [0, 0, 0, 1], reference=[0, 0, 1, 1])
+    True
+    """
+    a, b, reference = (as_credal_partition(p, name) for p, name in ((a, "a"), (b, "b"), (reference, "reference")))
+    check_flags(strict=strict)
+    ci_a, ci_b = consistency_index(a, reference), consistency_index(b, reference)
+    ns_a, ns_b = nonspecificity_of_pairs(a), nonspecificity_of_pairs(b)
+    weakly = ci_a >= ci_b and ns_a <= ns_b
+    return weakly and (not strict or ci_a > ci_b or ns_a < ns_b)
+
+
+def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
+    """Positions of the partitions that no other strictly dominates with respect to the reference.
+
+    Parameters
+    ----------
+    partitions : sequence of CredalPartition, fitted clusterers or hard labels
+    reference : CredalPartition, fitted clusterer or hard labels
+        Of the same objects.
+
+    Examples
+    --------
+    >>> from dempster.partition import non_dominated
+    >>> non_dominated([[0, 0, 0, 1], [0, 0, 1, 1]], reference=[0, 0, 1, 1])
+    [1]
+    """
+    compared = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
+    reference = as_credal_partition(reference, "reference")
+    scores = [(consistency_index(p, reference), nonspecificity_of_pairs(p)) for p in compared]
+
+    def beaten(i: int) -> bool:
+        ci, ns = scores[i]
+        return any(c >= ci and s <= ns and (c > ci or s < ns) for j, (c, s) in enumerate(scores) if j != i)
+
+    return [i for i in range(len(scores)) if not beaten(i)]
+
+
+def _same_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
+    """Two partitions whose rows correspond: by their names if both have some, else by their positions."""
+    a, b = as_credal_partition(a, "a"), as_credal_partition(b, "b")
+    if len(a) != len(b):
+        raise ValueError(f"the partitions must be of the same objects, got {len(a)} and {len(b)} objects")
+    _at_least_two(a)
+    order = order_of_names(b.index, a.index)
+    return a, b if order is None else b[order]
+
+
+def _at_least_two(partition: CredalPartition) -> None:
+    if len(partition) < 2:
+        raise ValueError(f"indices of pairs need at least two objects, got {len(partition)}")
+
+
+def _sample_size(n: int, n_pairs: int | str | None) -> int | None:
+    check(n_pairs, "n_pairs", integer(2) | choice("auto") | choice(None))
+    if isinstance(n_pairs, str):
+        return None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
+    return None if n_pairs is None else int(n_pairs)

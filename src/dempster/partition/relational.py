@@ -1,0 +1,178 @@
+"""A partition seen through its pairs: are two objects together, apart, neither, or can one not say?
+
+The relational representation does not depend on the numbering of the clusters, so everything that compares or
+combines partitions goes through it (Denoeux, Li and Sriboonchitta, 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dempster._parameters import check, choice, integer
+from dempster._random import generator
+from dempster._reading import reading
+from dempster._sizes import check_memory
+from dempster.belief import FocalSets, MassFunctions
+
+__all__ = ["RelationalPartition", "pair_forms", "sample_pairs", "checked_pairs"]
+
+_PAIRS_AT_ONCE = 1 << 18  # pairs worked on at once
+RELATIONS = ("empty", "same", "different", "unknown")
+
+
+def pair_forms(family: FocalSets) -> np.ndarray:
+    """(4, f, f) matrices O with m_ij = m_i' O m_j: masses of empty, same, different and unknown.
+
+    E marks the empty set on either side, S the same singleton on both, C disjoint sets; the four forms are
+    E, S, C - E and 1 - C - S.
+    """
+    nothing = (family.cardinality == 0).astype(float)
+    empty = np.maximum(nothing[:, None], nothing[None, :])
+    same = np.diag((family.cardinality == 1).astype(float))
+    return np.stack([empty, same, family.conflict - empty, 1 - family.conflict - same])
+
+
+class RelationalPartition:
+    """Masses on {empty, same, different, unknown} for pairs of objects, computed when asked for.
+
+    Nothing of size n x n is ever kept: ask for chosen pairs, go through blocks, or sample.
+
+    Parameters
+    ----------
+    partition : CredalPartition
+    pairs : array-like of shape (p, 2), optional
+        The pairs to look at; all pairs i < j when None.
+
+    Examples
+    --------
+    >>> from dempster import CredalPartition, FocalSets
+    >>> cp = CredalPartition([[0.3, 0.6, 0.1, 0], [0, 0.7, 0.1, 0.2]], FocalSets.full(2))
+    >>> cp.relational([(0, 1)]).masses.round(2)  # empty, same, different, unknown
+    array([[0.3 , 0.43, 0.13, 0.14]])
+    """
+
+    def __init__(self, partition: MassFunctions, pairs: Any = None):
+        if not isinstance(partition, MassFunctions):
+            raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+        self.partition = partition = partition.to_numpy()
+        self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
+        self._pairs = None if pairs is None else checked_pairs(pairs, len(partition))
+
+    @property
+    def n_objects(self) -> int:
+        return len(self.partition)
+
+    def __len__(self) -> int:
+        """Number of pairs."""
+        n = self.n_objects
+        return n * (n - 1) // 2 if self._pairs is None else len(self._pairs)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """(p, 2) the pairs, in the order (0, 1), (0, 2), ..., (1, 2), ... when all are meant."""
+        if self._pairs is not None:
+            return self._pairs
+        return np.column_stack(np.triu_indices(self.n_objects, 1))
+
+    @property
+    def masses(self) -> np.ndarray:
+        """(p, 4) masses of empty, same, different and unknown for every pair, in the order of `pairs`."""
+        if self._pairs is not None:
+            return self.of(self._pairs)
+        out = np.empty((len(self), 4), dtype=self.partition.masses.dtype)
+        start = 0
+        for rows, block in self.blocks():
+            for i, row in zip(rows, block, strict=True):
+                stop = start + self.n_objects - i - 1
+                out[start:stop] = row[i - rows[0] + 1 :]
+                start = stop
+        return out
+
+    def of(self, pairs: np.ndarray) -> np.ndarray:
+        """(p, 4) masses of the given pairs."""
+        pairs = checked_pairs(pairs, self.n_objects)
+        masses = self.partition.masses
+        out = np.empty((len(pairs), 4), dtype=masses.dtype)
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            i, j = pairs[start : start + _PAIRS_AT_ONCE].T
+            left, right = masses[i], masses[j]
+            for k, form in enumerate(self._forms):
+                out[start : start + len(i), k] = np.einsum("pf,pf->p", left @ form, right)
+        return out
+
+    def blocks(self, rows_at_once: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Go through all pairs in blocks of rows.
+
+        Yields the numbers of the rows of the block and a (rows, columns, 4) array against the objects from the first
+        row of the block to the last object; within the block only the part above the diagonal (i < j) has a meaning.
+        """
+        check(rows_at_once, "rows_at_once", choice(None) | integer(1))
+        masses, n = self.partition.masses, self.n_objects
+        start = 0
+        while start < n:
+            size = int(rows_at_once or 0) or max(1, _PAIRS_AT_ONCE // max(n - start, 1))
+            rows = np.arange(start, min(start + size, n))
+            left, right = masses[rows], masses[start:]
+            block = np.empty((len(rows), n - start, 4), dtype=masses.dtype)
+            for k, form in enumerate(self._forms):
+                block[:, :, k] = (left @ form) @ right.T
+            yield rows, block
+            start = int(rows[-1]) + 1
+
+    def totals(self) -> np.ndarray:
+        """(4,) sum over the pairs of each mass; for all pairs without looking at them one by one, linear in n."""
+        if self._pairs is not None:
+            return self.masses.sum(axis=0, dtype=float)
+        masses = self.partition.masses
+        column = masses.sum(axis=0, dtype=float)
+        forms = self._forms.astype(float)
+        # sum over i < j of m_i' O m_j = ((sum m)' O (sum m) - sum m_i' O m_i) / 2 for symmetric O
+        diagonal = np.einsum("kfg,fg->k", forms, (masses.T @ masses).astype(float))
+        return (np.einsum("f,kfg,g->k", column, forms, column) - diagonal) / 2
+
+    def to_dense(self) -> np.ndarray:
+        """(4, n, n) all masses at once; the diagonal is set to "same". For small n."""
+        masses = self.partition.masses
+        out = np.stack([(masses @ form) @ masses.T for form in self._forms])
+        for k, relation in enumerate(RELATIONS):
+            np.fill_diagonal(out[k], float(relation == "same"))
+        return out
+
+    def to_frame(self):
+        """A pandas table with a row for each pair."""
+        import pandas as pd
+
+        pairs = self.pairs
+        return pd.DataFrame(self.masses, columns=list(RELATIONS), index=pd.MultiIndex.from_arrays(list(pairs.T)))
+
+    def __repr__(self) -> str:
+        which = "all pairs" if self._pairs is None else "chosen pairs"
+        return f"RelationalPartition({len(self)} pairs of {self.n_objects} objects, {which})"
+
+
+def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
+    """(n_pairs, 2) pairs i < j drawn uniformly, with replacement."""
+    check_memory(32 * n_pairs, f"n_pairs={n_pairs:,}", "take fewer pairs")
+    rng = generator(random_state)
+    first = rng.integers(0, n, n_pairs)
+    second = rng.integers(0, n - 1, n_pairs)
+    second += second >= first
+    return np.sort(np.column_stack([first, second]), axis=1)
+
+
+def checked_pairs(pairs: Any, n: int) -> np.ndarray:
+    """Pairs of different objects, of n, as a (p, 2) array."""
+    with reading(pairs, "pairs"):
+        pairs = np.asarray(pairs)
+    if pairs.size == 0 and pairs.ndim in (1, 2):
+        return np.empty((0, 2), dtype=np.intp)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"pairs must be an array of object numbers of shape (p, 2), got shape {pairs.shape}")
+    if pairs.min() < 0 or pairs.max() >= n:
+        raise ValueError(f"pairs must hold object numbers from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}")
+    if np.any(pairs[:, 0] == pairs[:, 1]):
+        raise ValueError("pairs must hold two different objects each")
+    return pairs

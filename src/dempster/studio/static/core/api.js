@@ -1,0 +1,88 @@
+// Talking to the studio. Every request carries the token of this page.
+
+const token = document.querySelector('meta[name="dempster-token"]').content;
+let base = "";
+
+export class Refused extends Error {}
+
+export function useSession(id) {
+  base = `/api/sessions/${id}`;
+}
+
+async function answer(response) {
+  if (response.ok) return response;
+  let words = "The studio does not answer as it should.";
+  try {
+    words = (await response.json()).error || words;
+  } catch {
+    if (response.status === 403) words = "This page has lost its token: open the address that the terminal shows.";
+  }
+  const refused = new Refused(words);
+  refused.status = response.status;
+  throw refused;
+}
+
+async function send(path, options = {}) {
+  let response;
+  try {
+    response = await fetch(path, {
+      ...options,
+      credentials: "same-origin",
+      headers: { "x-dempster-token": token, ...(options.headers || {}) },
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused("The studio cannot be reached: was it stopped in the terminal?");
+  }
+  return answer(response);
+}
+
+function inSession(path) {
+  return path.startsWith("/api/") ? path : base + path;
+}
+
+export async function getJson(path, signal) {
+  return (await send(inSession(path), { signal })).json();
+}
+
+export async function post(path, body = {}, signal) {
+  const options = { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" }, signal };
+  return (await send(inSession(path), options)).json();
+}
+
+export async function remove(path) {
+  return (await send(inSession(path), { method: "DELETE" })).json();
+}
+
+export async function putBytes(path, bytes) {
+  const options = { method: "PUT", body: bytes, headers: { "content-type": "application/octet-stream" } };
+  return (await send(inSession(path), options)).json();
+}
+
+const KINDS = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array, uint16: Uint16Array };
+
+// Arrays that the server sent as they lie in memory, with what it says about them.
+export async function getPacked(path, signal) {
+  const buffer = await (await send(inSession(path), { signal })).arrayBuffer();
+  const length = Number(new DataView(buffer).getBigUint64(0, true));
+  const about = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  for (const [name, field] of Object.entries(about.arrays)) {
+    about[name] = new KINDS[field.kind](buffer, 8 + length + field.at, field.length);
+  }
+  delete about.arrays;
+  return about;
+}
+
+// Save what the server sends as a file.
+export async function download(path, fallback, body) {
+  const options = body ? { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } } : {};
+  const response = await send(inSession(path), options);
+  const named = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get("content-disposition") || "");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = named ? decodeURIComponent(named[1]) : fallback;
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

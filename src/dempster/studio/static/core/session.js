@@ -1,0 +1,50 @@
+// The session of this tab. A tab that is loaded again finds its own; a tab that was duplicated gets a new one.
+
+import { getJson, post, useSession } from "./api.js";
+import { follow } from "./jobs.js";
+import { set } from "./store.js";
+import { forget, recall, remember } from "./memory.js";
+
+const TRIES = 8;
+const PAUSE = 120; // milliseconds; the page before this one may still be closing
+
+// Hold a session as long as this page is there; false if another page holds it.
+async function hold(id) {
+  if (!navigator.locks) return true;
+  for (let k = 0; k < TRIES; k++) {
+    const held = await new Promise((resolve) => {
+      navigator.locks.request(`dempster-${id}`, { ifAvailable: true }, (lock) => {
+        resolve(lock !== null);
+        return lock ? new Promise(() => {}) : undefined;
+      });
+    });
+    if (held) return true;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+  return false;
+}
+
+export async function openSession() {
+  const known = recall("session");
+  if (known && (await hold(known))) {
+    useSession(known);
+    try {
+      const session = await getJson("");
+      set({ session });
+      return { session, again: true };
+    } catch (error) {
+      if (error.status !== 404) throw error;
+    }
+  }
+  for (const name of ["run", "plane", "weights"]) forget(name);
+  const opened = await post("/api/sessions");
+  remember("session", opened.session.id);
+  useSession(opened.session.id);
+  await hold(opened.session.id);
+  set({ session: opened.session });
+  if (opened.job) {
+    await follow(opened.job);
+    set({ session: await getJson("") });
+  }
+  return { session: opened.session, again: false };
+}

@@ -1,0 +1,87 @@
+// Take things away: the partition, the model, the report, and the code and the command that do exactly the same.
+
+import { el, replace, toast } from "../core/el.js";
+import { get, subscribe, currentRun } from "../core/store.js";
+import { download, getJson } from "../core/api.js";
+import { work } from "../core/jobs.js";
+import { failed, tellSelection } from "../core/actions.js";
+import { weightOf } from "../core/deciding.js";
+import { number } from "../core/format.js";
+import { empty, heading, progressLine } from "./parts.js";
+
+function codeBlock(text, label) {
+  const copy = el("button", { type: "button", "aria-label": `Copy ${label}`, onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast("copied");
+    } catch {
+      toast("the browser does not allow copying: select the text", "error");
+    }
+  } }, "Copy");
+  return el("div", { class: "code" }, el("pre", { id: `export-${label}`, tabindex: "0", "aria-label": label }, text), copy);
+}
+
+// What the sliders did, as code: the library's own answer is that of both weights one.
+function sliderCode() {
+  const { outliers, ambiguity } = get("weights");
+  if (!outliers && !ambiguity) return "";
+  return [
+    "", "", "# as the sliders were: outliers and ambiguous sets count more or less", "import numpy as np", "",
+    "size = partition.focal_sets.cardinality",
+    `weight = np.select([size == 0, size == 1], [${number(weightOf(outliers), 6)}, 1.0], ${number(weightOf(ambiguity), 6)})`,
+    "order = np.argsort(size, kind=\"stable\")",
+    "decided = order[(partition.masses * weight)[:, order].argmax(axis=1)]",
+  ].join("\n");
+}
+
+export function exportPanel(host) {
+  const working = el("div");
+  const body = el("div");
+  host.append(body);
+
+  async function report() {
+    const run = get("runId");
+    try {
+      await work(`/runs/${run}/report`, {});
+      await download(`/runs/${run}/report`, "report.html");
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  async function load() {
+    if (host.hidden) return;
+    const run = currentRun();
+    if (!run || !get("objects")) { replace(body, empty("After the first run, take its results away from here.")); return; }
+    try {
+      const found = await getJson(`/runs/${run.id}/recipe`);
+      if (run.id === get("runId")) draw(run, found);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  function draw(run, found) {
+    const get1 = (words, path, name) => el("button", { type: "button", onclick: () => download(`/runs/${run.id}${path}`, name).catch(failed) }, words);
+    replace(body, heading("Export"),
+      el("div", { class: "buttons" },
+        get1("Partition (CSV)", "/partition.csv", "partition.csv"),
+        get1("Partition (NPZ)", "/partition.npz", "partition.npz"),
+        get1("Model", "/model", "model.dempster"),
+        el("button", { type: "button", id: "make-report", onclick: report }, "Report"),
+        el("button", { type: "button", disabled: !get("selectedCount"), onclick: () => tellSelection().then(() => download(`/runs/${run.id}/selected`, "selection.csv")).catch(failed) }, "Selection"),
+        get1("Data of this run", "/data", found.file),
+        found.answers ? get1("Answers", "/answers", "answers.csv") : null),
+      working,
+      el("p", { class: "note", style: { marginTop: "10px" } }, `Code and command do exactly what was done, to the last digit, with ${found.file} beside them`,
+        found.answers ? " and answers.csv too" : "", found.is_part ? "; that file holds the selected rows: take it from here (Data of this run)." : "."),
+      el("h3", {}, "Command"), codeBlock(found.command, "command"),
+      el("h3", {}, "Python"), codeBlock(found.code + sliderCode(), "code"),
+      el("details", {}, el("summary", {}, "Settings for --config"), codeBlock(found.toml, "settings")));
+  }
+
+  subscribe(["objects", "selectedCount", "weights"], load);
+  subscribe(["jobs"], () => replace(working, progressLine("report")));
+  load();
+  return { shown: load };
+}

@@ -1,0 +1,34 @@
+// Light or dark, as the person has it; the system decides as long as nobody has.
+
+import { set } from "../core/store.js";
+
+const KEY = "dempster.theme";
+
+function chosen() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+export function theme(button) {
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const apply = () => {
+    const now = chosen() || (system.matches ? "dark" : "light");
+    document.documentElement.dataset.theme = now;
+    button.textContent = now === "dark" ? "Light" : "Dark";
+    button.title = `Change to ${now === "dark" ? "light" : "dark"} colors`;
+    set({ theme: now });
+  };
+  button.addEventListener("click", () => {
+    const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    try {
+      localStorage.setItem(KEY, next);
+    } catch { /* it holds until the page is loaded again */ }
+    document.documentElement.dataset.theme = next;
+    apply();
+  });
+  system.addEventListener("change", apply);
+  apply();
+}

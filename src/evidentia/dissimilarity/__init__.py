@@ -1,6 +1,0 @@
-"""Dissimilarities between objects: where they come from, which pairs to look at, how they become conflicts."""
-
-from evidentia.dissimilarity.pca import DissimilarityPCA
-from evidentia.dissimilarity.transform import to_conflict
-
-__all__ = ["to_conflict", "DissimilarityPCA"]
