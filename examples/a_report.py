@@ -6,9 +6,9 @@ python examples/a_report.py
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from dempster.apps.report import make_report
 from dempster.cluster import EVCLUS
 from dempster.datasets import load_wine
-from dempster.report import make_report
 
 wine = load_wine(as_frame=True)
 model = make_pipeline(StandardScaler(), EVCLUS("auto", random_state=0)).fit(wine.data)

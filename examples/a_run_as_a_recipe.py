@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dempster.apps.recipe import Recipe
 from dempster.datasets import load_iris
-from dempster.io import load, read_table, save
-from dempster.recipe import Recipe
+from dempster.io import read_table
+from dempster.persistence import load, save
 
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "flowers.csv"

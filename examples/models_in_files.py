@@ -1,7 +1,7 @@
 """Models in files: written, described, read, and what is refused.
 
-A file of `dempster.io.save` holds numbers and text. Reading it runs nothing, gives back the same model to the bit, and
-refuses what is not such a file.
+A file of `dempster.persistence.save` holds numbers and text. Reading it runs nothing, gives back the same model to the
+bit, and refuses what is not such a file.
 """
 
 import pickle
@@ -12,7 +12,8 @@ import numpy as np
 
 from dempster.cluster import EVCLUS
 from dempster.datasets import load_iris
-from dempster.io import describe, load, read_r, save, write_r
+from dempster.io import read_r, write_r
+from dempster.persistence import describe, load, save
 
 X = load_iris().data
 model = EVCLUS(3, random_state=0).fit(X)

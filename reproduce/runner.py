@@ -368,6 +368,6 @@ def library_fingerprint() -> str:
     digest = hashlib.sha256()
     root = Path(dempster.__file__).parent
     for file in sorted(root.rglob("*.py")):
-        if file.relative_to(root).parts[0] not in ("cli", "plot", "studio", "report"):  # what cannot change a result
+        if file.relative_to(root).parts[0] not in ("apps", "plot"):  # what cannot change a result
             digest.update(file.read_bytes())
     return digest.hexdigest()

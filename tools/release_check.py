@@ -20,7 +20,7 @@ LARGEST_WHEEL = 2_000_000
 # Run in the empty environment, away from the sources.
 TRIED = """
 import dempster, pathlib, tempfile
-from dempster.io import load, save
+from dempster.persistence import load, save
 assert "site-packages" in dempster.__file__, dempster.__file__
 X = dempster.datasets.load_butterfly().data
 model = dempster.cluster.EVCLUS(2, random_state=0).fit(X)

@@ -21,8 +21,9 @@ def public_names() -> dict[str, str]:
     """Every public name and the package it is documented in: the first that has it, the top one before all."""
     packages = sorted(
         ".".join(file.parent.relative_to(running.ROOT / "src").parts)
-        for file in (running.ROOT / "src" / "dempster").glob("*/__init__.py")
-        if not file.parent.name.startswith("_") and file.parent.name != "cli"  # a program, which has a page
+        for pattern in ("*/__init__.py", "apps/*/__init__.py")
+        for file in (running.ROOT / "src" / "dempster").glob(pattern)
+        if not file.parent.name.startswith("_") and file.parent.name not in ("cli", "data")
     )
     homes: dict[str, str] = {}
     for package in ["dempster", *packages]:

@@ -8,7 +8,7 @@ __all__ = ["main"]
 def main() -> None:
     """Import the program and run it; Ctrl-C while it is imported is no fault to be traced."""
     try:
-        from dempster.cli import main as run
+        from dempster.apps.cli import main as run
     except KeyboardInterrupt:
         sys.exit(130)
     run()

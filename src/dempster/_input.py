@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from dempster._arrays import Array, is_tensor, library_of, to_host, with_shape
+from dempster._errors import InvalidInputError
 from dempster._missing import has_missing
 from dempster._reading import check_tensor
 from dempster._scale import check_scale, check_size, real_tensor
@@ -38,18 +39,22 @@ def tensor_attributes(
     """
     check_tensor(X, "X")
     if X.ndim != 2 and not (more_axes and X.ndim > 2):
-        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X must be a tensor (n_samples, n_features)")
+        raise InvalidInputError(
+            f"Expected 2D array, got {X.ndim}D array instead: X must be a tensor (n_samples, n_features)"
+        )
     if len(X) < fewest:
-        raise ValueError(
+        raise InvalidInputError(
             f"Found array with {len(X)} sample(s) (shape={tuple(X.shape)}) while a minimum of {fewest} is required."
         )
     if X.shape[1] == 0:
-        raise ValueError(f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
+        raise InvalidInputError(
+            f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+        )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     values = real_tensor(X.detach(), "X").contiguous()
     if has_missing(values):
         count = int(library_of(values).isnan(values).sum())
-        raise ValueError(
+        raise InvalidInputError(
             f"X has {count:,} missing value{'s' * (count > 1)} (NaN): a tensor must have all of its cells; impute "
             "them, or give an array of NumPy with missing='partial'"
         )
@@ -67,7 +72,7 @@ def readable(estimator: Any, X: Any) -> Any:
         return with_plain_columns(X)
     check_tensor(X, "X")
     if X.device.type != "cpu":
-        raise ValueError(
+        raise InvalidInputError(
             f"X must be in memory for {type(estimator).__name__} as it is set, which works on the processor, but is a "
             f"tensor on {X.device}: give X.cpu()"
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, library_of, precision_of
+from dempster._errors import InvalidInputError
 from dempster._tables import object_index, printable
 
 __all__ = ["PARTIAL_METRICS", "check_missing", "has_missing", "remedy"]
@@ -68,17 +69,19 @@ def check_missing(values: np.ndarray, X: Any, words: str | None, *, learning: bo
         count = int(missing.sum())
         several = "" if count == 1 else "s"
         where = _columns(np.flatnonzero(missing.any(axis=0)), names)
-        raise ValueError(f"X has {count:,} missing value{several} (NaN) in {where}: {words}")
+        raise InvalidInputError(f"X has {count:,} missing value{several} (NaN) in {where}: {words}")
     nowhere = np.flatnonzero(missing.all(axis=0))
     if learning and len(nowhere):
         it = "it" if len(nowhere) == 1 else "them"
-        raise ValueError(f"X has no value at all (all NaN) in {_columns(nowhere, names)}: leave {it} out")
+        raise InvalidInputError(f"X has no value at all (all NaN) in {_columns(nowhere, names)}: leave {it} out")
     nothing = np.flatnonzero(missing.all(axis=1))
     if len(nothing):
         index = object_index(X)
         row = f"row {nothing[0]}" if index is None else f"row {printable(index[nothing[0]])!r}"
         more = f" (and {len(nothing) - 1:,} more)" if len(nothing) > 1 else ""
-        raise ValueError(f"X has no value at all (all NaN) in {row}{more}: nothing can be said of it, leave it out")
+        raise InvalidInputError(
+            f"X has no value at all (all NaN) in {row}{more}: nothing can be said of it, leave it out"
+        )
 
 
 def _columns(which: np.ndarray, names: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._scale import LARGEST, SMALLEST
 
 _MOST = 2**31 - 1  # what any number of things may be
@@ -184,7 +185,7 @@ def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
 def check(value: Any, name: str, rule: Rule) -> None:
     """Refuse an argument of a function that does not obey its rule."""
     if not rule.test(value):
-        raise ValueError(f"{name} must be {rule.words}{_range_of(value)}, got {shown(value)}")
+        raise InvalidInputError(f"{name} must be {rule.words}{_range_of(value)}, got {shown(value)}")
 
 
 def check_flags(**flags: Any) -> None:
@@ -208,10 +209,10 @@ def listed(values: Any, name: str, what: str) -> list[Any]:
         except Exception:  # of what cannot be gone through, or says it is longer than any list
             found = None
         if found is not None and len(found) > _MOST_LISTED:
-            raise ValueError(f"{name} must hold {what}, at most {_MOST_LISTED:,} of them, got {shown(values)}")
+            raise InvalidInputError(f"{name} must hold {what}, at most {_MOST_LISTED:,} of them, got {shown(values)}")
         if found is not None:
             return found
-    raise ValueError(f"{name} must hold {what}, got {shown(values)}")
+    raise InvalidInputError(f"{name} must hold {what}, got {shown(values)}")
 
 
 def names(values: Any, name: str, what: str) -> tuple[str, ...]:
@@ -219,7 +220,7 @@ def names(values: Any, name: str, what: str) -> tuple[str, ...]:
     found = (values,) if isinstance(values, str) else tuple(listed(values, name, what))
     odd = [value for value in found if not isinstance(value, str | Integral)]
     if odd:
-        raise ValueError(f"{name} must hold {what}, got {shown(odd[0])} among them")
+        raise InvalidInputError(f"{name} must hold {what}, got {shown(odd[0])} among them")
     return tuple(map(str, found))
 
 
@@ -228,7 +229,7 @@ def texts(values: Any, name: str, what: str) -> list[str]:
     found = listed(values, name, what)
     for value in found:
         if not hashable.test(value):
-            raise ValueError(f"{name} must hold {what}, got {shown(value)} among them")
+            raise InvalidInputError(f"{name} must hold {what}, got {shown(value)} among them")
     return list(map(str, found))
 
 

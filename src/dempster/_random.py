@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 
 __all__ = ["generator", "as_random_state", "seed_sequence", "seed_number"]
 
@@ -55,7 +56,7 @@ def seed_number(random_state: Any) -> int:
 
 def _check(random_state: Any, below: float = np.inf) -> None:
     if not rule.seed.test(random_state):
-        raise ValueError(f"random_state must be {rule.seed.words}, got {rule.shown(random_state)}")
+        raise InvalidInputError(f"random_state must be {rule.seed.words}, got {rule.shown(random_state)}")
     if isinstance(random_state, Integral) and int(random_state) >= below:
         most = int(below) - 1
-        raise ValueError(f"random_state must be at most {most} when it is an integer, got {random_state}")
+        raise InvalidInputError(f"random_state must be at most {most} when it is an integer, got {random_state}")

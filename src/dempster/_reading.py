@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import is_tensor, made_by
+from dempster._errors import InvalidInputError
 
 __all__ = [
     "reading",
@@ -43,7 +44,7 @@ def reading(values: Any, name: str) -> Iterator[None]:
         yield
     except Exception as error:
         if _repeated(values):
-            raise ValueError(f"{name} must have columns of different names: {error}") from error
+            raise InvalidInputError(f"{name} must have columns of different names: {error}") from error
         reason = _unreadable(values)
         kind = TypeError if isinstance(error, TypeError) else ValueError
         if reason is not None:
@@ -64,7 +65,7 @@ def reading_labels(labels: Any, name: str) -> Iterator[None]:
         if _names(error, name):
             raise
         reason = "its rows have different lengths" if "inhomogeneous" in str(error) else error
-        raise ValueError(f"{name} must hold one label for each object: {reason}") from error
+        raise InvalidInputError(f"{name} must hold one label for each object: {reason}") from error
 
 
 @contextmanager
@@ -73,9 +74,9 @@ def reading_table(table: Any, name: str) -> Iterator[None]:
     check_tensor(table, name)
     _refuse_masked(table, name)
     if hasattr(table, "compute"):
-        raise TypeError(f"{name} must be in memory, got a {type(table).__name__} that is not computed yet")
+        raise InvalidInputError(f"{name} must be in memory, got a {type(table).__name__} that is not computed yet")
     if made_by(table) == "pyarrow":
-        raise TypeError(f"{name} must be an array or a table of pandas or polars: take its to_pandas()")
+        raise InvalidInputError(f"{name} must be an array or a table of pandas or polars: take its to_pandas()")
     with naming_table(name):
         yield
 
@@ -102,11 +103,11 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
     with reading_labels(labels, name):
         values = np.asarray(plain_text(labels))
     if values.ndim != 1 or values.dtype.kind in "cV":
-        raise ValueError(
+        raise InvalidInputError(
             f"{name} must be one label for each object, shape (n,), got shape {values.shape} of {values.dtype}"
         )
     if any(map(is_missing, values.tolist())) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-        raise ValueError(f"{name} must hold labels without missing values, NaN or infinity")
+        raise InvalidInputError(f"{name} must hold labels without missing values, NaN or infinity")
     if values.dtype.kind == "O":
         with reading_labels(labels, name):
             set(values.tolist())  # which tells them apart
@@ -142,17 +143,19 @@ def check_tensor(values: Any, name: str) -> None:
         return
     if values.is_nested or str(values.layout) != "torch.strided":
         kind = "a nested one" if values.is_nested else f"one with the layout {values.layout}: give {name}.to_dense()"
-        raise TypeError(f"{name} must be a dense tensor, got {kind}")
+        raise InvalidInputError(f"{name} must be a dense tensor, got {kind}")
     if values.is_quantized:
-        raise TypeError(f"{name} must hold real numbers, got a tensor of {values.dtype}: give {name}.dequantize()")
+        raise InvalidInputError(
+            f"{name} must hold real numbers, got a tensor of {values.dtype}: give {name}.dequantize()"
+        )
     if values.device.type == "meta":
-        raise ValueError(f"{name} must hold numbers, got a tensor on the device meta, which has none")
+        raise InvalidInputError(f"{name} must hold numbers, got a tensor on the device meta, which has none")
 
 
 def _refuse_masked(values: Any, name: str) -> None:
     rows = values if isinstance(values, list | tuple) else [values]
     if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
-        raise ValueError(
+        raise InvalidInputError(
             f"{name} has masked cells, which would be read as if they were not masked: leave these objects out, or "
             "fill the cells with NaN where missing values are understood"
         )
@@ -162,9 +165,11 @@ def _refuse_kinds(values: Any, name: str) -> None:
     if _is_table(values):
         for column, kind in zip(values.columns, values.dtypes, strict=False):
             if _is_date(kind):
-                raise ValueError(f"{name} must hold real numbers, but column {column!r} holds dates or times ({kind})")
+                raise InvalidInputError(
+                    f"{name} must hold real numbers, but column {column!r} holds dates or times ({kind})"
+                )
             if getattr(kind, "kind", "") == "c":
-                raise ValueError(
+                raise InvalidInputError(
                     f"Complex data not supported: {name} must hold real numbers, but column {column!r} does not"
                 )
         if any(getattr(kind, "kind", "") == "O" for kind in values.dtypes):
@@ -175,9 +180,9 @@ def _refuse_kinds(values: Any, name: str) -> None:
         return
     kind = getattr(values, "dtype", None)
     if _is_date(kind):
-        raise ValueError(f"{name} must hold real numbers, got dates or times ({kind})")
+        raise InvalidInputError(f"{name} must hold real numbers, got dates or times ({kind})")
     if getattr(kind, "kind", "") == "c" or isinstance(values, complex):
-        raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+        raise InvalidInputError(f"Complex data not supported: {name} must hold real numbers")
     if getattr(kind, "kind", "") == "O":
         _refuse_cells(values, name)
 
@@ -190,12 +195,14 @@ def _refuse_rows(rows: list[Any] | tuple[Any, ...], name: str) -> None:
         kind = getattr(row, "dtype", None)
         cells = set(map(type, row)) if isinstance(row, list | tuple) else {type(row)}
         if _is_date(kind):
-            raise ValueError(f"{name} must hold real numbers, but {name}[{i}] holds dates or times ({kind})")
+            raise InvalidInputError(f"{name} must hold real numbers, but {name}[{i}] holds dates or times ({kind})")
         if getattr(kind, "kind", "") == "c" or complex in cells:
-            raise ValueError(f"Complex data not supported: {name} must hold real numbers, but {name}[{i}] does not")
+            raise InvalidInputError(
+                f"Complex data not supported: {name} must hold real numbers, but {name}[{i}] does not"
+            )
         if not cells.isdisjoint(_NO_NUMBERS):
             odd = next(cell for cell in cells if cell in _NO_NUMBERS)
-            raise ValueError(f"{name} must hold real numbers, but {name}[{i}] holds a {odd.__name__}")
+            raise InvalidInputError(f"{name} must hold real numbers, but {name}[{i}] holds a {odd.__name__}")
 
 
 def _refuse_cells(values: Any, name: str) -> None:
@@ -207,7 +214,7 @@ def _refuse_cells(values: Any, name: str) -> None:
     if not {type(cell) for cell in cells.flat}.isdisjoint(_NO_NUMBERS):
         place, cell = next((p, cell) for p, cell in np.ndenumerate(cells) if type(cell) in _NO_NUMBERS)
         at = ", ".join(map(str, place))
-        raise ValueError(f"{name} must hold real numbers, but {name}[{at}] is a {type(cell).__name__}")
+        raise InvalidInputError(f"{name} must hold real numbers, but {name}[{at}] is a {type(cell).__name__}")
 
 
 def _is_date(kind: Any) -> bool:

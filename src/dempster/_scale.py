@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, library_of, like, precision_of, to_host
+from dempster._errors import InvalidInputError
 from dempster._reading import check_tensor, reading
 
 __all__ = [
@@ -44,15 +45,15 @@ def _bounds(dtype: np.dtype) -> tuple[float, float]:
 def as_reals(values: Any, name: str) -> np.ndarray:
     """An array of real numbers: float32 as it is, anything else as float64."""
     if hasattr(values, "tocsr"):
-        raise TypeError(f"{name} must be a dense array, got a sparse one: take its toarray()")
+        raise InvalidInputError(f"{name} must be a dense array, got a sparse one: take its toarray()")
     if isinstance(values, bool | np.bool_):
-        raise TypeError(f"{name} must be a number or an array of numbers, got {values}")
+        raise InvalidInputError(f"{name} must be a number or an array of numbers, got {values}")
     with reading(values, name):
         array = np.require(to_host(values), requirements=["A", "E"])  # kernels take no others
         if array.dtype.kind == "O":
             array = _without_text(array, name).astype(float)
     if array.dtype.kind not in "buif":
-        raise ValueError(f"{name} must hold real numbers, got {array.dtype}")
+        raise InvalidInputError(f"{name} must hold real numbers, got {array.dtype}")
     return array if array.dtype == np.float32 else array.astype(float, copy=False)
 
 
@@ -60,14 +61,16 @@ def _without_text(cells: np.ndarray, name: str) -> np.ndarray:
     """An array of objects, none of which is text, of which NumPy would make numbers where it can."""
     texts = [cell for cell in cells.flat if isinstance(cell, str | bytes)]
     if texts:
-        raise ValueError(f"{name} must hold real numbers, got the text {texts[0]!r}")
+        raise InvalidInputError(f"{name} must hold real numbers, got the text {texts[0]!r}")
     return cells
 
 
 def real_tensor(values: Array, name: str) -> Array:
     """The same for a tensor, which stays one: float32 as it is, other real numbers as float64."""
     if values.is_complex() or values.is_sparse:
-        raise ValueError(f"{name} must hold real numbers in a dense tensor, got {values.dtype} in {values.layout}")
+        raise InvalidInputError(
+            f"{name} must hold real numbers in a dense tensor, got {values.dtype} in {values.layout}"
+        )
     check_tensor(values, name)
     return values if values.dtype == library_of(values).float32 else values.double()
 
@@ -80,10 +83,10 @@ def read_fields(owner: Any, **axes: str) -> None:
         array = as_reals(getattr(owner, name), name)
         shape = ", ".join(letters) + "," * (len(letters) == 1)
         if array.ndim != len(letters) or not np.isfinite(array).all():
-            raise ValueError(f"{name} must be an array ({shape}) of finite numbers, got shape {array.shape}")
+            raise InvalidInputError(f"{name} must be an array ({shape}) of finite numbers, got shape {array.shape}")
         for letter, length in zip(letters, array.shape, strict=True):
             if lengths.setdefault(letter, length) != length:
-                raise ValueError(
+                raise InvalidInputError(
                     f"{name} must have shape ({shape}) with {letter} = {lengths[letter]}, got {array.shape}"
                 )
         object.__setattr__(owner, name, array)
@@ -94,7 +97,7 @@ def as_truth(table: Any, name: str) -> np.ndarray:
     with reading(table, name):
         plain = table if isinstance(table, np.ndarray) and table.dtype == bool else as_reals(table, name)
     if plain.dtype != bool and not ((plain == 0) | (plain == 1)).all():
-        raise ValueError(f"{name} must be Boolean, and hold only true/false (or 1/0)")
+        raise InvalidInputError(f"{name} must be Boolean, and hold only true/false (or 1/0)")
     return np.asarray(plain).astype(bool, copy=False)
 
 
@@ -111,7 +114,7 @@ def check_size(values: Array, name: str) -> None:
     if most > largest:
         place = np.unravel_index(int(abs(values).argmax()), values.shape)
         at = ", ".join(map(str, place))
-        raise ValueError(
+        raise InvalidInputError(
             f"{name} must hold numbers of at most {largest:g} in size ({precision_of(values)}), but {name}[{at}] is "
             f"{values[place]:.6g}: divide {name} by its scale, and mark missing values as such instead of by a "
             "large number"
@@ -132,7 +135,7 @@ def check_scale(values: Array, name: str) -> None:
         known = values[:, ~np.isnan(values).all(axis=0)] if values.ndim > 1 else values[~np.isnan(values)]
         spread = float((np.nanmax(known, axis=0) - np.nanmin(known, axis=0)).max(initial=0.0)) if known.size else 0.0
     if 0 < spread < smallest:
-        raise ValueError(
+        raise InvalidInputError(
             f"{name} must hold numbers that differ by at least {smallest:g} ({precision_of(values)}), but they differ "
             f"by at most {spread:.6g}: multiply {name} by about {1 / spread:.0e}"
         )
@@ -185,7 +188,7 @@ def checked_masses(masses: Array) -> Array:
     wrong = ~(abs(total - 1) <= _SUM_TO_ONE)  # NaN is wrong too
     if wrong.any():
         first = to_host(wrong).argmax()
-        raise ValueError(
+        raise InvalidInputError(
             f"the masses cannot be computed: those of object {first} sum to {total[first]:g}. The "
             "scale of X and the parameters do not go together: powers leave the range of floating-point numbers. "
             "Scale X, give it in double precision, or set less extreme parameters"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import made_by
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_choice
 from dempster._reading import is_missing, reading
 from dempster._scale import SMALLEST, as_reals, check_size
@@ -89,13 +90,13 @@ def object_weights(sample_weight: Any, n_objects: int, name: str = "sample_weigh
                 raise
             raise type(error)(f"{name} must hold {n_objects:,} weights, one for each object: {error}") from error
     if not np.isfinite(weights).all():
-        raise ValueError(f"{name} must hold finite weights, got NaN or infinity")
+        raise InvalidInputError(f"{name} must hold finite weights, got NaN or infinity")
     if not weights.any():
-        raise ValueError(f"{name} must hold at least one non-zero weight")
+        raise InvalidInputError(f"{name} must hold at least one non-zero weight")
     check_size(weights, name)
     least = weights[weights > 0].min()
     if least < SMALLEST:
-        raise ValueError(f"{name} must hold zeros or weights of at least {SMALLEST:g}, got {least:.6g}")
+        raise InvalidInputError(f"{name} must hold zeros or weights of at least {SMALLEST:g}, got {least:.6g}")
     return weights
 
 
@@ -192,12 +193,12 @@ def order_of_names(names: Any, wanted: Any) -> np.ndarray | None:
     missing = [name for name in theirs if name not in where]
     if missing or len(theirs) != len(ours):
         odd = missing or [name for name in ours if name not in set(theirs)] or ours
-        raise ValueError(
+        raise InvalidInputError(
             f"the names of the objects differ: {odd[0]!r} is in one of the two only; take the same objects, or leave "
             "the names away (index=None) if the rows correspond by their positions"
         )
     if len(where) < len(ours) or len(set(theirs)) < len(theirs):
-        raise ValueError(
+        raise InvalidInputError(
             "the objects are in different orders, and their names, some of which occur twice, do not tell which is "
             "which; give different names, or the same order"
         )
@@ -221,6 +222,6 @@ def table(values: np.ndarray, columns: list[str], index: Any, backend: str) -> A
     except ImportError as error:
         raise ImportError("backend='polars' needs polars, which is not installed: pip install polars") from error
     if len(set(columns)) < len(columns):
-        raise ValueError(f"polars needs different names for the columns, got {columns}")
+        raise InvalidInputError(f"polars needs different names for the columns, got {columns}")
     names = {} if index is None else {"object": list(index)}
     return pl.DataFrame(names | dict(zip(columns, values.T, strict=True)), strict=False)

@@ -15,7 +15,7 @@ pty = pytest.importorskip("pty", reason="there are no pseudo-terminals on this s
 termios = pytest.importorskip("termios")
 
 PATIENCE = 60.0  # seconds, on a busy machine
-COMMAND = "from dempster.cli import main; main()"
+COMMAND = "from dempster.apps.cli import main; main()"
 OPTIONS = ("ask", "flowers.csv", "-c", "3", "--method", "evclus", "--n-init", "2", "--index", "name", "-n", "4")
 
 

@@ -8,11 +8,12 @@ import pytest
 from click.testing import CliRunner
 from sklearn.preprocessing import StandardScaler
 
-from dempster.cli.cluster import cluster
-from dempster.cli.shared import passes
-from dempster.cli.shared.errors import UserError
+from dempster.apps.cli.cluster import cluster
+from dempster.apps.cli.shared import passes
+from dempster.apps.cli.shared.errors import UserError
 from dempster.cluster import ECM
-from dempster.io import load, read_partition
+from dempster.io import read_partition
+from dempster.persistence import load
 
 pytest.importorskip("pyarrow")
 

@@ -16,11 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 import dempster
-from dempster.cli import COMMANDS, program
-from dempster.cli.shared.errors import in_one_line
+from dempster.apps.cli import COMMANDS, program
+from dempster.apps.cli.shared.errors import in_one_line
+from dempster.apps.recipe import choose_attributes
 from dempster.cluster import ECM
 from dempster.io import read_partition
-from dempster.recipe import choose_attributes
 
 EXECUTABLE = Path(sys.executable).parent / "dempster"
 
@@ -88,7 +88,7 @@ def test_help_needs_no_heavy_imports():
     heavy = ["pandas", "sklearn", "scipy", "matplotlib", "torch", "pyarrow"]
     for command in ("--help", "cluster --help", "cluster --method ecm --help"):
         code = (
-            f"import sys; from dempster.cli import program; sys.argv[1:] = {command.split()}\n"
+            f"import sys; from dempster.apps.cli import program; sys.argv[1:] = {command.split()}\n"
             f"try: program.main()\nexcept SystemExit: print([name for name in {heavy} if name in sys.modules])"
         )
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -159,7 +159,7 @@ def test_interrupt(tmp_path):
 @pytest.mark.long
 def test_demo_without_torch(tmp_path):
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not installed')")
-    code = "import sys; from dempster.cli import main; sys.path.insert(0, '.'); sys.argv[1:] = ['demo']; main()"
+    code = "import sys; from dempster.apps.cli import main; sys.path.insert(0, '.'); sys.argv[1:] = ['demo']; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stderr == ""
     assert names_in(tmp_path / "demo") == ["convergence.png", "example.csv", "partition.csv", "partition.png"]
@@ -186,7 +186,7 @@ def test_the_commands_the_demo_proposes_work(tmp_path, monkeypatch):
     assert len(proposed) == 4
     for command in proposed:
         if "--report" in command:
-            pytest.importorskip("dempster.report")
+            pytest.importorskip("dempster.apps.report")
         assert run(*command[1:]).exit_code == 0, command
 
 

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from dempster.cli import COMMANDS, program
-from dempster.io import load, read_partition
-from dempster.recipe import Recipe, TableModel
+from dempster.apps.cli import COMMANDS, program
+from dempster.apps.recipe import Recipe, TableModel
+from dempster.io import read_partition
+from dempster.persistence import load
 from tests.recipe.data import flowers
 from tests.recipe.test_recipe import RECIPES, folder, recipe_of  # noqa: F401
 
@@ -222,7 +223,7 @@ def test_ask_and_learn_from_answers(folder):  # noqa: F811
 
 
 def test_report_is_written(made):
-    pytest.importorskip("dempster.report")
+    pytest.importorskip("dempster.apps.report")
     document("report", "ecm.dempster", "flowers.csv", "-o", "page.html")
     text = (made / "page.html").read_text()
     assert text.lstrip().lower().startswith("<!doctype html")

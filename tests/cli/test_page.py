@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dempster.cli import COMMANDS, program
+from dempster.apps.cli import COMMANDS, program
 from dempster.datasets import load_iris
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "program.md"
@@ -43,7 +43,7 @@ def write_tables(folder):
 def test_the_examples_run(tmp_path, monkeypatch):
     if not PAGE.exists():
         pytest.skip("installed without its pages")
-    pytest.importorskip("dempster.report")
+    pytest.importorskip("dempster.apps.report")
     monkeypatch.chdir(tmp_path)
     write_tables(tmp_path)
     for arguments, shown in examples():

@@ -6,7 +6,7 @@ import pytest
 from dempster.cluster import CCM, ECM, EGMM, EVCLUS
 from dempster.cluster._starts import order_along_line
 from dempster.cluster.on_device.order import order_on_device
-from dempster.io import load, save
+from dempster.persistence import load, save
 
 torch = pytest.importorskip("torch")
 

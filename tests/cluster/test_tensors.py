@@ -11,8 +11,8 @@ from dempster import MassFunctions
 from dempster._arrays import is_followed
 from dempster.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, RECM
 from dempster.constraints import Constraints
-from dempster.io import load, save
 from dempster.partition import credal_rand_index
+from dempster.persistence import load, save
 
 torch = pytest.importorskip("torch")
 

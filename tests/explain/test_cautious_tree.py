@@ -22,7 +22,8 @@ from dempster.explain._tree.columns import round_between
 from dempster.explain._tree.growth import Bins, Node, grow
 from dempster.explain._tree.mistakes import mistakes, overlaps
 from dempster.explain._tree.pruning import costs_by_leaves, prune
-from dempster.io import load, read_partition, save, write_partition
+from dempster.io import read_partition, write_partition
+from dempster.persistence import load, save
 
 
 @pytest.fixture(scope="module")

@@ -16,24 +16,15 @@ from click.testing import CliRunner
 from sklearn.base import clone
 
 from dempster import CredalPartition, FocalSets
+from dempster.apps.cli import program
+from dempster.apps.recipe import Recipe, read_image, read_labels
 from dempster.classify import EKNNClassifier
-from dempster.cli import program
 from dempster.cluster import EVCLUS
 from dempster.constraints import Constraints, read_constraints, write_constraints
 from dempster.explain import CautiousTree
-from dempster.io import (
-    describe,
-    load,
-    read_dissimilarities,
-    read_partition,
-    read_r,
-    read_table,
-    save,
-    write_partition,
-    write_r,
-)
+from dempster.io import read_dissimilarities, read_partition, read_r, read_table, write_partition, write_r
 from dempster.metric import KFDA
-from dempster.recipe import Recipe, read_image, read_labels
+from dempster.persistence import describe, load, save
 from tests.cluster.contract import SUBJECTS, prediction
 from tests.hostile.limits import limited, refused_or_sensible
 

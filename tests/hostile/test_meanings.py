@@ -8,6 +8,7 @@ import torch
 from scipy import sparse
 
 from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster.apps.recipe import choose_attributes
 from dempster.classify import EKNNClassifier, EvidenceFromClassifier, EvidentialRBFClassifier
 from dempster.cluster import CCM, ECM, EGMM, MECM, NNEVCLUS, WMVEC, BootClus, CatECM
 from dempster.explain import CautiousTree, explain_object, profile, set_scores
@@ -17,7 +18,6 @@ from dempster.metric import KFDA, KPCCA, PCCA, DMLEig
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.optimize.blocks import n_threads
 from dempster.partition import credal_rand_index, map_of_partitions, nearest_pairs
-from dempster.recipe import choose_attributes
 from tests.cluster.contract import answer, categories
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")

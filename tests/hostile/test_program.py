@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from dempster.cli import program
-from dempster.cli.cluster import cluster
-from dempster.cli.shared.options import recipe_from
+from dempster.apps.cli import program
+from dempster.apps.cli.cluster import cluster
+from dempster.apps.cli.shared.options import recipe_from
+from dempster.apps.recipe import Recipe, read_labels
 from dempster.cluster import ECM
-from dempster.io import save
-from dempster.recipe import Recipe, read_labels
+from dempster.persistence import save
 
 LONG = pytest.mark.long
 X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)

@@ -24,8 +24,8 @@ from dempster.cluster import (
     WECMdd,
 )
 from dempster.explain import CautiousTree, explain_object, profile
-from dempster.io import to_onnx
 from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.onnx import to_onnx
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -7,11 +7,7 @@ import pandas as pd
 import pytest
 
 from dempster import FocalSets, MassFunctions
-from dempster.cluster import ECM
-from dempster.constraints import Constraints, read_constraints, write_constraints
-from dempster.datasets import fetch_dataset, fetch_gvhd, fetch_leaves, fetch_s_set, load_iris, load_wine
-from dempster.io import atomic_writes, load, read_dissimilarities, read_table, save
-from dempster.recipe import (
+from dempster.apps.recipe import (
     Preparation,
     Recipe,
     TableModel,
@@ -26,6 +22,11 @@ from dempster.recipe import (
     read_labels,
     read_views,
 )
+from dempster.cluster import ECM
+from dempster.constraints import Constraints, read_constraints, write_constraints
+from dempster.datasets import fetch_dataset, fetch_gvhd, fetch_leaves, fetch_s_set, load_iris, load_wine
+from dempster.io import atomic_writes, read_dissimilarities, read_table
+from dempster.persistence import load, save
 
 TABLE = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0]})
 RECIPE = Recipe("table.csv", method="ecm", clusters=2)

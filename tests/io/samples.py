@@ -30,9 +30,9 @@ from dempster.cluster import (
     WECMdd,
 )
 from dempster.constraints import Constraints
-from dempster.io import save
 from dempster.metric import KPCCA, LFDA, PCCA
 from dempster.mixture import ParsimoniousGaussianMixture
+from dempster.persistence import save
 
 __all__ = ["FOLDER", "answer", "objects_of"]
 

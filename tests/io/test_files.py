@@ -18,8 +18,8 @@ from dempster.classify import EKNNClassifier, EvidenceFromClassifier
 from dempster.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, BeliefPeaks
 from dempster.constraints import Constraints
 from dempster.dissimilarity.point_tree import PointTree
-from dempster.io import describe, load, save
-from dempster.io.schema import schemas_by_name
+from dempster.persistence import describe, load, save
+from dempster.persistence.schema import schemas_by_name
 from tests.cluster.contract import SUBJECTS
 from tests.io.models import CLASSES, MODELS, TABLE, X, network_model, own_network
 
@@ -243,7 +243,7 @@ def test_a_file_says_what_it_is(path):
     assert (found["kind"], found["version"], found["library"]) == ("ECM", 1, dempster.__version__)
     assert found["numpy"] == np.__version__
     with zipfile.ZipFile(path) as archive:
-        assert json.loads(archive.read("dempster.json"))["written_by"] == "dempster.io.save"
+        assert json.loads(archive.read("dempster.json"))["written_by"] == "dempster.persistence.save"
 
 
 def test_pickle_and_joblib_keep_working(tmp_path):
@@ -367,7 +367,7 @@ class Evil:
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles_are_refused(protocol, path):
     path.write_bytes(pickle.dumps(Evil(), protocol=protocol))
-    refused(path, "pickle" if protocol > 1 else "was not written by dempster.io.save")
+    refused(path, "pickle" if protocol > 1 else "was not written by dempster.persistence.save")
 
 
 def test_other_files_are_refused(path, tmp_path):

@@ -23,6 +23,7 @@ from sklearn.svm import OneClassSVM
 
 import dempster
 from dempster import FocalSets, MassFunctions
+from dempster.apps.recipe import TableModel, choose_attributes
 from dempster.classify import (
     EKNNClassifier,
     EvidenceFromClassifier,
@@ -31,8 +32,8 @@ from dempster.classify import (
 )
 from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, NNEVCLUS, BeliefPeaks
 from dempster.constraints import Constraints
-from dempster.io import load, save, to_onnx
-from dempster.recipe import TableModel, choose_attributes
+from dempster.onnx import to_onnx
+from dempster.persistence import load, save
 from tests.cli.test_commands import run
 
 onnx = pytest.importorskip("onnx", reason="the extra 'onnx' is not installed")

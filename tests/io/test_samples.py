@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dempster import CredalPartition, __version__
-from dempster.io import describe, load
+from dempster.persistence import describe, load
 from tests.io.samples import FOLDER, answer
 
 pytestmark = pytest.mark.filterwarnings("ignore")

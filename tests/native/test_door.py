@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dempster._native import kernel
-from dempster._native.door import Kernel
+from dempster._native.binding import Kernel
 from dempster.optimize.pair_quantiles import quantiles_within
 from dempster.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dempster.io import load, save
-from dempster.recipe import TableModel, choose_attributes
+from dempster.apps.recipe import TableModel, choose_attributes
+from dempster.persistence import load, save
 from tests.recipe.data import flowers
 
 

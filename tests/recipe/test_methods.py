@@ -5,8 +5,8 @@ import inspect
 
 import pytest
 
-from dempster.recipe import Recipe, method_names, method_parameters, method_summary
-from dempster.recipe.methods import REQUIRED, load_method, method_takes, parse_value
+from dempster.apps.recipe import Recipe, method_names, method_parameters, method_summary
+from dempster.apps.recipe.methods import REQUIRED, load_method, method_takes, parse_value
 
 
 def classes(package):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dempster.recipe import Recipe
+from dempster.apps.recipe import Recipe
 from tests.recipe.data import flowers
 
 

@@ -10,9 +10,9 @@ from sklearn.datasets import make_blobs
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from dempster.apps.report import make_report
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_wine
-from dempster.report import make_report
 
 # Texts that would be programs, markup, other directions of writing or whole pages, were they not text.
 HOSTILE = [

@@ -10,11 +10,11 @@ import pytest
 from sklearn.cluster import KMeans
 
 from dempster import CredalPartition, FocalSets
+from dempster.apps.recipe import Recipe
+from dempster.apps.report import Report, make_report
 from dempster.cluster import ECM, EVCLUS, WMVEC
 from dempster.datasets import load_wine
 from dempster.explain import doubt_of, stability
-from dempster.recipe import Recipe
-from dempster.report import Report, make_report
 from tests.cluster.contract import SUBJECTS
 from tests.report.cases import HOSTILE, hostile_report, many_report, masses, points, read, wine_model, wine_report
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dempster.data.blocks import comes_in_blocks
+from dempster.data.door import blocks_of, moments_of, sample_rows
+from dempster.data.in_process import PairwiseSum, cut
 from dempster.optimize.blocks import block_map
-from dempster.stream.blocks import comes_in_blocks
-from dempster.stream.door import blocks_of, moments_of, sample_rows
-from dempster.stream.in_process import PairwiseSum, cut
 
 X = np.random.default_rng(0).normal(size=(1000, 3)) + [0, 1e6, -5]
 FRAME = pd.DataFrame(X, columns=list("abc"))

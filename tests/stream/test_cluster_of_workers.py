@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 
 from dempster.cluster import ECM, EGMM, EVCLUS, BootClus, EKNNClus
 from dempster.cluster import _everyone as everyone_module
-from dempster.stream.door import blocks_of
+from dempster.data.door import blocks_of
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

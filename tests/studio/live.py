@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from dempster.studio.app import make_app
-from dempster.studio.guard import Guard
-from dempster.studio.server import _listener
+from dempster.apps.studio.app import make_app
+from dempster.apps.studio.guard import Guard
+from dempster.apps.studio.server import _listener
 
 PATIENCE = 120  # seconds; other programs may be running
 
@@ -111,7 +111,7 @@ def running_studio(file=None):
 
 
 def unpacked(content):
-    """What `dempster.studio.packing.packed` made, read as the page reads it."""
+    """What `dempster.apps.studio.packing.packed` made, read as the page reads it."""
     import numpy as np
 
     length = int.from_bytes(content[:8], "little")

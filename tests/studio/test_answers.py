@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import pdist
 
-import dempster.studio
+import dempster.apps.studio
 from dempster import CredalPartition, FocalSets
+from dempster.apps.studio.answers.rules import Condition, Rule, rule_of
+from dempster.apps.studio.answers.teaching import Lessons
+from dempster.apps.studio.packing import packed, plain
+from dempster.apps.studio.planes.distortion import distortion_of
+from dempster.apps.studio.planes.plane import principal_plane, scaling_plane, umap_plane
+from dempster.apps.studio.planes.scaling import scaled_to_plane
 from dempster.plot.palette import PALETTE
-from dempster.studio.answers.rules import Condition, Rule, rule_of
-from dempster.studio.answers.teaching import Lessons
-from dempster.studio.packing import packed, plain
-from dempster.studio.planes.distortion import distortion_of
-from dempster.studio.planes.plane import principal_plane, scaling_plane, umap_plane
-from dempster.studio.planes.scaling import scaled_to_plane
 from tests.studio.live import unpacked
 
 
@@ -101,7 +101,7 @@ def test_answers_are_replaced_undone_and_contradict():
 
 
 def test_the_expected_gain_is_what_conditioning_says():
-    from dempster.studio.answers.teaching import expected_gain
+    from dempster.apps.studio.answers.teaching import expected_gain
 
     sets = FocalSets.full(3)
     masses = np.zeros((2, len(sets)))
@@ -164,7 +164,7 @@ def test_umap_is_drawn_where_it_is_installed(monkeypatch):
 
 
 def test_scaling_of_many_objects_places_them_by_landmarks(monkeypatch):
-    from dempster.studio.planes import scaling
+    from dempster.apps.studio.planes import scaling
 
     monkeypatch.setattr(scaling, "_MOST_LANDMARKS", 60)
     rng = np.random.default_rng(0)
@@ -177,7 +177,7 @@ def test_scaling_of_many_objects_places_them_by_landmarks(monkeypatch):
 
 
 def static(name):
-    return (Path(dempster.studio.__file__).parent / "static" / name).read_text(encoding="utf-8")
+    return (Path(dempster.apps.studio.__file__).parent / "static" / name).read_text(encoding="utf-8")
 
 
 def test_colors_are_those_of_the_pictures():
@@ -185,7 +185,7 @@ def test_colors_are_those_of_the_pictures():
 
 
 def test_nothing_is_fetched_and_nothing_is_read_as_markup():
-    folder = Path(dempster.studio.__file__).parent / "static"
+    folder = Path(dempster.apps.studio.__file__).parent / "static"
     for file in folder.rglob("*.*"):
         text = file.read_text(encoding="utf-8")
         addresses = set(re.findall(r"https?://[^\s\"')]+", text)) - {"http://www.w3.org/2000/svg"}

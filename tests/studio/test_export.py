@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dempster.cli import program
-from dempster.io import load, read_partition
+from dempster.apps.cli import program
+from dempster.io import read_partition
+from dempster.persistence import load
 from tests.studio.live import unpacked
 
 

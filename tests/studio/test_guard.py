@@ -9,8 +9,8 @@ import urllib.request
 
 import pytest
 
-from dempster.studio import serve
-from dempster.studio.guard import Guard, is_loopback
+from dempster.apps.studio import serve
+from dempster.apps.studio.guard import Guard, is_loopback
 from tests.studio.live import Client
 
 
@@ -103,7 +103,7 @@ def test_wrong_arguments_are_told(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
 def test_the_program_serves_its_address_and_leaves_nothing_when_it_is_ended(tmp_path, number):
-    command = [sys.executable, "-c", "from dempster.cli import main; main()", "studio", "--no-browser"]
+    command = [sys.executable, "-c", "from dempster.apps.cli import main; main()", "studio", "--no-browser"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:

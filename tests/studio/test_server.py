@@ -8,8 +8,8 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from dempster.studio.routes import data as data_routes
-from dempster.studio.sessions import safe_name
+from dempster.apps.studio.routes import data as data_routes
+from dempster.apps.studio.sessions import safe_name
 from tests.studio.live import Client, running_studio, unpacked
 
 
@@ -214,7 +214,7 @@ def test_what_a_person_does_wrong_is_told_in_words(tab):
 
 
 def test_faults_of_ours_are_not_shown(tab, iris, monkeypatch, capsys):
-    from dempster.studio.answers import objects
+    from dempster.apps.studio.answers import objects
 
     client, _, run = iris
     monkeypatch.setattr(objects, "explain_object", lambda *a, **k: 1 / 0)

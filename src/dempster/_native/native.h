@@ -1,6 +1,6 @@
 /* What every kernel shares.
  *
- * A kernel is a C function that a Python module declares (`dempster._native.door`) and calls:
+ * A kernel is a C function that a Python module declares (`dempster._native.binding`) and calls:
  *
  *     KERNEL scaled_sum(index_t n, const double *x, double factor, double *result) {
  *         ...

@@ -15,6 +15,7 @@ from math import prod
 import numpy as np
 
 from dempster._arrays import Array, divided, is_tensor, library_of, precision_of, same_place, to_host, zeros
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_choice
 from dempster._sizes import check_memory
 from dempster.belief import transforms
@@ -36,11 +37,11 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
     """Combine N >= 1 sources of n mass functions each (a source of length 1 is used for every row)."""
     check_choice(rule, "rule", RULES)
     if len({family.n_clusters for _, family in sources}) != 1:
-        raise ValueError("the mass functions to combine must have the same frame")
+        raise InvalidInputError("the mass functions to combine must have the same frame")
     lengths = [len(masses) for masses, _ in sources]
     n = next((length for length in lengths if length != 1), 1)
     if not {1, n}.issuperset(lengths):
-        raise ValueError(f"the sources must hold as many mass functions each (or one), got {lengths}")
+        raise InvalidInputError(f"the sources must hold as many mass functions each (or one), got {lengths}")
     library = library_of(sources[0][0])
     sources = in_one_place(sources)
     spread = [(library.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources]
@@ -51,7 +52,7 @@ def in_one_place(sources: Sequence[Source]) -> Sequence[Source]:
     """The sources as they are, if all are arrays; tensors must be on one device, and get the highest precision."""
     places = {str(masses.device) if is_tensor(masses) else "an array of NumPy" for masses, _ in sources}
     if len(places) > 1:
-        raise ValueError(
+        raise InvalidInputError(
             f"the mass functions that meet must be in the same place, got masses in {' and '.join(sorted(places))}: "
             "make them tensors on one device, or take to_numpy()"
         )
@@ -64,7 +65,7 @@ def in_one_place(sources: Sequence[Source]) -> Sequence[Source]:
 def _on_host(sources: Sequence[Source], rule: str) -> Source:
     """A rule that is written for arrays: tensors go to the host and come back, which gradients do not."""
     if any(masses.requires_grad for masses, _ in sources):
-        raise ValueError(
+        raise InvalidInputError(
             f"rule={rule!r} has no gradient, but the masses ask for one: detach() them, or take another rule"
         )
     masses, family = RULES[rule]([(to_host(m), f) for m, f in sources])
@@ -84,7 +85,7 @@ def _joined(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Jo
     """Product of masses, summed over the pairs of rows that join to the same row."""
     pairs = len(rows_a) * len(rows_b)
     if pairs > _MOST_PAIRS or pairs * len(a) > _MOST_PRODUCTS:
-        raise ValueError(
+        raise InvalidInputError(
             f"combining families of {len(rows_a):,} and {len(rows_b):,} sets in {len(a):,} rows would take "
             f"{pairs * len(a):,} products, more than {_MOST_PRODUCTS:,} (or {_MOST_PAIRS:,} in one row): take families "
             "of fewer sets, or fewer rows at once"
@@ -153,7 +154,7 @@ def _from_dense(dense: Array, c: int) -> Source:
 def _check_power_set(n: int, c: int) -> None:
     """All 2^c sets, several times: commonalities take no less."""
     if c > _LARGEST_FRAME:
-        raise ValueError(
+        raise InvalidInputError(
             f"this takes all 2^{c} sets of {c} answers (at most 2^{_LARGEST_FRAME}): use another rule, or a smaller "
             "frame"
         )
@@ -207,7 +208,7 @@ def _without_empty(masses: Array, family: FocalSets) -> Source:
     lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
     if lost.any():
         row = int(lost.argmax())
-        raise ValueError(
+        raise InvalidInputError(
             f"Dempster's rule is undefined for totally conflicting mass functions (row {row}: conflict 1); "
             "discount the sources or use rule='dubois_prade' or 'yager'"
         )
@@ -288,11 +289,13 @@ def _pcr6(sources: Sequence[Source]) -> Source:
     """Conflict is given back to the sets that made it, in proportion to their masses (Martin and Osswald, 2006)."""
     for masses, family in sources:
         if family.empty_index is not None and np.any(masses[:, family.empty_index] > 0):
-            raise ValueError("rule='pcr6' needs mass functions without mass on the empty set; normalize them first")
+            raise InvalidInputError(
+                "rule='pcr6' needs mass functions without mass on the empty set; normalize them first"
+            )
     families = [family for _, family in sources]
     n_tuples = prod(len(family) for family in families)
     if n_tuples > _MOST_TUPLES:
-        raise ValueError(f"rule='pcr6' would look at {n_tuples} tuples of focal sets, more than {_MOST_TUPLES}")
+        raise InvalidInputError(f"rule='pcr6' would look at {n_tuples} tuples of focal sets, more than {_MOST_TUPLES}")
     choices = list(product(*(range(len(family)) for family in families)))
     both = np.array(
         [np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)]) for choice in choices]
@@ -339,14 +342,14 @@ def _average(sources: Sequence[Source]) -> Source:
 def _cautious(sources: Sequence[Source]) -> Source:
     """Smallest conjunctive weights, for sources that are not distinct (Denoeux, 2008); needs m(whole frame) > 0."""
     if not all(_positive(masses, family.omega_index) for masses, family in sources):
-        raise ValueError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
+        raise InvalidInputError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
     return _smallest_weights(sources, complemented=False)
 
 
 def _bold(sources: Sequence[Source]) -> Source:
     """Smallest disjunctive weights, the dual of the cautious rule (Denoeux, 2008); needs m(empty set) > 0."""
     if not all(_positive(masses, family.empty_index) for masses, family in sources):
-        raise ValueError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
+        raise InvalidInputError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
     return _smallest_weights(sources, complemented=True)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, is_tensor, library_of, like, zeros
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._scale import as_reals
 from dempster._sizes import check_memory
@@ -24,7 +25,7 @@ def discounted(masses: Array, family: FocalSets, rate: Any) -> tuple[Array, Foca
     learnt = is_tensor(rate) and is_tensor(masses)  # gradients go through
     rates: Array = rate if learnt else as_reals(rate, "rate").astype(float, copy=False)
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
-        raise ValueError(
+        raise InvalidInputError(
             f"rate must be a number or one per row ({n}), got shape {rates.shape}; rates of answers or sets are a "
             "mapping {set: rate}, or come with contexts"
         )
@@ -44,11 +45,11 @@ def checked_contexts(
     """(l, c) membership of the contexts and their (l,) rates, from a mapping or from two lists."""
     if isinstance(rate, Mapping):
         if contexts is not None:
-            raise ValueError("contexts must be None when rate is a mapping {set: rate}")
+            raise InvalidInputError("contexts must be None when rate is a mapping {set: rate}")
         contexts, rate = list(rate), list(rate.values())
     if isinstance(contexts, str):
         if contexts != "answers":
-            raise ValueError(f"contexts must be 'answers' or a list of sets, got {shown(contexts)}")
+            raise InvalidInputError(f"contexts must be 'answers' or a list of sets, got {shown(contexts)}")
         rows = np.eye(n_answers, dtype=bool)
     else:
         if not isinstance(contexts, list):
@@ -56,14 +57,14 @@ def checked_contexts(
         try:
             rows = membership_rows(contexts)[0].astype(bool)
         except ValueError as error:
-            raise ValueError(f"contexts must be sets of answers: {error}") from error
+            raise InvalidInputError(f"contexts must be sets of answers: {error}") from error
     if len({row.tobytes() for row in rows}) < len(rows):
-        raise ValueError("contexts must be different sets, but one comes twice")
+        raise InvalidInputError("contexts must be different sets, but one comes twice")
     if not rows.any(axis=1).all():
-        raise ValueError("contexts must be nonempty sets: the answer is never in the empty set")
+        raise InvalidInputError("contexts must be nonempty sets: the answer is never in the empty set")
     rates = as_reals(rate, "rate").astype(float, copy=False)
     if rates.shape != (len(rows),):
-        raise ValueError(f"rate must hold {len(rows)} numbers, one for each context, got shape {rates.shape}")
+        raise InvalidInputError(f"rate must hold {len(rows)} numbers, one for each context, got shape {rates.shape}")
     _check_rates(rates)
     return rows, rates
 
@@ -100,10 +101,12 @@ def contextually_discounted(
 def _check_sets(n: int, f: int, n_contexts: int) -> None:
     advice = f"take fewer than {n_contexts} contexts (sets of answers instead of single ones), or fewer rows at once"
     if f > _MOST_SETS:
-        raise ValueError(f"contextual discounting would widen the family to more than {_MOST_SETS:,} sets; {advice}")
+        raise InvalidInputError(
+            f"contextual discounting would widen the family to more than {_MOST_SETS:,} sets; {advice}"
+        )
     check_memory(2 * 8 * n * f, f"{n:,} mass functions on more than {f:,} sets", advice)
 
 
 def _check_rates(rates: Array) -> None:
     if not ((rates >= 0) & (rates <= 1)).all():
-        raise ValueError("rate must lie in [0, 1]")
+        raise InvalidInputError("rate must lie in [0, 1]")

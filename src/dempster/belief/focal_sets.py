@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import frozen
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_flags, is_integer, listed, shown, texts
 from dempster._scale import as_reals, as_truth
 from dempster._sizes import check_memory
@@ -47,10 +48,12 @@ class FocalSets:
     def __init__(self, membership: Any):
         rows = as_truth(membership, "membership")
         if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
-            raise ValueError(f"membership must be a 2-D array with at least one set and one cluster, got {rows.shape}")
+            raise InvalidInputError(
+                f"membership must be a 2-D array with at least one set and one cluster, got {rows.shape}"
+            )
         rows = np.array(rows, order="C")
         if len(unique_sets(rows)[0]) < len(rows):
-            raise ValueError("membership has the same set twice; the sets of a family must differ")
+            raise InvalidInputError("membership has the same set twice; the sets of a family must differ")
         rows.flags.writeable = False
         self._membership = rows
 
@@ -71,7 +74,7 @@ class FocalSets:
         """All subsets of the frame."""
         c = _check_n_clusters(n_clusters)
         if c > _LARGEST_POWER_SET:
-            raise ValueError(
+            raise InvalidInputError(
                 f"all subsets of {c} clusters are 2^{c} sets; use FocalSets.pairs or FocalSets.simple "
                 f"(FocalSets.full takes at most {_LARGEST_POWER_SET} clusters)"
             )
@@ -88,7 +91,7 @@ class FocalSets:
         for k in range(1, min(size, c) + 1):
             count += comb(c, k)
             if count > _MOST_SETS:
-                raise ValueError(
+                raise InvalidInputError(
                     f"the sets of at most {size} of {c} clusters are {count:,} or more, at most {_MOST_SETS:,} are "
                     "taken: take smaller sets"
                 )
@@ -112,7 +115,7 @@ class FocalSets:
         _membership_rows(c, chosen, "pairs")  # refuses what is no cluster
         for pair in chosen:
             if len(pair) != 2 or pair[0] == pair[1]:
-                raise ValueError(f"pairs must hold two different clusters each, got {pair}")
+                raise InvalidInputError(f"pairs must hold two different clusters each, got {pair}")
         return cls._canonical(c, [(k,) for k in range(c)] + chosen, empty=empty, omega=omega)
 
     @classmethod
@@ -228,7 +231,7 @@ class FocalSets:
     def codes(self) -> np.ndarray:
         """Each set as the integer with bit k set when cluster k belongs to it (at most 62 clusters)."""
         if self.n_clusters > 62:
-            raise ValueError(f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead")
+            raise InvalidInputError(f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead")
         return frozen(self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64)))
 
     @cached_property
@@ -254,7 +257,7 @@ class FocalSets:
         """Position of each row of a membership matrix in this family, -1 where it is absent."""
         rows = np.ascontiguousarray(as_truth(membership, "membership"))
         if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
-            raise ValueError(f"membership must have shape (s, {self.n_clusters}), got {rows.shape}")
+            raise InvalidInputError(f"membership must have shape (s, {self.n_clusters}), got {rows.shape}")
         return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
 
     def index(self, clusters: Iterable[int]) -> int:
@@ -262,7 +265,7 @@ class FocalSets:
         wanted = tuple(listed(clusters, "clusters", "numbers of clusters"))
         where = int(self.find(_membership_rows(self.n_clusters, [wanted], "clusters"))[0])
         if where < 0:
-            raise ValueError(f"the set {set(wanted) or '∅'} is not in this family of {len(self)} sets")
+            raise InvalidInputError(f"the set {set(wanted) or '∅'} is not in this family of {len(self)} sets")
         return where
 
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
@@ -270,7 +273,7 @@ class FocalSets:
         given = range(self.n_clusters) if cluster_names is None else cluster_names
         labels = [*given] if isinstance(given, str) else texts(given, "cluster_names", "names")
         if len(labels) != self.n_clusters:
-            raise ValueError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
+            raise InvalidInputError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
 
         def name(row: np.ndarray) -> str:
             if row.all() and len(row) > 1:
@@ -283,7 +286,7 @@ class FocalSets:
         """The sets of both families, by cardinality, then lexicographically."""
         checked_family(other, "other")
         if other.n_clusters != self.n_clusters:
-            raise ValueError(f"the two families have {self.n_clusters} and {other.n_clusters} clusters")
+            raise InvalidInputError(f"the two families have {self.n_clusters} and {other.n_clusters} clusters")
         if other == self:
             return self
         return FocalSets._canonical(self.n_clusters, list(self) + list(other), empty=False, omega=False)
@@ -334,7 +337,7 @@ def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def checked_family(family: Any, name: str) -> FocalSets:
     """The family itself, if it is one."""
     if not isinstance(family, FocalSets):
-        raise TypeError(f"{name} must be a FocalSets, got {type(family).__name__}")
+        raise InvalidInputError(f"{name} must be a FocalSets, got {type(family).__name__}")
     return family
 
 
@@ -345,13 +348,13 @@ def _listed_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
 def _check_n_clusters(n_clusters: Any) -> int:
     c = _checked_integer(n_clusters, "n_clusters")
     if c > _MOST_CLUSTERS:
-        raise ValueError(f"n_clusters must be at most {_MOST_CLUSTERS:,}, got {n_clusters}")
+        raise InvalidInputError(f"n_clusters must be at most {_MOST_CLUSTERS:,}, got {n_clusters}")
     return c
 
 
 def _checked_integer(number: Any, name: str) -> int:
     if not is_integer(number) or number < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {shown(number)}")
+        raise InvalidInputError(f"{name} must be an integer of at least 1, got {shown(number)}")
     return int(number)
 
 
@@ -365,7 +368,7 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
     for i, clusters in enumerate(sets):
         for k in clusters:
             if not is_integer(k) or not 0 <= k < c:
-                raise ValueError(
+                raise InvalidInputError(
                     f"{name} must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
                 )
         rows[i, list(clusters)] = True
@@ -386,15 +389,19 @@ def _sets_by_size(c: int, size: int, count: int, empty: bool, omega: bool) -> np
 
 def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
     if (centers is None) == (squared_distances is None):
-        raise ValueError("give either centers or squared_distances")
+        raise InvalidInputError("give either centers or squared_distances")
     if centers is not None:
         points = as_reals(centers, "centers").astype(float, copy=False)
         if points.ndim != 2 or points.size == 0 or not np.isfinite(points).all():
-            raise ValueError(f"centers must be a finite array of shape (n_clusters, n_features), got {points.shape}")
+            raise InvalidInputError(
+                f"centers must be a finite array of shape (n_clusters, n_features), got {points.shape}"
+            )
         gap = points[:, None] - points[None]
         return np.einsum("kld,kld->kl", gap, gap)
     squares = as_reals(squared_distances, "squared_distances").astype(float, copy=False)
     square = squares.ndim == 2 and squares.shape[0] == squares.shape[1] and len(squares) > 0
     if not square or not ((squares >= 0) & (squares < np.inf)).all():
-        raise ValueError(f"squared_distances must be a square matrix of nonnegative numbers, got shape {squares.shape}")
+        raise InvalidInputError(
+            f"squared_distances must be a square matrix of nonnegative numbers, got shape {squares.shape}"
+        )
     return squares

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._scale import as_reals, check_size
 from dempster._sizes import check_memory
 from dempster.belief import transforms
@@ -35,7 +36,9 @@ def from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
     # sets that meet, and the masses sum to one
     system = np.column_stack([1 - family.conflict, np.ones(len(family))])
     if np.linalg.matrix_rank(system) < len(family):
-        raise ValueError("plausibilities of this family of sets do not determine the masses; use the full power set")
+        raise InvalidInputError(
+            "plausibilities of this family of sets do not determine the masses; use the full power set"
+        )
     right = np.column_stack([values, np.ones(len(values))])
     return np.linalg.lstsq(system.T, right.T, rcond=None)[0].T
 
@@ -63,9 +66,11 @@ def table_of_values(values: Any, family: FocalSets) -> np.ndarray:
     """(n, f) numbers, one for each set of the family, that are finite and can be added."""
     values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
     if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
-        raise ValueError(f"values must have a row at least and one column per set ({len(family)}), got {values.shape}")
+        raise InvalidInputError(
+            f"values must have a row at least and one column per set ({len(family)}), got {values.shape}"
+        )
     if not np.isfinite(values).all():
-        raise ValueError("values must be finite; they hold NaN or infinite values")
+        raise InvalidInputError("values must be finite; they hold NaN or infinite values")
     check_size(values, "values")
     return values
 

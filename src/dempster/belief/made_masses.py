@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import listed, shown
 from dempster._tables import in_order_of, names_of_table
 from dempster.belief import inverse, opinions, transforms
@@ -36,13 +37,13 @@ class MadeMasses(MassTable):
         names = checked_frame(listed_names, len(listed_names))
         rows = [masses] if isinstance(masses, Mapping) else listed(masses, "masses", "dictionaries {set: mass}")
         if not rows or not all(isinstance(row, Mapping) for row in rows):
-            raise ValueError(
+            raise InvalidInputError(
                 f"masses must hold at least one dictionary {{set: mass}} and nothing else, got {shown(masses)}"
             )
         sets = [{positions(key, names, "masses"): value for key, value in row.items()} for row in rows]
         for row, given in zip(sets, rows, strict=True):
             if len(row) < len(given):
-                raise ValueError(f"masses names the same set twice: {list(given)}")
+                raise InvalidInputError(f"masses names the same set twice: {list(given)}")
         used = sorted({s for row in sets for s in row}, key=lambda s: (len(s), s))
         family = FocalSets.from_sets(len(names), used)
         return cls([[row.get(s, 0.0) for s in used] for row in sets], family, index, frame=names)
@@ -52,7 +53,7 @@ class MadeMasses(MassTable):
         """From unnormalised beliefs of the sets of the family (which must hold all focal sets and the whole frame)."""
         values = inverse.table_of_values(values, checked_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
-            raise ValueError("focal_sets must hold the whole frame: m(∅) = 1 - bel(whole frame)")
+            raise InvalidInputError("focal_sets must hold the whole frame: m(∅) = 1 - bel(whole frame)")
         empty = 1 - values[:, [focal_sets.omega_index]]
         return cls.from_implicability(values + empty, focal_sets, **keywords)
 
@@ -83,7 +84,7 @@ class MadeMasses(MassTable):
         except ValueError as error:
             if not str(error).startswith("masses"):
                 raise
-            raise ValueError(f"values must be those of mass functions, but {error}") from error
+            raise InvalidInputError(f"values must be those of mass functions, but {error}") from error
 
     @classmethod
     def from_contour(cls, contour: Any, **keywords) -> Self:
@@ -96,7 +97,7 @@ class MadeMasses(MassTable):
         """Least committed mass functions whose pignistic probabilities are given, (n, c) with rows summing to one."""
         p = checked_probabilities(probabilities, "probabilities")
         if np.any(np.abs(p.sum(axis=1) - 1) > SUM_TOLERANCE):
-            raise ValueError("probabilities must sum to one in every row")
+            raise InvalidInputError("probabilities must sum to one in every row")
         return cls(
             *inverse.nested(*transforms.consonant_from_pignistic(p)), **(names_of_table(probabilities) | keywords)
         )

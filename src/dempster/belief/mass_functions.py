@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, divided, frozen, library_of, like, rows_times, same_place, zeros
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_choice, check_flags, shown
 from dempster._tables import in_order_of, order_of_names, ordered_like
 from dempster.belief import decisions, discounting, measures, rendering
@@ -228,7 +229,7 @@ class MassFunctions(MadeMasses):
         check_flags(normalized=normalized)
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
-            raise ValueError(f"event must be one set of answers, got {shown(event)}")
+            raise InvalidInputError(f"event must be one set of answers, got {shown(event)}")
         certain = MassFunctions.unchecked(like(np.ones((1, 1)), self._masses), FocalSets(rows), None, self.frame)
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
@@ -250,10 +251,10 @@ class MassFunctions(MadeMasses):
         if checked_family(focal_sets, "focal_sets") == self.focal_sets:
             return self
         if focal_sets.n_clusters != self.n_clusters:
-            raise ValueError(f"focal_sets has {focal_sets.n_clusters} clusters instead of {self.n_clusters}")
+            raise InvalidInputError(f"focal_sets has {focal_sets.n_clusters} clusters instead of {self.n_clusters}")
         where = focal_sets.find(self.focal_sets.membership)
         if (self._masses[:, where < 0] > 0).any():
-            raise ValueError("focal_sets lacks a set that carries mass")
+            raise InvalidInputError("focal_sets lacks a set that carries mass")
         out = zeros((len(self), len(focal_sets)), self._masses)
         out[:, where[where >= 0]] = self._masses[:, where >= 0]
         return self._like(out, focal_sets)
@@ -355,12 +356,12 @@ class MassFunctions(MadeMasses):
 
     def _check_frame(self, other: Any) -> None:
         if not isinstance(other, MassFunctions):
-            raise TypeError(f"other must be MassFunctions, got {type(other).__name__}")
+            raise InvalidInputError(f"other must be MassFunctions, got {type(other).__name__}")
         if other.frame != self.frame:
-            raise ValueError(f"the frames differ: {self.frame} and {other.frame}")
+            raise InvalidInputError(f"the frames differ: {self.frame} and {other.frame}")
 
 
 def _rows_of(other: MassFunctions, ours: MassFunctions) -> Array:
     if len(other) not in (1, len(ours)):
-        raise ValueError(f"other must hold {len(ours)} mass functions (or one), got {len(other)}")
+        raise InvalidInputError(f"other must hold {len(ours)} mass functions (or one), got {len(other)}")
     return library_of(other.masses).broadcast_to(other.masses, (len(ours), other.masses.shape[1]))

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._arrays import Array, copied, frozen, like, same_place, to_host, zeros
+from dempster._errors import InvalidInputError
 from dempster._parameters import is_integer
 from dempster._tables import names_of_table, table
 from dempster.belief._arguments import (
@@ -41,7 +42,7 @@ class MassTable:
             frame = masses.frame if frame is None else frame
             masses = masses.masses
         if not isinstance(focal_sets, FocalSets):
-            raise TypeError(f"focal_sets must be a FocalSets, got {type(focal_sets).__name__}")
+            raise InvalidInputError(f"focal_sets must be a FocalSets, got {type(focal_sets).__name__}")
         names = checked_frame(frame, focal_sets.n_clusters)
         index = names_of_table(masses)["index"] if index is None else index
         masses = in_order_of_sets(masses, focal_sets, names)
@@ -95,7 +96,7 @@ class MassTable:
     def to_dense(self) -> Array:
         """(n, 2^c) masses of all sets in binary order (bit k of the position tells whether answer k is in the set)."""
         if self.n_clusters > 20:
-            raise ValueError(f"the power set of {self.n_clusters} answers is too large for a dense array")
+            raise InvalidInputError(f"the power set of {self.n_clusters} answers is too large for a dense array")
         out = zeros((len(self), 1 << self.n_clusters), self._masses)
         out[:, same_place(self.focal_sets.codes, out)] = self._masses
         return out

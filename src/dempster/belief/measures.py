@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dempster._arrays import Array, library_of, like, same_place, zeros
+from dempster._errors import InvalidInputError
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets
 
@@ -40,7 +41,7 @@ def belief_distance(difference: Array, family: FocalSets) -> Array:
     """
     c = family.n_clusters
     if c > _LARGEST_FRAME or (len(difference) << c) > _MOST_BELIEFS:
-        raise ValueError(
+        raise InvalidInputError(
             f"rule='belief' looks at all 2^{c} sets of {c} answers for each of {len(difference):,} rows (at most "
             f"2^{_LARGEST_FRAME}, and {_MOST_BELIEFS:,} in all): use rule='jousselme', or fewer rows at once"
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, choice, real, shown
 from dempster._scale import as_reals, read_fields
 from dempster._tables import in_order_of
@@ -53,9 +54,9 @@ class Opinions:
             ("base_rate", self.base_rate.sum(keepdims=True)),
         ):
             if (np.abs(total - 1) > _SINGLE_TOLERANCE).any():
-                raise ValueError(f"{name} must sum to one, got {total[np.abs(total - 1).argmax()]:.6g}")
+                raise InvalidInputError(f"{name} must sum to one, got {total[np.abs(total - 1).argmax()]:.6g}")
         if any((part < -_SINGLE_TOLERANCE).any() for part in (self.belief, self.uncertainty, self.base_rate)):
-            raise ValueError("belief, uncertainty and base_rate must not be negative")
+            raise InvalidInputError("belief, uncertainty and base_rate must not be negative")
 
     @property
     def probability(self) -> np.ndarray:
@@ -74,7 +75,7 @@ class Opinions:
         weight = float(len(self.base_rate) if prior_weight is None else prior_weight)
         if (self.uncertainty <= 0).any():
             row = int((self.uncertainty <= 0).argmax())
-            raise ValueError(
+            raise InvalidInputError(
                 f"opinions without uncertainty would take infinite evidence (row {row}): discount the mass functions"
             )
         return weight * (self.belief / self.uncertainty[:, None] + self.base_rate)
@@ -94,16 +95,22 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
         unknown = 1 - known.sum(axis=1)
         if (unknown < -_tolerance(known)).any():
             row = int(unknown.argmin())
-            raise ValueError(f"belief must sum to at most one in every row; row {row} sums to {1 - unknown[row]:.6g}")
+            raise InvalidInputError(
+                f"belief must sum to at most one in every row; row {row} sums to {1 - unknown[row]:.6g}"
+            )
         unknown = np.maximum(unknown, 0)
     else:
         unknown = as_reals(uncertainty, "uncertainty")
         if unknown.shape != (len(known),) or not (np.isfinite(unknown) & (unknown >= 0)).all():
-            raise ValueError(f"uncertainty must hold {len(known)} nonnegative numbers, got shape {unknown.shape}")
+            raise InvalidInputError(
+                f"uncertainty must hold {len(known)} nonnegative numbers, got shape {unknown.shape}"
+            )
         total = known.sum(axis=1) + unknown
         if (np.abs(total - 1) > _tolerance(known)).any():
             row = int(np.abs(total - 1).argmax())
-            raise ValueError(f"belief and uncertainty must sum to one in every row; row {row} sums to {total[row]:.6g}")
+            raise InvalidInputError(
+                f"belief and uncertainty must sum to one in every row; row {row} sums to {total[row]:.6g}"
+            )
     return _on_singletons_and_frame(known, unknown)
 
 
@@ -113,13 +120,13 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
     c = parameters.shape[1]
     before = as_reals(prior, "prior")
     if before.shape not in ((), (c,)) or not (np.isfinite(before) & (before > 0)).all():
-        raise ValueError(f"prior must be a positive number, or {c} of them, got {shown(prior)}")
+        raise InvalidInputError(f"prior must be a positive number, or {c} of them, got {shown(prior)}")
     before = np.broadcast_to(before, (c,)).astype(parameters.dtype)
     evidence = parameters - before
     short = evidence < -_tolerance(parameters) * before
     if short.any():
         row, k = np.unravel_index(short.argmax(), short.shape)
-        raise ValueError(
+        raise InvalidInputError(
             f"alpha must be at least the prior ({before[k]:g}), got {parameters[row, k]:.6g} in row {row}, column {k}; "
             "if alpha holds evidence alone, add the prior to it"
         )
@@ -133,17 +140,17 @@ def opinions_of(masses: MassTable, base_rate: Any = None) -> Opinions:
     """What is on single answers is belief, what is on the frame uncertainty; other sets have no place."""
     family, c = masses.focal_sets, masses.n_clusters
     if c == 1:
-        raise ValueError("opinions are about at least two answers, got one")
+        raise InvalidInputError("opinions are about at least two answers, got one")
     other = (family.cardinality != 1) & (family.cardinality != c)
     if (masses.masses[:, other] > 0).any():
         name = family.names(masses.frame)[np.flatnonzero(other)[(masses.masses[:, other] > 0).any(axis=0).argmax()]]
-        raise ValueError(
+        raise InvalidInputError(
             f"multinomial opinions have mass on single answers and the whole frame only, but {name} has some; take "
             "MassFunctions.from_opinions(m.singleton_belief) for the opinions that keep what is believed of each answer"
         )
     rate = np.full(c, 1 / c) if base_rate is None else as_reals(in_order_of(base_rate, masses.frame), "base_rate")
     if rate.shape != (c,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
-        raise ValueError(f"base_rate must hold {c} probabilities that sum to one, got {shown(base_rate)}")
+        raise InvalidInputError(f"base_rate must hold {c} probabilities that sum to one, got {shown(base_rate)}")
     known = masses.mass(FocalSets.simple(c, empty=False, omega=False))
     unknown = masses.mass(FocalSets.from_sets(c, [range(c)]))[:, 0]
     return Opinions(known, unknown, rate)
@@ -152,7 +159,7 @@ def opinions_of(masses: MassTable, base_rate: Any = None) -> Opinions:
 def _table(values: Any, name: str) -> np.ndarray:
     array = np.atleast_2d(as_reals(values, name))
     if array.ndim != 2 or array.shape[1] < 2 or not (np.isfinite(array) & (array >= 0)).all():
-        raise ValueError(
+        raise InvalidInputError(
             f"{name} must be a table (n, c) of finite nonnegative numbers for at least two answers, got shape "
             f"{array.shape}"
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dempster._arrays import Array, as_array, is_tensor, library_of
+from dempster._errors import InvalidInputError
 
 __all__ = [
     "mass_to_commonality",
@@ -35,7 +36,7 @@ def _frame_size(values: Array) -> int:
     size = values.shape[-1] if values.ndim else 0
     c = size.bit_length() - 1
     if size < 2 or size != 1 << c:
-        raise ValueError(f"the last axis must have length 2^c for a frame of c >= 1 elements, got {size}")
+        raise InvalidInputError(f"the last axis must have length 2^c for a frame of c >= 1 elements, got {size}")
     return c
 
 
@@ -132,7 +133,7 @@ def mass_to_conjunctive_weights(mass: Array) -> Array:
     """
     mass = as_array(mass)
     if (mass[..., -1] <= 0).any():
-        raise ValueError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
+        raise InvalidInputError("conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)")
     library = library_of(mass)
     weights = library.exp(-commonality_to_mass(library.log(mass_to_commonality(mass))))
     return library.concatenate([weights[..., :-1], library.ones_like(weights[..., :1])], -1)
@@ -154,7 +155,7 @@ def mass_to_disjunctive_weights(mass: Array) -> Array:
     """
     mass = as_array(mass)
     if (mass[..., 0] <= 0).any():
-        raise ValueError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
+        raise InvalidInputError("disjunctive weights need m(empty set) > 0 (a subnormal mass function)")
     return _reversed(mass_to_conjunctive_weights(_reversed(mass)))
 
 

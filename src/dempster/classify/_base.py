@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._input import readable
 from dempster._parameters import check, check_choice, hashable, listed, real, shown
 from dempster._reading import as_labels, is_missing, plain_text, reading, reading_labels
@@ -80,7 +81,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         """
         rule.check_parameters(self, self._rules)
         if y is None:
-            raise ValueError(
+            raise InvalidInputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: labels or MassFunctions"
             )
         data = self._checked_objects(X, reset=True, **options)
@@ -89,7 +90,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         with reading_labels(y, "y"):
             check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
-            raise ValueError(f"y must hold at least two classes, got one class: {targets.names[0]!r}")
+            raise InvalidInputError(f"y must hold at least two classes, got one class: {targets.names[0]!r}")
         self.classes_ = targets.names
         return data, targets
 
@@ -189,11 +190,11 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         losses = None if utilities is None else 1.0 - _checked_utilities(utilities, self.classes_, acts)
         names = _act_names(acts, self.classes_, losses)
         if reject is not None and reject_label in set(names):
-            raise ValueError(f"reject_label={reject_label!r} is the name of an act or class; choose another one")
+            raise InvalidInputError(f"reject_label={reject_label!r} is the name of an act or class; choose another one")
         masses = self.predict_mass(X)
         if rule == CAUTIOUS:
             if utilities is not None or reject is not None:
-                raise ValueError("rule='partial_assignment' takes neither utilities nor reject, only tolerance")
+                raise InvalidInputError("rule='partial_assignment' takes neither utilities nor reject, only tolerance")
             return masses.decide_sets(tolerance)
         chosen = masses.decide(rule, losses=losses, reject=reject, optimism=optimism)
         return chosen if rule in SET_RULES else _named(chosen, names, reject is not None, reject_label)
@@ -205,7 +206,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         """
         check_is_fitted(self, "classes_")
         if is_soft(y):
-            raise TypeError("y must hold the classes to compare with, got MassFunctions")
+            raise InvalidInputError("y must hold the classes to compare with, got MassFunctions")
         names = object_index(X)
         y, sample_weight = ordered_like(y, names), ordered_like(sample_weight, names)
         with reading_labels(y, "y"):
@@ -213,7 +214,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         unseen = set(as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
-            raise ValueError(f"y holds labels that were not seen in training: {unknown}")
+            raise InvalidInputError(f"y holds labels that were not seen in training: {unknown}")
         weights = object_weights(sample_weight, len(np.asarray(y)))
         found = self.predict(X)
         with reading_labels(y, "y"):
@@ -244,7 +245,9 @@ def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
     labels = y if isinstance(y, MassFunctions) else _joined(y)
     if labels.empty.max(initial=0.0) >= 1:
         row = int(labels.empty.argmax())
-        raise ValueError(f"y must not give all mass to the empty set, as row {row} does: it leaves no class possible")
+        raise InvalidInputError(
+            f"y must not give all mass to the empty set, as row {row} does: it leaves no class possible"
+        )
     known = labels.normalize("dempster")
     codes = known.singleton_belief.argmax(axis=1)
     certain = (known.singleton_belief.max(axis=1) >= 1).all() and len(np.unique(codes)) == known.n_clusters
@@ -260,7 +263,7 @@ def _matched(y: Any, index: Any) -> Any:
 def _joined(parts: Sequence[MassFunctions]) -> MassFunctions:
     frames = {part.frame for part in parts}
     if len(frames) > 1:
-        raise ValueError(f"y must hold mass functions on one frame, got {len(frames)}")
+        raise InvalidInputError(f"y must hold mass functions on one frame, got {len(frames)}")
     family = parts[0].focal_sets
     for part in parts[1:]:
         family = family.union(part.focal_sets)
@@ -281,11 +284,11 @@ def hard_targets(y: Any) -> Targets:
     with reading_labels(y, "y"):
         labels = column_or_1d(plain_text(y), warn=True)
     if labels.dtype.kind == "V":
-        raise ValueError(f"y must hold one label for each object, got records ({labels.dtype})")
+        raise InvalidInputError(f"y must hold one label for each object, got records ({labels.dtype})")
     if labels.dtype == object and any(map(is_missing, labels.tolist())):
-        raise ValueError("y must not hold None or missing values; leave out objects whose class is unknown")
+        raise InvalidInputError("y must not hold None or missing values; leave out objects whose class is unknown")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("y must not hold NaN or infinity; leave out objects whose class is unknown")
+        raise InvalidInputError("y must not hold NaN or infinity; leave out objects whose class is unknown")
     with reading_labels(y, "y"):
         check_classification_targets(labels)
         names, codes = np.unique(labels, return_inverse=True)
@@ -300,11 +303,11 @@ def _checked_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.nda
         named = in_order_of(named.T, classes).T
     table = as_reals(named, "utilities").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
-        raise ValueError(
+        raise InvalidInputError(
             f"utilities must have {n_classes} rows, one for each class (or one more), got shape {table.shape}"
         )
     if not np.isfinite(table).all():
-        raise ValueError("utilities must be finite")
+        raise InvalidInputError("utilities must be finite")
     return table
 
 
@@ -314,7 +317,7 @@ def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.
         return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
     names = listed(acts, "acts", f"{n_acts} different names")
     if len(names) != n_acts or not all(map(hashable.test, names)) or len(set(names)) != n_acts:
-        raise ValueError(f"acts must hold {n_acts} different names, got {shown(names)}")
+        raise InvalidInputError(f"acts must hold {n_acts} different names, got {shown(names)}")
     return names
 
 

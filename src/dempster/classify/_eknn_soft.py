@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize_scalar
 
+from dempster._errors import InvalidInputError
 from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.focal_sets import inside
 from dempster.optimize.descent import Run
@@ -69,7 +70,7 @@ def _closed(family: FocalSets) -> FocalSets:
         fresh = {a & b for a in given for b in fresh} - sets - {frozenset()}
         sets = sets | fresh
         if len(sets) > _MOST_SETS:
-            raise ValueError(
+            raise InvalidInputError(
                 f"y has soft labels whose sets have more than {_MOST_SETS} intersections; use fewer focal sets"
             )
     return FocalSets.from_sets(family.n_clusters, [tuple(sorted(members)) for members in sets]).sorted()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster.classify._weights import two_class_scores
 
@@ -52,7 +53,7 @@ def last_layer(estimator: Any) -> LinearLayer:
     if hasattr(estimator, "coef_") and hasattr(estimator, "intercept_") and hasattr(estimator, "predict_proba"):
         scores = _scores(np.asarray(estimator.coef_, dtype=float).T, np.ravel(estimator.intercept_))
         return LinearLayer(*scores, _dense, estimator.predict_proba)
-    raise TypeError(
+    raise InvalidInputError(
         "estimator must be a classifier with a linear last layer and a softmax or logistic output (LogisticRegression, "
         f"MLPClassifier, a pipeline that ends with one, a torch network), got {type(estimator).__name__}"
     )
@@ -77,11 +78,13 @@ def _dense(X: Any) -> np.ndarray:
 
 def _of_perceptron(estimator: Any) -> LinearLayer:
     if estimator.out_activation_ not in ("softmax", "logistic") or np.ndim(estimator.classes_[0]) > 0:
-        raise TypeError(
+        raise InvalidInputError(
             f"estimator must have one output for each class, got {shown(estimator.out_activation_)} outputs"
         )
     if estimator.out_activation_ == "logistic" and estimator.n_outputs_ > 1:
-        raise TypeError("estimator must give each object one class, got a classifier with several labels per object")
+        raise InvalidInputError(
+            "estimator must give each object one class, got a classifier with several labels per object"
+        )
 
     def features(X: Any) -> np.ndarray:
         values = _dense(X)
@@ -104,7 +107,7 @@ def _activation(name: str, values: np.ndarray) -> np.ndarray:
         return expit(values)
     if name == "identity":
         return values
-    raise ValueError(f"estimator has an unknown activation, {name!r}")
+    raise InvalidInputError(f"estimator has an unknown activation, {name!r}")
 
 
 # ---- networks of torch ----------------------------------------------------------------------------------------------
@@ -115,7 +118,7 @@ def _of_network(network: Any) -> LinearLayer:
 
     linear = [module for module in network.modules() if isinstance(module, torch.nn.Linear)]
     if not linear:
-        raise TypeError("estimator must end with a linear layer (torch.nn.Linear), the network has none")
+        raise InvalidInputError("estimator must end with a linear layer (torch.nn.Linear), the network has none")
     last = linear[-1]
 
     def run(X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +135,9 @@ def _of_network(network: Any) -> LinearLayer:
             network.train(training)
         features = seen[-1].double().cpu().numpy()
         if features.ndim != 2 or len(features) != len(values):
-            raise TypeError(f"the last linear layer must see one row for each object, got shape {features.shape}")
+            raise InvalidInputError(
+                f"the last linear layer must see one row for each object, got shape {features.shape}"
+            )
         return features, outputs.double().cpu().numpy().reshape(len(values), -1)
 
     coefficients = last.weight.detach().double().cpu().numpy().T
@@ -152,7 +157,7 @@ def _softmax_of_outputs(
     positive = expit(scores)
     forms = [scores, positive] if single else [scores, softmax(scores, axis=1), log_softmax(scores, axis=1)]
     if not any(outputs.shape == form.shape and np.allclose(outputs, form, atol=_CLOSE, rtol=_CLOSE) for form in forms):
-        raise TypeError(
+        raise InvalidInputError(
             "the outputs of the network must be those of its last linear layer (or their softmax, log-softmax or "
             "sigmoid); they are something else"
         )

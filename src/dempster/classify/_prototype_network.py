@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._random import as_random_state
 from dempster._scale import as_reals, mean_of_rows
@@ -135,7 +136,9 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         largest = float(np.abs(values).max()) or 1.0  # its square may overflow
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0
         if self._unit < _SMALLEST_UNIT:
-            raise ValueError(f"X must hold numbers that differ by at least {_SMALLEST_UNIT:g}: multiply X by 1e100")
+            raise InvalidInputError(
+                f"X must hold numbers that differ by at least {_SMALLEST_UNIT:g}: multiply X by 1e100"
+            )
         belief = targets.indicators if targets.soft is None else targets.soft.singleton_belief
         contour = np.minimum(targets.contour, 1.0)
         data, belief, contour = (np.ascontiguousarray(a) for a in (values / self._unit, belief, contour))
@@ -149,7 +152,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         if isinstance(self.n_prototypes, str):
             return min(_PER_CLASS * problem.indicators.shape[1], different)
         if self.n_prototypes > different:
-            raise ValueError(
+            raise InvalidInputError(
                 f"n_prototypes must be at most the number of different training objects, {different}, got "
                 f"{self.n_prototypes}"
             )
@@ -192,7 +195,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
                 self._strengths if isinstance(given, str) else as_reals(given, "regularization"), dtype=float
             )
             if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
-                raise ValueError(f"regularization must hold numbers of at least 0, got {rule.shown(given)}")
+                raise InvalidInputError(f"regularization must hold numbers of at least 0, got {rule.shown(given)}")
             losses = self._validated(problem, targets, count, grid, rng)
             self.cv_losses_ = dict(zip(grid.tolist(), losses.tolist(), strict=True))
             strength = float(max(grid[losses == losses.min()]))
@@ -222,7 +225,7 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
 
     n = len(targets)
     if cv > n:
-        raise ValueError(f"cv must be at most the number of training objects, {n}, got {cv}")
+        raise InvalidInputError(f"cv must be at most the number of training objects, {n}, got {cv}")
     codes = targets.codes
     if codes is not None and np.unique(codes, return_counts=True)[1].min() >= cv:
         return list(StratifiedKFold(cv, shuffle=True, random_state=rng).split(np.zeros(n), codes))

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._parameters import listed, shown
 from dempster._reading import as_labels
@@ -118,7 +119,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         check_is_fitted(self, "rates_")
         masses = _checked(masses)
         if masses.frame != self._frame:
-            raise ValueError(f"masses must be about the classes of fit, {self._frame}, got {masses.frame}")
+            raise InvalidInputError(f"masses must be about the classes of fit, {self._frame}, got {masses.frame}")
         return masses.discount(self.rates_, contexts=list(self.contexts_))
 
     def _context_rows(self, masses: MassFunctions) -> np.ndarray:
@@ -126,15 +127,17 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         c = masses.n_clusters
         if isinstance(self.contexts, str):
             if self.contexts not in ("classes", "frame"):
-                raise ValueError(f"contexts must be 'classes', 'frame' or a list of sets, got {shown(self.contexts)}")
+                raise InvalidInputError(
+                    f"contexts must be 'classes', 'frame' or a list of sets, got {shown(self.contexts)}"
+                )
             return np.eye(c, dtype=bool) if self.contexts == "classes" else np.ones((1, c), dtype=bool)
         contexts = listed(self.contexts, "contexts", "sets of classes")
         try:
             rows = masses.membership_rows(contexts)[0]
         except ValueError as error:
-            raise ValueError(f"contexts must be sets of classes: {error}") from error
+            raise InvalidInputError(f"contexts must be sets of classes: {error}") from error
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():
-            raise ValueError(
+            raise InvalidInputError(
                 f"contexts must be nonempty sets of classes, no two of which share a class, got {shown(self.contexts)}"
             )
         return rows
@@ -148,9 +151,9 @@ class ContextualDiscounting(  # type: ignore[call-arg]
 
 def _checked(masses: Any) -> MassFunctions:
     if not isinstance(masses, MassFunctions):
-        raise TypeError(f"masses must be MassFunctions, got {type(masses).__name__}")
+        raise InvalidInputError(f"masses must be MassFunctions, got {type(masses).__name__}")
     if len(masses) == 0:
-        raise ValueError("masses must hold at least one mass function")
+        raise InvalidInputError("masses must hold at least one mass function")
     return masses
 
 
@@ -158,11 +161,11 @@ def _classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
     """(n,) positions of the classes in the frame."""
     names = as_labels(y, "y").astype(object)
     if names.shape != (len(masses),):
-        raise ValueError(f"y must hold the classes of {len(masses)} objects, got shape {names.shape}")
+        raise InvalidInputError(f"y must hold the classes of {len(masses)} objects, got shape {names.shape}")
     order = order_of_names(object_index(y), masses.index)
     names = names if order is None else names[order]
     where = {name: k for k, name in enumerate(masses.frame)}
     unknown = [name for name in names.tolist() if name not in where]
     if unknown:
-        raise ValueError(f"y must hold classes of the frame {masses.frame}, got {unknown[0]!r}")
+        raise InvalidInputError(f"y must hold classes of the frame {masses.frame}, got {unknown[0]!r}")
     return np.array([where[name] for name in names.tolist()], dtype=np.intp)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._parameters import shown
 from dempster._scale import as_reals
@@ -260,9 +261,9 @@ class EKNNClassifier(EvidentialClassifier):
         given = np.ravel(self.n_neighbors)
         grid = sorted({int(k) for k in given}) if given.dtype.kind in "iu" else []
         if not grid or grid[0] < 1:
-            raise ValueError(f"n_neighbors must hold integers of at least 1, got {shown(self.n_neighbors)}")
+            raise InvalidInputError(f"n_neighbors must hold integers of at least 1, got {shown(self.n_neighbors)}")
         if max(grid) >= n:
-            raise ValueError(
+            raise InvalidInputError(
                 f"n_neighbors must be below the number of training objects, n_samples = {n}, because each is "
                 f"classified by its neighbours among the others; got {max(grid)}"
             )
@@ -274,9 +275,11 @@ class EKNNClassifier(EvidentialClassifier):
         if self.gamma is not None:
             given = as_reals(in_order_of(self.gamma, self.classes_), "gamma").astype(float, copy=False)
             if given.shape not in ((), (n_classes,)) or not (np.isfinite(given) & (given >= 0)).all():
-                raise ValueError(f"gamma must hold {n_classes} numbers of at least 0 (or one), got {shown(self.gamma)}")
+                raise InvalidInputError(
+                    f"gamma must hold {n_classes} numbers of at least 0 (or one), got {shown(self.gamma)}"
+                )
             if self._soft is not None and np.ptp(given) > 0:
-                raise ValueError(f"gamma must be one number when labels are soft, got {shown(self.gamma)}")
+                raise InvalidInputError(f"gamma must be one number when labels are soft, got {shown(self.gamma)}")
             return np.broadcast_to(given, (n_classes,)).copy()
         return 1 / (np.sqrt(self._spreads) if self.init == "evclass" else self._spreads)
 
@@ -377,7 +380,7 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _masses(self, X: np.ndarray) -> np.ndarray:
         if self.metric == "precomputed" and X.size and X.min() < 0:
-            raise ValueError("Negative values in data: X must hold distances, which are at least 0")
+            raise InvalidInputError("Negative values in data: X must hold distances, which are at least 0")
         return self._combined(self._neighbours(X, self.n_neighbors_), self.gamma_)
 
 

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft, singletons_and_frame
 from dempster.classify._linear_layer import is_network, last_layer
@@ -127,18 +128,20 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             data = self._prepared(X, y)
         else:
             if is_network(self.estimator):
-                raise ValueError("prefit must be True for a torch network: train it first")
+                raise InvalidInputError("prefit must be True for a torch network: train it first")
             data, targets = self._checked_training(X, y)
             self.estimator_ = _fitted(self.estimator, data, targets)
         self._layer = last_layer(self.estimator_)
         if self._layer.n_classes != len(self.classes_):
-            raise ValueError(
+            raise InvalidInputError(
                 f"y holds {len(self.classes_)} classes, but the estimator has {self._layer.n_classes} outputs"
             )
         family = "full" if len(self.classes_) <= _MOST_CLASSES else "simple"
         family = family if self.focal_sets == "auto" else self.focal_sets
         if family == "full" and len(self.classes_) > _MOST_CLASSES:
-            raise ValueError(f"focal_sets='full' is for at most {_MOST_CLASSES} classes, got {len(self.classes_)}")
+            raise InvalidInputError(
+                f"focal_sets='full' is for at most {_MOST_CLASSES} classes, got {len(self.classes_)}"
+            )
         self.focal_sets_ = (subsets_of_classes if family == "full" else singletons_and_frame)(len(self.classes_))
         features = self._layer.features(data)
         self.feature_means_ = features.mean(axis=0)
@@ -150,7 +153,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _prepared(self, X: Any, y: Any) -> Any:
         """Objects and classes for an estimator that is fitted already."""
         if self.estimator is None:
-            raise ValueError("estimator must be a fitted classifier when prefit=True, got None")
+            raise InvalidInputError("estimator must be a fitted classifier when prefit=True, got None")
         data = self._checked_objects(X, reset=True)
         self.estimator_ = self.estimator
         if is_network(self.estimator):
@@ -164,7 +167,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             unknown = set(given) - set(self.classes_.tolist())
             if unknown:
                 shown = ", ".join(sorted(map(repr, unknown))[:5])
-                raise ValueError(f"y holds classes that the fitted estimator does not know: {shown}")
+                raise InvalidInputError(f"y holds classes that the fitted estimator does not know: {shown}")
         return data
 
     def _check_attributes(self) -> None:
@@ -173,10 +176,12 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return
         n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
         if n != self.n_features_in_:
-            raise ValueError(f"X must have the {n} attributes of the fitted estimator, got {self.n_features_in_}")
+            raise InvalidInputError(
+                f"X must have the {n} attributes of the fitted estimator, got {self.n_features_in_}"
+            )
         seen, given = (list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self))
         if seen and given and seen != given:
-            raise ValueError(
+            raise InvalidInputError(
                 "X must have the columns that the estimator was fitted to, in their order, "
                 f"{rule.shown(list(map(str, seen)))}, got {rule.shown(list(map(str, given)))}"
             )
@@ -187,7 +192,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         theirs = self._layer.probabilities(_safe_indexing(data, some))
         ours = self._evidence(features[some]).probabilities
         if np.abs(theirs - ours).max() > _CLOSE:
-            raise TypeError(
+            raise InvalidInputError(
                 f"the probabilities of {type(self.estimator_).__name__} are not the softmax of its linear scores, so "
                 "its weights of evidence are not known"
             )
@@ -243,7 +248,7 @@ def _fitted(estimator: Any, data: Any, targets: Targets) -> Any:
         return model.fit(data, targets.names[targets.codes])
     final, prefix = (model[-1], f"{model.steps[-1][0]}__") if hasattr(model, "steps") else (model, "")
     if not has_fit_parameter(final, "sample_weight"):
-        raise ValueError(
+        raise InvalidInputError(
             f"y may hold soft labels only if the estimator takes sample_weight; {type(final).__name__} does not"
         )
     n, n_classes = targets.indicators.shape

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike, Seed
 from dempster.classify._base import singletons_and_frame
 from dempster.classify._neural_network_kernels import cost_and_gradient, minimum, write_masses
@@ -152,7 +153,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         n_classes = problem.indicators.shape[1]
         by_class = self.init == "classes" or (self.init == "auto" and n_prototypes >= 2 * n_classes)
         if by_class and n_prototypes < n_classes:
-            raise ValueError(
+            raise InvalidInputError(
                 f"n_prototypes must be at least the number of classes, {n_classes}, when init='classes', got "
                 f"{n_prototypes}"
             )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike, Seed
 from dempster.classify._base import singletons_and_frame
 from dempster.classify._prototype_network import (
@@ -165,7 +166,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         prototypes, gamma, self.prototype_weights_ = unpacked(parameters, n_features, n_classes)
         family = ("full" if n_classes <= _MOST_CLASSES else "simple") if self.focal_sets == "auto" else self.focal_sets
         if family == "full" and n_classes > _MOST_CLASSES:
-            raise ValueError(f"focal_sets='full' is for at most {_MOST_CLASSES} classes, got {n_classes}")
+            raise InvalidInputError(f"focal_sets='full' is for at most {_MOST_CLASSES} classes, got {n_classes}")
         self.focal_sets_ = (subsets_of_classes if family == "full" else singletons_and_frame)(n_classes)
         self.prototypes_ = prototypes * self._unit + self._centre
         self.gamma_ = np.abs(gamma) / self._unit

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _parameters as rule
 from dempster._arrays import Array, copied, is_followed, same_place, to_host
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._input import readable, tensor_attributes
 from dempster._missing import check_missing, remedy
@@ -244,7 +245,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
             try:
                 order = order_of_names(given.index, index)
             except ValueError as error:
-                raise ValueError(f"init must be a partition of the objects of X: {error}") from error
+                raise InvalidInputError(f"init must be a partition of the objects of X: {error}") from error
             return given if order is None else given[order]
         given = ordered_like(given, index)
         names, columns = list(getattr(self, "feature_names_in_", [])), column_names(given)
@@ -286,7 +287,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         family = self.focal_sets
         wanted = self._wanted_clusters()
         if isinstance(family, FocalSets) and wanted not in (None, family.n_clusters):
-            raise ValueError(f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={wanted}")
+            raise InvalidInputError(f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={wanted}")
 
     def _progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))
@@ -312,7 +313,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
     ) -> None:
         checked_masses(masses)
         if not np.isfinite(run.objective):
-            raise ValueError(f"the objective is {run.objective}: scale X, or set less extreme parameters")
+            raise InvalidInputError(f"the objective is {run.objective}: scale X, or set less extreme parameters")
         self.focal_sets_ = self._model.family
         self.n_clusters_ = self.focal_sets_.n_clusters
         self.objective_ = run.objective
@@ -378,4 +379,4 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
 def check_enough_objects(n_objects: int, n_clusters: int | None) -> None:
     """As many objects as clusters, at least."""
     if n_objects < (n_clusters or 1):
-        raise ValueError(f"n_samples={n_objects} should be >= n_clusters={n_clusters}")
+        raise InvalidInputError(f"n_samples={n_objects} should be >= n_clusters={n_clusters}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._missing import remedy
 from dempster._progress import progress_bar
 from dempster._scale import checked_masses
@@ -18,12 +19,12 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster._everyone import Everyone, Passes
 from dempster.cluster._search import Sample
+from dempster.data.blocks import BlockFunction, Blocks, comes_in_blocks
+from dempster.data.door import blocks_of
+from dempster.data.journal import Journal, NoJournal
+from dempster.data.notes import PassNotes
 from dempster.optimize.blocks import Apply
 from dempster.partition import CredalPartition, LazyCredalPartition
-from dempster.stream.blocks import BlockFunction, Blocks, comes_in_blocks
-from dempster.stream.door import blocks_of
-from dempster.stream.journal import Journal, NoJournal
-from dempster.stream.notes import PassNotes
 
 __all__ = ["BlockwiseClusterer", "check_alone", "named_rows"]
 
@@ -65,18 +66,20 @@ class BlockwiseClusterer:
         if not comes_in_blocks(X) or (isinstance(X, list | tuple) and not self._takes_blocks):
             return False
         if not (self._takes_blocks or new):
-            raise ValueError(
+            raise InvalidInputError(
                 f"{type(self).__name__} needs all objects in memory, but X comes in blocks ({type(X).__name__}): give "
                 "an array, or a table of pandas or polars"
             )
         if not new and getattr(self, "metric", None) == "precomputed":
-            raise ValueError("X must be in memory if metric='precomputed': dissimilarities cannot be drawn from blocks")
+            raise InvalidInputError(
+                "X must be in memory if metric='precomputed': dissimilarities cannot be drawn from blocks"
+            )
         return True
 
     def _check_in_memory(self) -> None:
         """Refuse what is only for X that comes in blocks."""
         if self.checkpoint is not None and self._keeps_passes:
-            raise ValueError(
+            raise InvalidInputError(
                 f"checkpoint must be None if X is in memory, got {str(self.checkpoint)!r}: it keeps what passes over "
                 "blocks gave (give [X] to fit X in one block)"
             )
@@ -105,7 +108,7 @@ class BlockwiseClusterer:
         )
         wanted = self._wanted_clusters()
         if len(everyone) < (wanted or 1):
-            raise ValueError(f"n_samples={len(everyone)} should be >= n_clusters={wanted}")
+            raise InvalidInputError(f"n_samples={len(everyone)} should be >= n_clusters={wanted}")
         values = self._read(named_rows(everyone.drawn, source), reset=True)
         return Sample(values, everyone.weights, everyone=everyone)
 
@@ -122,7 +125,7 @@ class BlockwiseClusterer:
         if self.checkpoint is None or not self._keeps_passes:
             return NoJournal()
         if not isinstance(self.random_state, int | np.integer):
-            raise ValueError(
+            raise InvalidInputError(
                 f"checkpoint needs random_state to be an integer, got {self.random_state!r}: a fit that goes on must "
                 "draw the same objects"
             )
@@ -192,6 +195,6 @@ def check_alone(**given: Any) -> None:
     """Refuse what has a row for each object, and would have to be in memory."""
     for name, value in given.items():
         if isinstance(value, CredalPartition):
-            raise ValueError(f"{name} must not be a partition if X comes in blocks; give prototypes, or a name")
+            raise InvalidInputError(f"{name} must not be a partition if X comes in blocks; give prototypes, or a name")
         if value is not None and name != "init":
-            raise ValueError(f"{name} is known only for X in memory, but X comes in blocks")
+            raise InvalidInputError(f"{name} is known only for X in memory, but X comes in blocks")

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._scale import check_scale
 from dempster._tables import printable
 from dempster._types import Seed
 from dempster.cluster._starts import SAMPLE_SIZE
+from dempster.data.blocks import BlockFunction, Blocks
+from dempster.data.door import moments_of, sample_rows, weighted_sample
+from dempster.data.journal import NoJournal
+from dempster.data.moments import Moments
+from dempster.data.notes import PassNotes
 from dempster.optimize.blocks import Apply
-from dempster.stream.blocks import BlockFunction, Blocks
-from dempster.stream.door import moments_of, sample_rows, weighted_sample
-from dempster.stream.journal import NoJournal
-from dempster.stream.moments import Moments
-from dempster.stream.notes import PassNotes
 
 __all__ = ["Everyone", "Passes", "WeightedBlockFunction"]
 
@@ -146,9 +147,9 @@ def _check_moments(moments: Moments, source: Blocks) -> None:
     nowhere = np.flatnonzero(np.isnan(moments.low))
     if len(nowhere):
         name = nowhere[0] if source.names is None else printable(source.names[nowhere[0]])
-        raise ValueError(f"X has no value at all (all NaN) in column {name}: leave it out")
+        raise InvalidInputError(f"X has no value at all (all NaN) in column {name}: leave it out")
     if moments.weight <= 0:
-        raise ValueError("sample_weight must hold at least one non-zero weight")
+        raise InvalidInputError("sample_weight must hold at least one non-zero weight")
     check_scale(np.stack([moments.low, moments.high]).astype(source.dtype), "X")
 
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster.belief import FocalSets
 from dempster.partition import CredalPartition, nearest_pairs
 
@@ -75,4 +76,4 @@ def _selected(
 def require_singletons(family: FocalSets, why: str = "each has a prototype of its own") -> None:
     """Refuse a family that lacks a single cluster."""
     if (family.singleton_index < 0).any():
-        raise ValueError(f"focal_sets must hold every single cluster: {why}")
+        raise InvalidInputError(f"focal_sets must hold every single cluster: {why}")

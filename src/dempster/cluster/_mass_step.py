@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._native import kernel
 from dempster.belief import FocalSets
 from dempster.optimize.blocks import Apply, row_blocks
@@ -63,7 +64,7 @@ class MassStep:
         with np.errstate(over="ignore"):
             factor = (size**self.alpha).astype(dtype)
         if not np.isfinite(factor).all():
-            raise ValueError(
+            raise InvalidInputError(
                 f"alpha must be smaller: {size.max():g}^alpha, the penalty of the largest set, leaves the range of "
                 f"{np.dtype(dtype)}, got {self.alpha:g}"
             )

@@ -11,6 +11,7 @@ import numpy as np
 
 from dempster import _parameters as rule
 from dempster._arrays import Array, copied, is_tensor, precision_of, to_host
+from dempster._errors import InvalidInputError
 from dempster._scale import checked_masses
 from dempster._types import ArrayLike, TableLike
 from dempster.cluster._base import EvidentialClusterer, Task
@@ -64,7 +65,9 @@ class OnlineClusterer(EvidentialClusterer):
         from dempster.optimize.projection_torch import torch_on
 
         if self.missing == "partial":
-            raise ValueError(f"device={self.device!r} needs all cells of X: missing must be 'refuse', got 'partial'")
+            raise InvalidInputError(
+                f"device={self.device!r} needs all cells of X: missing must be 'refuse', got 'partial'"
+            )
         torch_on(self.device)
 
     def _masses_of(self, values: Array, apply: Apply) -> Array:
@@ -124,7 +127,7 @@ class OnlineClusterer(EvidentialClusterer):
             self.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self._check_parameters()
         if not first and self._wanted_clusters() not in (None, self.n_clusters_):
-            raise ValueError(
+            raise InvalidInputError(
                 f"n_clusters must stay what it was for the first block, {self.n_clusters_}, got {self.n_clusters}: "
                 "call fit, or take a new estimator, to begin anew"
             )
@@ -137,7 +140,7 @@ class OnlineClusterer(EvidentialClusterer):
             self._online, self._model = learned, learned.fitted()
             masses = checked_masses(self._masses_of(sample.values, apply))
         if not np.isfinite(learned.objective):
-            raise ValueError(f"the objective is {learned.objective}: scale X, or set less extreme parameters")
+            raise InvalidInputError(f"the objective is {learned.objective}: scale X, or set less extreme parameters")
         self._set_learned(learned, first, len(sample.values), update)
         self.credal_partition_ = CredalPartition.unchecked(
             masses, self.focal_sets_, sample.index, metadata=self._metadata({})

@@ -14,6 +14,7 @@ import numpy as np
 
 from dempster._arrays import Array, to_host
 from dempster._blas import one_blas_thread
+from dempster._errors import InvalidInputError
 from dempster._missing import has_missing
 from dempster._reading import reading
 from dempster._scale import as_reals, check_size, mean_of_rows, within_range
@@ -152,7 +153,7 @@ def too_few(n_clusters: int, different: int, weights: np.ndarray | None) -> Valu
 def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> None:
     """A partition to start from is one of the same objects into as many clusters."""
     if init.n_clusters != n_clusters or len(init) != n_objects:
-        raise ValueError(
+        raise InvalidInputError(
             f"init must be a partition of {n_objects} objects into {n_clusters} clusters, "
             f"got {len(init)} objects and {init.n_clusters} clusters"
         )
@@ -162,9 +163,9 @@ def checked_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
     """Given prototypes, a row a cluster."""
     centers = as_reals(init, "init").astype(float, copy=False)
     if centers.shape != shape:
-        raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {centers.shape}")
+        raise InvalidInputError(f"init must have shape {shape} (n_clusters, n_features), got {centers.shape}")
     if not np.isfinite(centers).all():
-        raise ValueError("init must be finite")
+        raise InvalidInputError("init must be finite")
     check_size(centers, "init")
     check_different(centers)
     return centers
@@ -174,7 +175,7 @@ def check_different(prototypes: np.ndarray) -> None:
     """No two rows of given prototypes are the same."""
     different = len(np.unique(prototypes, axis=0))
     if different < len(prototypes):
-        raise ValueError(
+        raise InvalidInputError(
             f"init must hold {len(prototypes)} different prototypes, got {different}: clusters that begin in the same "
             "place never part"
         )
@@ -187,7 +188,7 @@ def checked_masses_start(init: ArrayLike, n_objects: int, family: FocalSets) -> 
         return init.to_numpy()
     masses = np.ascontiguousarray(as_reals(init, "init"))  # sums must not depend on the order in memory
     if masses.shape != (n_objects, len(family)):
-        raise ValueError(
+        raise InvalidInputError(
             f"init must hold masses of shape {(n_objects, len(family))} (n_samples, number of focal sets), "
             f"got shape {masses.shape}"
         )
@@ -199,12 +200,14 @@ def checked_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.nd
     with reading(init, "init"):
         positions = np.asarray(init)
     if positions.shape != (n_clusters,) or positions.dtype.kind not in "iu":
-        raise ValueError(
+        raise InvalidInputError(
             f"init must hold the positions of {n_clusters} objects, got an array of {positions.dtype} "
             f"of shape {positions.shape}"
         )
     if len(np.unique(positions)) < n_clusters or positions.min() < 0 or positions.max() >= n_objects:
-        raise ValueError(f"init must hold different positions from 0 to {n_objects - 1}, got {positions.tolist()}")
+        raise InvalidInputError(
+            f"init must hold different positions from 0 to {n_objects - 1}, got {positions.tolist()}"
+        )
     return positions.astype(np.intp)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import is_integer, listed, shown
 from dempster._random import generator
 from dempster._reading import reading
@@ -36,23 +37,25 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
     elif isinstance(pairs, Iterable) and not (isinstance(pairs, _READ_AS_THEY_ARE) or hasattr(pairs, "__array__")):
         pairs = listed(pairs, name, "pairs of object numbers")
     if isinstance(pairs, Mapping) or np.ma.is_masked(pairs):
-        raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}")
+        raise InvalidInputError(f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}")
     try:
         array = np.asarray(pairs)
     except Exception as error:  # rows of different lengths, and what is no array
-        raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}") from error
+        raise InvalidInputError(
+            f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}"
+        ) from error
     if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(f"{name} must hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
+        raise InvalidInputError(f"{name} must hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
     if array.dtype == object and all(map(is_integer, array.flat)):
         array = np.array([[int(i), int(j)] for i, j in array])  # too large a number stays an object and is refused
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold integers (object numbers), got {shown(pairs)} of type {array.dtype}")
+        raise InvalidInputError(f"{name} must hold integers (object numbers), got {shown(pairs)} of type {array.dtype}")
     for bad, words in ((array < 0, "nonnegative"), (array > _LARGEST_OBJECT, f"at most {_LARGEST_OBJECT}")):
         if bad.any():
             i, j = array[bad.any(axis=1)][0]
-            raise ValueError(f"{name} must hold object numbers that are {words}, got the pair ({i}, {j})")
+            raise InvalidInputError(f"{name} must hold object numbers that are {words}, got the pair ({i}, {j})")
     return array.astype(np.int64)
 
 
@@ -103,9 +106,9 @@ def draw_pairs(objects: np.ndarray, n_pairs: int, random_state: Any) -> np.ndarr
 
 def checked_count(value: Any, name: str) -> int:
     if not is_integer(value):
-        raise TypeError(f"{name} must be an integer, got {shown(value)}")
+        raise InvalidInputError(f"{name} must be an integer, got {shown(value)}")
     if not 0 <= value <= _LARGEST_OBJECT:
-        raise ValueError(f"{name} must be at least 0 and at most {_LARGEST_OBJECT}, got {value}")
+        raise InvalidInputError(f"{name} must be at least 0 and at most {_LARGEST_OBJECT}, got {value}")
     return int(value)
 
 
@@ -118,7 +121,7 @@ def selected_rows(rows: Any, n: int) -> np.ndarray:
     with reading(rows, "rows"):
         chosen = np.asarray(rows)
     if chosen.ndim != 1 or chosen.dtype.kind not in ("biu" if chosen.size else "biuf"):
-        raise TypeError(f"rows must be a slice, a Boolean mask or an array of positions, got {shown(rows)}")
+        raise InvalidInputError(f"rows must be a slice, a Boolean mask or an array of positions, got {shown(rows)}")
     if chosen.dtype == bool:
         if len(chosen) != n:
             raise IndexError(f"rows must be a mask of {n} values, one for each object, got {len(chosen)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._sizes import check_memory
 from dempster.constraints._pairs import pair_codes
 from dempster.constraints.closure import ContradictionError
@@ -40,7 +41,7 @@ def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarr
 
     constraints = Constraints() if constraints is None else constraints
     if not isinstance(constraints, Constraints):
-        raise TypeError(f"constraints must be a Constraints object or None, got {type(constraints).__name__}")
+        raise InvalidInputError(f"constraints must be a Constraints object or None, got {type(constraints).__name__}")
     constraints.check(n)
     check_memory(8 * n, f"the links of n={n:,} objects", "give the number of objects that there are")
     must, cannot = constraints.must_link, constraints.cannot_link

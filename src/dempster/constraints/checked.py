@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from dempster._errors import InvalidInputError
 from dempster.constraints.closure import ContradictionError, ContradictionWarning
 from dempster.constraints.constraints import Constraints
 
@@ -21,7 +22,7 @@ def checked_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Con
     if constraints is None:
         return Constraints()
     if not isinstance(constraints, Constraints):
-        raise TypeError(f"constraints must be a Constraints object, got {type(constraints).__name__}")
+        raise InvalidInputError(f"constraints must be a Constraints object, got {type(constraints).__name__}")
     constraints.check(n)
     contradictions = constraints.contradictions()
     direct = [c for c in contradictions if len(c.chain) == 2]

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._reading import as_labels, reading_labels
 from dempster._sizes import check_memory
@@ -82,7 +83,7 @@ class Constraints:
         must, cannot = checked_pairs(must_link, "must_link"), checked_pairs(cannot_link, "cannot_link")
         alone = cannot[:, 0] == cannot[:, 1]
         if alone.any():
-            raise ValueError(
+            raise InvalidInputError(
                 f"cannot_link must hold two different objects in each pair, got {_shown(cannot[alone][0])}"
             )
         self._must_link = normalised_pairs(must[must[:, 0] != must[:, 1]])
@@ -115,7 +116,7 @@ class Constraints:
         labelled = np.flatnonzero(codes != UNLABELLED)
         wanted, most = checked_count(n_constraints, "n_constraints"), n_pairs_of(len(labelled))
         if wanted > most:
-            raise ValueError(
+            raise InvalidInputError(
                 f"n_constraints must be at most {most}, the number of pairs of the {len(labelled)} labelled objects, "
                 f"got {wanted}"
             )
@@ -171,7 +172,7 @@ class Constraints:
     def shape(self) -> tuple[int]:
         """Number of objects, in the form in which scikit-learn asks whether to take the rows of a fold."""
         if self._n_objects is None:
-            raise TypeError(
+            raise InvalidInputError(
                 "these constraints do not say among how many objects they hold, so those among some of the rows cannot "
                 "be taken; give n_objects: Constraints(must_link, cannot_link, n_objects=len(X))"
             )
@@ -218,7 +219,7 @@ class Constraints:
             return NotImplemented
         sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
         if len(sizes) > 1:
-            raise ValueError(f"constraints must be about the same objects, got {shown(self)} and {other!r}")
+            raise InvalidInputError(f"constraints must be about the same objects, got {shown(self)} and {other!r}")
         return Constraints(
             np.concatenate([self._must_link, other._must_link]),
             np.concatenate([self._cannot_link, other._cannot_link]),
@@ -234,7 +235,7 @@ class Constraints:
         _check_range(self._must_link, "must_link", n)
         _check_range(self._cannot_link, "cannot_link", n)
         if self._n_objects is not None and self._n_objects != n:
-            raise ValueError(
+            raise InvalidInputError(
                 f"constraints are about {self._n_objects} objects, but there are {n}; take those among the rows that "
                 "are used: constraints[rows]"
             )
@@ -329,7 +330,7 @@ class Constraints:
 def _check_range(pairs: np.ndarray, name: str, n: int) -> None:
     beyond = (pairs >= n).any(axis=1)
     if beyond.any():
-        raise ValueError(
+        raise InvalidInputError(
             f"{name} must hold object numbers below {n} (the number of objects), got {_shown(pairs[beyond][0])}"
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._reading import reading
 
@@ -35,7 +36,7 @@ def neighborhoods(
         with reading(data, "D"):
             D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
         if D.shape[0] != D.shape[1]:
-            raise ValueError(
+            raise InvalidInputError(
                 f"D must be a square dissimilarity matrix, got shape {D.shape}; give attributes with a metric, "
                 'for example metric="euclidean"'
             )
@@ -48,7 +49,7 @@ def neighborhoods(
     try:
         return _neighborhoods_in_space(X, objects, k, metric), len(X)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"metric={shown(metric)} cannot be computed for these objects: {error}") from error
+        raise InvalidInputError(f"metric={shown(metric)} cannot be computed for these objects: {error}") from error
 
 
 def _rows_of(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -59,12 +60,14 @@ def _rows_of(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarr
         bad = ~np.isfinite(rows) | (rows < 0)
         if bad.any():
             i, j = np.argwhere(bad)[0]
-            raise ValueError(f"D must hold finite nonnegative dissimilarities, D[{block[i]}, {j}] is {rows[i, j]:g}")
+            raise InvalidInputError(
+                f"D must hold finite nonnegative dissimilarities, D[{block[i]}, {j}] is {rows[i, j]:g}"
+            )
         gap = np.abs(rows - columns)
         bad = ~(gap <= 1e-6 * rows + 1e-8 * rows.max())
         if bad.any():
             i, j = np.argwhere(bad)[0]
-            raise ValueError(
+            raise InvalidInputError(
                 f"D must be symmetric, but D[{block[i]}, {j}] is {rows[i, j]:g} and D[{j}, {block[i]}] is "
                 f"{columns[i, j]:g}"
             )

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import listed
 from dempster.constraints.constraints import Constraints
-from dempster.io import atomic_write, load
+from dempster.io import atomic_write
 from dempster.io.atomic import as_file, as_path
 from dempster.io.set_names import decode_cell, encode_cell
 from dempster.io.tables import cells_as_names, read_quietly
@@ -31,7 +32,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     path : path
         A table of three columns (any kind that `dempster.io.read_table` reads), with or without names of columns: two
         objects and a word, ``same`` or ``different`` (also must-link and cannot-link, yes and no, 1 and 0); or a file
-        of `dempster.io.save` that holds `Constraints`.
+        of `dempster.persistence.save` that holds `Constraints`.
     index : sequence, optional
         Names of the objects, in their order. Without it the table holds positions from 0.
     n_objects : int, optional
@@ -62,17 +63,19 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     index = None if index is None else listed(index, "index", "the names of the objects")
     n = n_objects if index is None else len(index)
     if file.suffix.lower() == ".dempster":
+        from dempster.persistence import load
+
         known = load(file, kind=Constraints)
         if n is not None:
             known.check(n)
         return known
     table = read_quietly(as_file(file), header=_has_header(file, index))
     if table.shape[1] != 3:
-        raise ValueError(f"{file.name} must have three columns, two objects and a word, got {table.shape[1]}")
+        raise InvalidInputError(f"{file.name} must have three columns, two objects and a word, got {table.shape[1]}")
     words = table.iloc[:, 2].map(lambda word: str(word).strip().lower())
     odd = words[~words.isin(SAME | DIFFERENT)]
     if len(odd):
-        raise ValueError(f"{file.name}: the third column must say 'same' or 'different', got {odd.iloc[0]!r}")
+        raise InvalidInputError(f"{file.name}: the third column must say 'same' or 'different', got {odd.iloc[0]!r}")
     if index is None:
         pairs = np.column_stack([_numbered(table.iloc[:, j], file) for j in (0, 1)])
     else:
@@ -116,9 +119,9 @@ def write_constraints(constraints: Constraints, path: str | os.PathLike[str], in
 
     file = as_path(path)
     if not isinstance(constraints, Constraints):
-        raise TypeError(f"constraints must be Constraints, got {type(constraints).__name__}")
+        raise InvalidInputError(f"constraints must be Constraints, got {type(constraints).__name__}")
     if file.suffix.lower() not in (".csv", ".tsv"):
-        raise ValueError(f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}")
+        raise InvalidInputError(f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}")
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
     names = pairs if index is None else _named(index, pairs)
     answers = ["same"] * len(constraints.must_link) + ["different"] * len(constraints.cannot_link)
@@ -130,7 +133,9 @@ def write_constraints(constraints: Constraints, path: str | os.PathLike[str], in
 def _named(index: Any, pairs: np.ndarray) -> np.ndarray:
     listing = listed(index, "index", "the names of the objects")
     if len(listing) <= pairs.max(initial=-1):
-        raise ValueError(f"index must name every object, got {len(listing):,} names and the object {pairs.max():,}")
+        raise InvalidInputError(
+            f"index must name every object, got {len(listing):,} names and the object {pairs.max():,}"
+        )
     names = np.empty(len(listing), dtype=object)
     names[:] = [encode_cell(name) if isinstance(name, str) else name for name in listing]
     return names[pairs]
@@ -139,7 +144,7 @@ def _named(index: Any, pairs: np.ndarray) -> np.ndarray:
 def _numbered(cells: Any, file: Path) -> np.ndarray:
     """Positions of objects that are told by their numbers."""
     if len(cells) and cells.dtype.kind not in "iu":
-        raise ValueError(f"{file.name}: objects must be numbered from 0, got {cells.iloc[0]!r}")
+        raise InvalidInputError(f"{file.name}: objects must be numbered from 0, got {cells.iloc[0]!r}")
     return cells.to_numpy().astype(np.int64)
 
 
@@ -152,8 +157,8 @@ def positions_of(names: Sequence[str], index: Iterable[Any], source: str) -> np.
     for name in names:
         where = places.get(name) or places.get(decode_cell(name)) or places.get(name.strip())
         if where is None:
-            raise ValueError(f"{source}: there is no object {name!r}")
+            raise InvalidInputError(f"{source}: there is no object {name!r}")
         if len(where) > 1:
-            raise ValueError(f"{source}: there are several objects called {name!r}; give them different names")
+            raise InvalidInputError(f"{source}: there are several objects called {name!r}; give them different names")
         found += where
     return np.array(found, dtype=np.int64)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._random import generator
 from dempster.constraints._pairs import checked_count, pair_codes
 from dempster.constraints.closure import must_link_components
@@ -76,7 +77,7 @@ def suggest_pairs(
     wanted = checked_count(n, "n")
     known = Constraints() if constraints is None else constraints
     if not isinstance(known, Constraints):
-        raise TypeError(f"constraints must be a Constraints, got {type(known).__name__}")
+        raise InvalidInputError(f"constraints must be a Constraints, got {type(known).__name__}")
     known.check(len(credal))
     groups = _Groups.of(credal, known, random_state)
     # A first question comes before all questions about less uncertain objects, and is dropped only for objects with

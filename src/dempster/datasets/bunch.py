@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_flags
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def to_bunch(
         names = list(feature_names) if feature_names is not None else default_feature_names(data.shape[1])
     if as_frame:
         if data is None:
-            raise ValueError("as_frame=True needs attribute data; this dataset is a matrix of dissimilarities")
+            raise InvalidInputError("as_frame=True needs attribute data; this dataset is a matrix of dissimilarities")
         import pandas as pd
 
         matrix = pd.DataFrame(data, columns=names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster.datasets._uci_records import UCI_RECORDS
 from dempster.datasets.records import DatasetRecord
@@ -115,5 +116,5 @@ def dataset_names() -> list[str]:
 def find_record(name: str) -> DatasetRecord:
     """The record of a dataset, or a ValueError that lists the names."""
     if not isinstance(name, str) or name not in CATALOGUE:
-        raise ValueError(f"name must be one of {', '.join(CATALOGUE)}; got {shown(name)}")
+        raise InvalidInputError(f"name must be one of {', '.join(CATALOGUE)}; got {shown(name)}")
     return CATALOGUE[name]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any, Protocol
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, check_flags, choice, is_integer, shown
 from dempster.datasets.bunch import to_bunch
 from dempster.datasets.catalogue import CATALOGUE, find_record
@@ -71,9 +72,9 @@ def fetch_dataset(
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     if not isinstance(version, str) or version not in record.versions:
         allowed = ", ".join(repr(known) for known in record.versions)
-        raise ValueError(f"version of dataset {name!r} must be one of {allowed}; got {shown(version)}")
+        raise InvalidInputError(f"version of dataset {name!r} must be one of {allowed}; got {shown(version)}")
     if as_frame and record.dissimilarities:
-        raise ValueError(f"as_frame must be False for dataset {name!r}, a matrix of dissimilarities; got True")
+        raise InvalidInputError(f"as_frame must be False for dataset {name!r}, a matrix of dissimilarities; got True")
     raw = read_dataset(record, None if data_home is None else as_path(data_home, "data_home"))
     if version != "original":
         preparation = record.preparations[version]
@@ -262,7 +263,7 @@ def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = F
     >>> X, y = fetch_s_set(2, return_X_y=True)  # doctest: +SKIP
     """
     if not is_integer(number) or number not in (1, 2, 3, 4):
-        raise ValueError(f"number must be 1, 2, 3 or 4, got {shown(number)}")
+        raise InvalidInputError(f"number must be 1, 2, 3 or 4, got {shown(number)}")
     return fetch_dataset(f"s{int(number)}", return_X_y=return_X_y, as_frame=as_frame)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_flags, is_integer, is_number, shown
 from dempster._random import as_random_state
 from dempster._scale import LARGEST
@@ -222,7 +223,7 @@ def make_gaussian_mixture(
     """
     check_flags(as_bunch=as_bunch)
     if not is_integer(mixture) or mixture not in GAUSSIAN_MIXTURES:
-        raise ValueError(f"mixture must be 1, 2 or 3, got {shown(mixture)}")
+        raise InvalidInputError(f"mixture must be 1, 2 or 3, got {shown(mixture)}")
     n_samples = _check_count(n_samples)
     means, covariances = GAUSSIAN_MIXTURES[int(mixture)]
     weights = np.full(len(means), 1 / len(means))
@@ -270,17 +271,17 @@ _MOST_SAMPLES = 100_000_000  # a few GB
 
 def _check_count(n_samples: Any) -> int:
     if not is_integer(n_samples):
-        raise TypeError(f"n_samples must be an integer, got {shown(n_samples)}")
+        raise InvalidInputError(f"n_samples must be an integer, got {shown(n_samples)}")
     if not 1 <= n_samples <= _MOST_SAMPLES:
-        raise ValueError(f"n_samples must be at least 1 and at most {_MOST_SAMPLES:,}, got {n_samples}")
+        raise InvalidInputError(f"n_samples must be at least 1 and at most {_MOST_SAMPLES:,}, got {n_samples}")
     return int(n_samples)
 
 
 def _check_real(value: Any, name: str, *, minimum: float, exclusive: bool = False) -> float:
     if not is_number(value):
-        raise TypeError(f"{name} must be a number, got {shown(value)}")
+        raise InvalidInputError(f"{name} must be a number, got {shown(value)}")
     number = float(value)
     if not abs(number) <= LARGEST or number < minimum or (exclusive and number == minimum):
         relation = "greater than" if exclusive else "at least"
-        raise ValueError(f"{name} must be finite and {relation} {minimum:g}, got {shown(value)}")
+        raise InvalidInputError(f"{name} must be finite and {relation} {minimum:g}, got {shown(value)}")
     return number

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._random import as_random_state
 from dempster.datasets.records import ClassGroup, DatasetRecord, Preparation, size_in_words
 
@@ -51,16 +52,18 @@ def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None
 def check_size(raw: RawData, expected: tuple[int, int, int], name: str) -> None:
     """Refuse data whose numbers of objects, attributes or classes are not those in the catalogue."""
     if raw.matrix.ndim != 2:
-        raise ValueError(f"dataset {name!r} from {raw.source} must be a matrix, it has {raw.matrix.ndim} dimensions")
+        raise InvalidInputError(
+            f"dataset {name!r} from {raw.source} must be a matrix, it has {raw.matrix.ndim} dimensions"
+        )
     n_rows, n_columns = raw.matrix.shape
     if raw.target is not None and len(raw.target) != n_rows:
-        raise ValueError(f"dataset {name!r} from {raw.source} has {n_rows} objects and {len(raw.target)} labels")
+        raise InvalidInputError(f"dataset {name!r} from {raw.source} has {n_rows} objects and {len(raw.target)} labels")
     n_classes = 0 if raw.target is None else len(np.unique(raw.target))
     # A square matrix where the catalogue has no attributes is one of dissimilarities.
     is_dissimilarity = expected[1] == 0 and n_rows == n_columns
     found = (n_rows, 0 if is_dissimilarity else n_columns, n_classes)
     if found != expected:
-        raise ValueError(
+        raise InvalidInputError(
             f"dataset {name!r} from {raw.source} is not the expected one: it has {size_in_words(found)}, "
             f"and should have {size_in_words(expected)}"
         )
@@ -119,10 +122,10 @@ def _read_local(record: DatasetRecord, path: Path) -> RawData:
         with np.load(path, allow_pickle=False) as arrays:
             held = {key: arrays[key] for key in arrays.files}
     except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise ValueError(f"dataset {record.name!r}: {path} is not a readable .npz file ({error})") from error
+        raise InvalidInputError(f"dataset {record.name!r}: {path} is not a readable .npz file ({error})") from error
     matrix = "D" if record.dissimilarities else "X"
     if matrix not in held or (record.n_classes and "y" not in held):
-        raise ValueError(f"dataset {record.name!r}: {path} must hold arrays {matrix} and, with classes, y")
+        raise InvalidInputError(f"dataset {record.name!r}: {path} must hold arrays {matrix} and, with classes, y")
     return RawData(
         matrix=held[matrix].astype(float),
         target=held["y"].astype(int) if record.n_classes else None,
@@ -172,7 +175,7 @@ def _encode_labels(record: DatasetRecord, labels: Any) -> tuple[np.ndarray, list
     code = {label: k for k, label in enumerate(known)}
     unknown = sorted(set(cleaned) - set(code))
     if unknown:
-        raise ValueError(
+        raise InvalidInputError(
             f"dataset {record.name!r} from OpenML (data_id {record.openml.data_id}) has unexpected classes {unknown}"
         )
     return np.array([code[label] for label in cleaned]), list(record.class_names or known)

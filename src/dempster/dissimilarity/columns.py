@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import is_tensor, to_host
+from dempster._errors import InvalidInputError
 from dempster._tables import with_plain_columns
 
 __all__ = ["Column", "read_columns"]
@@ -76,7 +77,9 @@ class Column:
         values = np.asarray(values, dtype=float)
         if np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
-            raise ValueError(f"column {self.name!r} must not hold infinite numbers, got {values[row]} in row {row}")
+            raise InvalidInputError(
+                f"column {self.name!r} must not hold infinite numbers, got {values[row]} in row {row}"
+            )
         return values
 
     def whole_origin(self) -> int:
@@ -111,7 +114,7 @@ class Column:
         try:
             return cells.astype(float)
         except OverflowError as error:
-            raise ValueError(f"column {self.name!r} must hold numbers that a float can hold: {error}") from error
+            raise InvalidInputError(f"column {self.name!r} must hold numbers that a float can hold: {error}") from error
 
     def objects(self) -> np.ndarray:
         values = np.empty(len(self), dtype=object)
@@ -126,7 +129,7 @@ class Column:
             return 0.0, 0.0
         low, high = float(values.min()), float(values.max())
         if not np.isfinite(high - low):
-            raise ValueError(f"column {self.name!r} spans more than a float can hold: {low} to {high}")
+            raise InvalidInputError(f"column {self.name!r} spans more than a float can hold: {low} to {high}")
         return low, high - low
 
     def categories(self) -> np.ndarray:
@@ -136,10 +139,10 @@ class Column:
         try:
             cells = self.objects()
             if any(map(is_tensor, cells)):  # which are told apart by their places in memory
-                raise TypeError("tensors")
+                raise InvalidInputError("tensors")
             found = pd.factorize(cells)[1]
         except Exception as error:  # of what cannot be hashed
-            raise TypeError(
+            raise InvalidInputError(
                 f"column {self.name!r} holds values that cannot be categories, such as lists; they must be text, "
                 "numbers or other values that can be compared"
             ) from error
@@ -187,7 +190,7 @@ def _array_as_frame(table: Any) -> Any:
     # a list of lists must not turn its numbers into text beside text
     array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
     if array.ndim != 2:
-        raise ValueError(f"table must be a DataFrame or an array with two dimensions, got shape {array.shape}")
+        raise InvalidInputError(f"table must be a DataFrame or an array with two dimensions, got shape {array.shape}")
     if array.dtype.kind in "iuf" and array.dtype.name in ("float16", "longdouble", "float128"):
         array = array.astype(float)
     if array.dtype.kind == "T":  # text of any length
@@ -206,7 +209,7 @@ def _refuse_other_types(column: Column, dates: bool) -> None:
         return
     known = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object)
     if not (kind.is_numeric() or isinstance(kind, known) or column.is_empty):
-        raise TypeError(
+        raise InvalidInputError(
             f"column {column.name!r} must hold numbers, Booleans, text or categories, got {column.described}; "
             "turn it into numbers or text, or leave it out"
         )

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster.dissimilarity._gower_kernels import MISSING, UNSEEN, fill_block, fill_pairs
 from dempster.dissimilarity.columns import Column, read_columns
@@ -61,7 +62,7 @@ class GowerData:
     def __getitem__(self, rows: Any) -> GowerData:
         chosen = self.positions[rows]
         if chosen.ndim != 1:
-            raise TypeError(f"rows must be selected by a slice or an array, got {shown(rows)}")
+            raise InvalidInputError(f"rows must be selected by a slice or an array, got {shown(rows)}")
         return GowerData(self.numeric[rows], self.codes[rows], self.numeric_weights, self.code_weights, chosen)
 
     def _parts(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +142,7 @@ def gower_pairs(
     kind = _result_dtype(data_a, data_b, dtype, incomparable)
     first, second = _checked_rows(i, "i", len(data_a)), _checked_rows(j, "j", len(data_b))
     if len(first) != len(second):
-        raise ValueError(f"i and j must be of the same length, got {len(first)} and {len(second)}")
+        raise InvalidInputError(f"i and j must be of the same length, got {len(first)} and {len(second)}")
     out = np.empty(len(first), dtype=kind)
     apart = fill_pairs(*data_a._parts(kind), first, *data_b._parts(kind), second, *data_a._weights(kind), out)
     if apart >= 0 and incomparable == "raise":
@@ -280,10 +281,12 @@ class GowerEncoder(BaseEstimator):
         _float_dtype(self.dtype)
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
-            raise ValueError("table must have at least one row and one column")
+            raise InvalidInputError("table must have at least one row and one column")
         asked = set() if self.categorical is None else set(self.categorical)
         if asked - set(names):
-            raise ValueError(f"categorical names columns that the table does not have: {_listed(asked - set(names))}")
+            raise InvalidInputError(
+                f"categorical names columns that the table does not have: {_listed(asked - set(names))}"
+            )
         weights = _column_weights(self.weights, names)
         kinds = np.array([name in asked or not columns[name].is_numeric for name in names])
         spans = [columns[names[at]].low_and_range() for at in np.flatnonzero(~kinds)]
@@ -311,18 +314,20 @@ class GowerEncoder(BaseEstimator):
     def _same_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
         """The columns in the order of ``fit``: found by name, by position where either table has no names."""
         if len(columns) != self.n_features_in_:
-            raise ValueError(f"table must have the {self.n_features_in_} columns given to fit, got {len(columns)}")
+            raise InvalidInputError(
+                f"table must have the {self.n_features_in_} columns given to fit, got {len(columns)}"
+            )
         plain = list(range(len(columns)))
         if list(columns) != plain and self.column_names_ != plain:
             absent = set(self.column_names_) - set(columns)
             if absent:
-                raise ValueError(f"table lacks columns that fit has seen: {_listed(absent)}")
+                raise InvalidInputError(f"table lacks columns that fit has seen: {_listed(absent)}")
             ordered = [columns[name] for name in self.column_names_]
         else:
             ordered = list(columns.values())
         for column, named in zip(ordered, self.is_categorical_, strict=True):
             if not named and not (column.is_numeric or column.is_empty):
-                raise ValueError(f"column {column.name!r} must hold numbers as in fit, got {column.described}")
+                raise InvalidInputError(f"column {column.name!r} must hold numbers as in fit, got {column.described}")
         return ordered
 
 
@@ -335,40 +340,46 @@ def _column_weights(weights: Any, names: list[Hashable]) -> np.ndarray:
     if isinstance(weights, Mapping):
         unknown = set(weights) - set(names)
         if unknown:
-            raise ValueError(f"weights names columns that the table does not have: {_listed(unknown)}")
+            raise InvalidInputError(f"weights names columns that the table does not have: {_listed(unknown)}")
         weights = [weights.get(name, 1.0) for name in names]
     values = np.asarray(weights, dtype=float)
     if values.shape != (len(names),):
-        raise ValueError(f"weights must hold one number for each of the {len(names)} columns, got {values.shape}")
+        raise InvalidInputError(
+            f"weights must hold one number for each of the {len(names)} columns, got {values.shape}"
+        )
     if not np.isfinite(values).all() or (values < 0).any() or not values.any():
-        raise ValueError(f"weights must be finite, not negative and not all zero, got {values.tolist()}")
+        raise InvalidInputError(f"weights must be finite, not negative and not all zero, got {values.tolist()}")
     return values
 
 
 def _result_dtype(a: GowerData, b: GowerData, dtype: Any, incomparable: str) -> np.dtype:
     for data in (a, b):
         if not isinstance(data, GowerData):
-            raise TypeError(f"tables must be encoded by GowerEncoder.transform, got {type(data).__name__}")
+            raise InvalidInputError(f"tables must be encoded by GowerEncoder.transform, got {type(data).__name__}")
     if incomparable not in ("raise", "nan"):
-        raise ValueError(f"incomparable must be 'raise' or 'nan', got {shown(incomparable)}")
+        raise InvalidInputError(f"incomparable must be 'raise' or 'nan', got {shown(incomparable)}")
     if not (np.array_equal(a.numeric_weights, b.numeric_weights) and np.array_equal(a.code_weights, b.code_weights)):
-        raise ValueError("both tables must be encoded by the same GowerEncoder, got different columns or weights")
+        raise InvalidInputError(
+            "both tables must be encoded by the same GowerEncoder, got different columns or weights"
+        )
     return _float_dtype(np.result_type(a.numeric, b.numeric) if dtype is None else dtype)
 
 
 def _float_dtype(dtype: Any) -> np.dtype:
     kind = np.dtype(dtype)
     if kind not in (np.float64, np.float32):
-        raise ValueError(f"dtype must be float64 or float32, got {shown(dtype)}")
+        raise InvalidInputError(f"dtype must be float64 or float32, got {shown(dtype)}")
     return kind
 
 
 def _checked_rows(rows: Any, name: str, n: int) -> np.ndarray:
     array = np.asarray(rows)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(f"{name} must be a sequence of row numbers, got shape {array.shape} and type {array.dtype}")
+        raise InvalidInputError(
+            f"{name} must be a sequence of row numbers, got shape {array.shape} and type {array.dtype}"
+        )
     if array.size and (array.min() < 0 or array.max() >= n):
-        raise ValueError(f"{name} must hold row numbers from 0 to {n - 1}, got {array.min()} to {array.max()}")
+        raise InvalidInputError(f"{name} must hold row numbers from 0 to {n - 1}, got {array.min()} to {array.max()}")
     return array.astype(np.int64)
 
 

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._input import readable
 from dempster._missing import check_missing, remedy
 from dempster._reading import naming_table, reading
@@ -128,7 +129,7 @@ class DissimilarityInput:
             return source
         if sparse.issparse(values):
             if values.shape[0] != values.shape[1]:
-                raise ValueError(f"X must be a square matrix of dissimilarities, got shape {values.shape}")
+                raise InvalidInputError(f"X must be a square matrix of dissimilarities, got shape {values.shape}")
             return SparseSource(values)
         return MatrixSource(check_square(values, symmetrize=self.symmetrize, remedy=self.remedy))
 
@@ -139,7 +140,7 @@ class DissimilarityInput:
             with naming_table("X"):
                 encoded = _checked_rows(estimator, self.encoder.transform(readable(estimator, X)))
             if len(encoded) == 0:
-                raise ValueError("X has 0 sample(s) while a minimum of 1 is required.")
+                raise InvalidInputError("X has 0 sample(s) while a minimum of 1 is required.")
             return encoded
         if self.is_precomputed:
             return self._new_dissimilarities(estimator, X, or_width)
@@ -156,7 +157,7 @@ class DissimilarityInput:
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
             also = "" if or_width is None else f", or to its {or_width} references"
-            raise ValueError(
+            raise InvalidInputError(
                 f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
                 f"features as input: the dissimilarities of each new object to the objects of fit{also}"
             )
@@ -191,7 +192,7 @@ class DissimilarityInput:
 
     def _check_fewest(self, n: int) -> None:
         if n < self.fewest:
-            raise ValueError(f"X has {n} objects, but at least {self.fewest} are needed")
+            raise InvalidInputError(f"X has {n} objects, but at least {self.fewest} are needed")
 
 
 def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
@@ -201,7 +202,9 @@ def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
 
         nothing = np.flatnonzero(~present_cells(encoded).any(axis=1))
         if len(nothing):
-            raise ValueError(f"X has no value at all in row {nothing[0]}: nothing can be said of it, leave it out")
+            raise InvalidInputError(
+                f"X has no value at all in row {nothing[0]}: nothing can be said of it, leave it out"
+            )
     return encoded
 
 
@@ -254,7 +257,7 @@ def with_columns(X: TableLike, names: Any) -> TableLike:
     try:
         order = order_of_names(columns, names)
     except ValueError as error:
-        raise ValueError(f"X must have the same names in its columns as the objects: {error}") from error
+        raise InvalidInputError(f"X must have the same names in its columns as the objects: {error}") from error
     if order is None:
         return X
     return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order.tolist()]
@@ -267,13 +270,15 @@ def try_metric(source: AttributeSource) -> None:
     smallest = rounding(source.dtype) * float(D.max())
     i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
     if abs(D[i, j] - D[j, i]) > smallest:
-        raise ValueError(
+        raise InvalidInputError(
             f"metric must be symmetric: it gave {D[i, j]:.6g} from object {which[i]} to object {which[j]}, "
             f"but {D[j, i]:.6g} the other way"
         )
     i = np.diagonal(D).argmax()
     if D[i, i] > smallest:
-        raise ValueError(f"metric must give 0 for an object and itself, but gave {D[i, i]:.6g} for object {which[i]}")
+        raise InvalidInputError(
+            f"metric must give 0 for an object and itself, but gave {D[i, i]:.6g} for object {which[i]}"
+        )
 
 
 def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:

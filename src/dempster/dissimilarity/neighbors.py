@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._random import as_random_state
 from dempster._types import Seed
@@ -101,7 +102,9 @@ def finder(
     if neighbors == "exact" or (neighbors == "auto" and not _pays_to_approximate(source)):
         return BlockFinder(source, n_jobs) if needs_blocks(source) else ExactFinder(source, n_jobs)
     if not isinstance(source, AttributeSource) or not isinstance(source.metric, str):
-        raise ValueError(f"neighbors='approximate' needs attributes and a metric by name, got {shown(source.metric)}")
+        raise InvalidInputError(
+            f"neighbors='approximate' needs attributes and a metric by name, got {shown(source.metric)}"
+        )
     return ApproximateFinder(source, as_random_state(random_state), n_jobs)
 
 
@@ -253,7 +256,7 @@ def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
     """
     check_values(distance, "metric")
     if index.size and (index.min() < 0 or index.max() >= n):
-        raise ValueError("metric gave dissimilarities between which no nearest neighbours could be found")
+        raise InvalidInputError("metric gave dissimilarities between which no nearest neighbours could be found")
 
 
 def _without_themselves(objects: np.ndarray, index: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

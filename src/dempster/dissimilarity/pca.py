@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._input import readable
 from dempster._random import as_random_state
@@ -136,7 +137,9 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
             D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         D = check_square(D, symmetrize=bool(self.symmetrize))
         if self.n_components > len(D):
-            raise ValueError(f"n_components must be at most the number of objects, {len(D)}, got {self.n_components}")
+            raise InvalidInputError(
+                f"n_components must be at most the number of objects, {len(D)}, got {self.n_components}"
+            )
         with np.errstate(invalid="ignore"):  # no variance to explain where all dissimilarities are equal
             pca = PCA(self.n_components, random_state=as_random_state(self.random_state)).fit(D)
         self.components_, self.mean_ = pca.components_, pca.mean_

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._native import kernel
 from dempster.optimize.blocks import block_map
 
@@ -115,7 +116,9 @@ class PointTree:
         self, X: np.ndarray, own: np.ndarray | None, n_neighbors: int, most: int
     ) -> tuple[np.ndarray, np.ndarray]:
         if n_neighbors > most:
-            raise ValueError(f"n_neighbors must be at most the number of other objects, {most}, got {n_neighbors}")
+            raise InvalidInputError(
+                f"n_neighbors must be at most the number of other objects, {most}, got {n_neighbors}"
+            )
         queries = np.ascontiguousarray(X, dtype=np.float64)
         index = np.empty((len(queries), n_neighbors), np.int64)
         distance = np.empty((len(queries), n_neighbors))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._missing import has_missing
 from dempster.dissimilarity.sources import DissimilaritySource, Twins
 
@@ -34,7 +35,9 @@ class References:
 
     def __post_init__(self) -> None:
         if self.source is not None and len(self.source) != len(self.positions):
-            raise ValueError(f"source must hold the {len(self.positions)} references, got {len(self.source)} objects")
+            raise InvalidInputError(
+                f"source must hold the {len(self.positions)} references, got {len(self.source)} objects"
+            )
 
     @classmethod
     def of(cls, source: DissimilaritySource, positions: np.ndarray) -> References:
@@ -77,7 +80,7 @@ class References:
             return D if self._are_all else D[:, self.positions]
         if D.shape[1] == len(self):
             return D
-        raise ValueError(
+        raise InvalidInputError(
             f"X has {D.shape[1]} columns, but must hold the dissimilarities of each new object to the "
             f"{self.n_training} objects of the fit"
             + (f", or to the {len(self)} references" * (len(self) < self.n_training))
@@ -94,7 +97,7 @@ class References:
         Attributes of different precision are compared in the lower one.
         """
         if self.source is None:
-            raise TypeError("precomputed dissimilarities have no attributes to compare")
+            raise InvalidInputError("precomputed dissimilarities have no attributes to compare")
         block = values[start : len(values) if stop is None else stop]
         if isinstance(block, np.ndarray) and block.dtype != self.source.dtype:
             block = block.astype(np.float32, copy=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from dempster._errors import InvalidInputError
 from dempster.dissimilarity.sources import rounding
 
 __all__ = ["random_pairs", "drawn_pairs", "pairs_of_sparse", "choose_landmarks"]
@@ -68,7 +69,7 @@ def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np
     i, j, d = coo.row.astype(np.int64), coo.col.astype(np.int64), np.asarray(coo.data, dtype=float)
     off = i != j
     if np.any(d[~off] != 0):
-        raise ValueError("X must not hold nonzero dissimilarities on its diagonal")
+        raise InvalidInputError("X must not hold nonzero dissimilarities on its diagonal")
     i, j, d = i[off], j[off], d[off]
     n = D.shape[0]
     code = np.minimum(i, j) * n + np.maximum(i, j)
@@ -79,7 +80,7 @@ def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np
     if not symmetrize and np.any(high - low > rounding(D.dtype) * high):
         worst = int((high - low).argmax())
         a, b = divmod(int(unique[worst]), n)
-        raise ValueError(
+        raise InvalidInputError(
             f"X must be symmetric: the pair ({a}, {b}) is stored with {low[worst]:.6g} and with {high[worst]:.6g}; "
             "set symmetrize=True to use the mean of the two"
         )

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from dempster._arrays import Array, precision_of, same_place, to_host
+from dempster._errors import InvalidInputError
 from dempster._missing import has_missing
 from dempster._scale import SMALLEST, check_size, mean_of_rows
 from dempster._types import Metric
@@ -50,7 +51,7 @@ def naming_metric(metric: Metric) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         if "metric" in str(error):
             raise
-        raise ValueError(f"metric={metric!r} cannot be computed for these objects: {error}") from error
+        raise InvalidInputError(f"metric={metric!r} cannot be computed for these objects: {error}") from error
 
 
 class DissimilaritySource(ABC):
@@ -94,11 +95,11 @@ class DissimilaritySource(ABC):
     def between(self, A: Any, B: Any, *, exact: bool = False) -> np.ndarray:
         """Dissimilarities of other objects, given as ``objects`` are; ``exact``: no fast way that rounds, so that
         objects with the same attributes are at no dissimilarity."""
-        raise TypeError("a matrix of dissimilarities knows its own objects only")
+        raise InvalidInputError("a matrix of dissimilarities knows its own objects only")
 
     def keys(self, A: Any) -> list[bytes]:
         """One key for each object, equal for objects that cannot be told apart."""
-        raise TypeError("a matrix of dissimilarities knows its own objects only")
+        raise InvalidInputError("a matrix of dissimilarities knows its own objects only")
 
     def astype(self, dtype: np.dtype) -> DissimilaritySource:
         """The same in another precision, where that makes a difference."""
@@ -362,12 +363,12 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
         return D
     least, most = float(D.min()), float(D.max())
     if not np.isfinite(least + most):
-        raise ValueError(f"{name} gave dissimilarities that are NaN or infinite; they must be finite")
+        raise InvalidInputError(f"{name} gave dissimilarities that are NaN or infinite; they must be finite")
     check_size(D, name)
     if least < 0:
         if least >= -1e-10 * max(most, 1.0):
             return np.maximum(D, 0)  # rounding, as in cosine distances
-        raise ValueError(
+        raise InvalidInputError(
             f"Negative values in data: {name} gave dissimilarities down to {least:.6g}; they must be at least 0"
         )
     return D
@@ -378,21 +379,27 @@ def check_square(
 ) -> np.ndarray:
     """A square matrix of dissimilarities, symmetric (or made so when asked), with a zero diagonal."""
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
-        raise ValueError(f"X must be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}")
+        raise InvalidInputError(
+            f"X must be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}"
+        )
     D = check_values(D, "X")
     asymmetry = float(np.abs(D - D.T).max()) if len(D) else 0.0
     smallest = rounding(D.dtype) * float(D.max()) if len(D) else 0.0
     if asymmetry > smallest:
         if not symmetrize:
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
-            raise ValueError(
+            raise InvalidInputError(
                 f"X must be symmetric: X[{i}, {j}] = {D[i, j]:.6g} but X[{j}, {i}] = {D[j, i]:.6g} "
                 f"(difference {asymmetry:.6g}){remedy}"
             )
         D = (D + D.T) / 2
     if len(D) and 0 < D.max() < SMALLEST:
-        raise ValueError(f"X must hold dissimilarities of at least {SMALLEST:g}, got up to {D.max():.6g}: scale X")
+        raise InvalidInputError(
+            f"X must hold dissimilarities of at least {SMALLEST:g}, got up to {D.max():.6g}: scale X"
+        )
     worst = float(np.diagonal(D).max()) if len(D) else 0.0
     if worst > smallest:
-        raise ValueError(f"X must have a zero diagonal (an object does not differ from itself), got up to {worst:.6g}")
+        raise InvalidInputError(
+            f"X must have a zero diagonal (an object does not differ from itself), got up to {worst:.6g}"
+        )
     return D

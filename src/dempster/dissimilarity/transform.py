@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._native import kernel
 from dempster._parameters import is_number, shown
 from dempster._scale import as_reals
@@ -38,10 +39,10 @@ def to_conflict(dissimilarities: np.ndarray, d0: float) -> np.ndarray:
     array([0.  , 0.53, 0.95])
     """
     if not is_number(d0) or not 0 < d0 < np.inf:
-        raise ValueError(f"d0 must be a number above 0, got {shown(d0)}")
+        raise InvalidInputError(f"d0 must be a number above 0, got {shown(d0)}")
     d = as_reals(dissimilarities, "dissimilarities")
     if not (d >= 0).all():
-        raise ValueError("dissimilarities must not hold negative numbers or NaN")
+        raise InvalidInputError("dissimilarities must not hold negative numbers or NaN")
     with np.errstate(over="ignore"):  # as far apart as can be
         return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(d / float(d0)))
 
@@ -92,9 +93,9 @@ def scale_at(
         d0 = float(dissimilarities[order[min(place, len(order) - 1)]])
     if not d0 > 0 and not zero:
         if np.any(dissimilarities > 0):
-            raise ValueError(
+            raise InvalidInputError(
                 f"the {quantile:g} quantile of the dissimilarities is 0, which cannot serve as d0: "
                 "give d0, or a larger d0_quantile"
             )
-        raise ValueError("all dissimilarities are zero: there is nothing to tell the objects apart")
+        raise InvalidInputError("all dissimilarities are zero: there is nothing to tell the objects apart")
     return d0

@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
+from dempster._errors import InvalidInputError
 from dempster._tables import column_names, numbered_attributes, object_index, order_of_names, printable
 from dempster._types import Index, Metric, TableLike
 from dempster.dissimilarity.input import DissimilarityInput, with_columns_like_rows
@@ -87,20 +88,22 @@ class Views:
             return None
         names, tables = split
         if not tables:
-            raise ValueError("X must hold at least one table, got none")
+            raise InvalidInputError("X must hold at least one table, got none")
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-            raise ValueError(f"X must have different names of views, got {twice[0]!r} more than once")
+            raise InvalidInputError(f"X must have different names of views, got {twice[0]!r} more than once")
         for name, table in zip(names, tables, strict=True):
             try:
                 shape = np.shape(table)
             except ValueError as error:  # a list of lists of different lengths
-                raise ValueError(f"{name!r} in X must be a table, got rows of different lengths") from error
+                raise InvalidInputError(f"{name!r} in X must be a table, got rows of different lengths") from error
             if len(shape) != 2 or 0 in shape:
-                raise ValueError(f"{name!r} in X must be a table of objects and attributes, got shape {tuple(shape)}")
+                raise InvalidInputError(
+                    f"{name!r} in X must be a table of objects and attributes, got shape {tuple(shape)}"
+                )
         lengths = [np.shape(table)[0] for table in tables]
         if len(set(lengths)) > 1:
             said = ", ".join(f"{name!r} has {n}" for name, n in zip(names, lengths, strict=True))
-            raise ValueError(f"all views of X must hold the same objects, but {said} of them")
+            raise InvalidInputError(f"all views of X must hold the same objects, but {said} of them")
         return cls(names, tables, isinstance(X, Mapping))
 
     def __len__(self) -> int:
@@ -120,7 +123,7 @@ class Views:
             try:
                 order = order_of_names(object_index(table), self.index)
             except ValueError as error:
-                raise ValueError(f"{name!r} in X: {error}") from error
+                raise InvalidInputError(f"{name!r} in X: {error}") from error
             places.append(everyone if order is None else order)
         return places
 
@@ -199,7 +202,7 @@ class Views:
         for name, table, row in zip(self.names, self.tables, rows, strict=True):
             found, width = _cells(row, table), np.shape(table)[1]
             if len(found) != width:
-                raise ValueError(f"i must have {width} attributes in {name!r}, got {len(found)}")
+                raise InvalidInputError(f"i must have {width} attributes in {name!r}, got {len(found)}")
             cells += found
         return cells
 
@@ -207,14 +210,14 @@ class Views:
         """(V, n) dissimilarities of a new object in each of the views."""
         rows = self._split(i)
         if rows is None or len(rows) != len(self.tables):
-            raise ValueError(
+            raise InvalidInputError(
                 f"i must be a position, a name, or a row of dissimilarities for each of the {len(self.tables)} views "
                 f"({', '.join(self.names)})"
             )
         found = [np.asarray(row, dtype=float).reshape(-1) for row in rows]
         for name, table, row in zip(self.names, self.tables, found, strict=True):
             if len(row) != np.shape(table)[1]:
-                raise ValueError(f"i must have {np.shape(table)[1]} dissimilarities in {name!r}, got {len(row)}")
+                raise InvalidInputError(f"i must have {np.shape(table)[1]} dissimilarities in {name!r}, got {len(row)}")
         return np.array(found)
 
     def _split(self, i: Any) -> list[Any] | None:
@@ -251,7 +254,7 @@ def _frame(table: Any) -> pd.DataFrame:
     from scipy import sparse
 
     if sparse.issparse(table):
-        raise TypeError("X must hold dense tables, got a sparse matrix; use X.toarray(), or fewer columns")
+        raise InvalidInputError("X must hold dense tables, got a sparse matrix; use X.toarray(), or fewer columns")
     if hasattr(table, "iloc"):
         return table.reset_index(drop=True)
     if hasattr(table, "columns"):
@@ -264,13 +267,13 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
     names = column_names(table)
     if hasattr(row, "columns"):
         if len(row) != 1:
-            raise ValueError(f"i must be one object, got a table of {len(row)} rows")
+            raise InvalidInputError(f"i must be one object, got a table of {len(row)} rows")
         row = dict(zip(row.columns, _frame(row).iloc[0], strict=True))
         names = names or list(row)
     if isinstance(row, Mapping) or (names is not None and object_index(row) is not None):
         missing = [name for name in names or () if name not in row]
         if names is None or missing or len(row) != len(names):
             wanted = "a sequence: X names no columns" if names is None else ", ".join(map(str, names))
-            raise ValueError(f"i must give the attributes {wanted}; got {', '.join(map(str, row.keys()))}")
+            raise InvalidInputError(f"i must give the attributes {wanted}; got {', '.join(map(str, row.keys()))}")
         return [row[name] for name in names]
     return np.asarray(row, dtype=object).reshape(-1).tolist()

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _num_samples
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import is_estimator, shown
 from dempster._reading import reading_table
 from dempster._tables import object_index, order_of_names, ordered_like
@@ -42,7 +43,7 @@ class Resampling:
 
     def __post_init__(self) -> None:
         if not is_estimator(self.estimator):
-            raise TypeError(f"estimator must be a clusterer, got {shown(self.estimator)}")
+            raise InvalidInputError(f"estimator must be a clusterer, got {shown(self.estimator)}")
         if isinstance(self.X, memoryview) or (hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__")):
             with reading_table(self.X, "X"):
                 object.__setattr__(self, "X", np.asarray(self.X))
@@ -69,7 +70,7 @@ class Resampling:
         _set_seeds(model, np.random.default_rng(seed), all_parts=False)
         partition = partition_of(model.fit(self.X, **self.fit_params), "estimator")
         if len(partition) != self.n_objects:
-            raise ValueError(
+            raise InvalidInputError(
                 f"X must hold one object in each row, but {type(self.estimator).__name__} found {len(partition):,} "
                 f"objects in {self.n_objects:,} rows"
             )

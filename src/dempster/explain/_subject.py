@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import to_host, with_shape
+from dempster._errors import InvalidInputError
 from dempster._reading import reading_labels, reading_table
 from dempster._tables import numbered_attributes, object_index, order_of_names
 from dempster.dissimilarity.columns import Column, read_columns
@@ -26,7 +27,7 @@ def joined_attributes(X: Any, partition: Any = None, name: str = "partition") ->
     if hasattr(partition, "fit") and hasattr(partition, "__sklearn_tags__"):
         n, tables = len(partition_of(partition, name)), (split_views(X) or ([], [X]))[1]
         if get_tags(partition).input_tags.pairwise and all(np.shape(table) == (n, n) for table in tables):
-            raise ValueError(
+            raise InvalidInputError(
                 "X must hold attributes of the objects, any that are known, but it has the shape of the "
                 f"dissimilarities that {type(partition).__name__} was fitted to"
             )
@@ -45,7 +46,7 @@ def partition_of(partition: Any, name: str = "partition") -> CredalPartition:
         if found is None:
             found = getattr(partition, "labels_", None)
         if found is None:
-            raise TypeError(
+            raise InvalidInputError(
                 f"{name} must be a CredalPartition, an estimator that has one, or labels, got "
                 f"{type(partition).__name__} without credal_partition_ or labels_"
             )
@@ -54,7 +55,7 @@ def partition_of(partition: Any, name: str = "partition") -> CredalPartition:
         with reading_labels(partition, name):
             labels = np.asarray(partition)
         if labels.ndim != 1:
-            raise ValueError(
+            raise InvalidInputError(
                 f"{name} must be a CredalPartition, an estimator that has one, or a sequence of labels, got "
                 f"{type(partition).__name__} of shape {labels.shape}; masses need their sets: "
                 "CredalPartition(masses, focal_sets)"
@@ -67,7 +68,7 @@ def matched_partition(partition: Any, X: Any, n_rows: int, name: str = "partitio
     """The partition with its objects in the order of the rows of X, by their names where both have some."""
     credal = partition_of(partition, name)
     if len(credal) != n_rows:
-        raise ValueError(
+        raise InvalidInputError(
             f"X must have a row for each of the {len(credal)} objects of the partition, got {n_rows} rows; the "
             "partition of other objects is estimator.predict_mass(X)"
         )
@@ -80,7 +81,7 @@ def read_attributes(X: Any, *, dates: bool = False) -> list[Column]:
     from scipy.sparse import issparse
 
     if issparse(X):
-        raise TypeError("X must be a dense table, got a sparse matrix; use X.toarray(), or fewer columns")
+        raise InvalidInputError("X must be a dense table, got a sparse matrix; use X.toarray(), or fewer columns")
     with reading_table(X, "X"):
         return _attributes(X, dates)
 
@@ -94,22 +95,22 @@ def _attributes(X: Any, dates: bool) -> list[Column]:
     if named:
         names = [str(name) for name in X.columns]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-            raise ValueError(
+            raise InvalidInputError(
                 f"X must have different names of columns, got {', '.join(map(repr, twice))} more than once"
             )
     else:
         X = X if isinstance(X, list | tuple) else np.asarray(to_host(X))
         shape = np.shape(X)
         if len(shape) != 2:
-            raise ValueError(
+            raise InvalidInputError(
                 f"X must have two dimensions, objects and attributes, got shape {shape}. Reshape your data: "
                 "X.reshape(-1, 1) is one attribute"
             )
         if np.iscomplexobj(X):
-            raise ValueError("Complex data not supported: X must hold real numbers, text or categories")
+            raise InvalidInputError("Complex data not supported: X must hold real numbers, text or categories")
         names = numbered_attributes(shape[1])
     for number, what in zip(np.shape(X), ("sample(s)", "feature(s)"), strict=True):
         if number == 0:
-            raise ValueError(f"X has 0 {what} (shape={tuple(np.shape(X))}) while a minimum of 1 is required.")
+            raise InvalidInputError(f"X has 0 {what} (shape={tuple(np.shape(X))}) while a minimum of 1 is required.")
     columns = read_columns(X, dates=dates).values()
     return [Column(name, column.series, column.described) for name, column in zip(names, columns, strict=True)]

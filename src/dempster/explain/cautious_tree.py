@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._site import DocumentedEstimator
 from dempster._tables import object_index, object_weights, ordered_like
@@ -156,7 +157,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         table = read_attributes(X)
         n = len(table[0])
         if y is None:
-            raise ValueError("CautiousTree requires y to be passed, but the target y is None: it must be a partition")
+            raise InvalidInputError(
+                "CautiousTree requires y to be passed, but the target y is None: it must be a partition"
+            )
         credal = matched_partition(y, X, n, "y")
         weights = object_weights(ordered_like(sample_weight, object_index(X)), n)
         validate_data(self, X, skip_check_array=True)
@@ -279,7 +282,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         answer = self.predict_set(X)
         credal = matched_partition(y, X, len(answer), "y")
         if credal.frame != self.frame_:
-            raise ValueError(f"y must have the clusters {self.frame_}, got {credal.frame}")
+            raise InvalidInputError(f"y must have the clusters {self.frame_}, got {credal.frame}")
         weights = object_weights(ordered_like(sample_weight, object_index(X)), len(answer))
         return float(np.average(overlaps(answer, credal.assignment()), weights=weights))
 
@@ -287,10 +290,10 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         table = read_attributes(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         if len(table) != self.n_features_in_:
-            raise ValueError(f"X must have {self.n_features_in_} columns, as in fit, got {len(table)}")
+            raise InvalidInputError(f"X must have {self.n_features_in_} columns, as in fit, got {len(table)}")
         for column in self._columns:
             if not column.is_category and not (table[column.source].is_numeric or table[column.source].is_empty):
-                raise ValueError(f"column {column.name!r} must hold numbers, as in fit")
+                raise InvalidInputError(f"column {column.name!r} must hold numbers, as in fit")
         return column_values(table, self._columns)
 
     def _leaf_of(self, values: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._reading import as_labels
 from dempster._tables import object_index, order_of_names
 from dempster._types import ArrayLike
@@ -16,7 +17,7 @@ def checked_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
     """(n,) classes of the objects of a partition, in their order: by their names if both have some."""
     classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
-        raise ValueError(f"y must hold the classes of {len(partition)} objects, got shape {classes.shape}")
+        raise InvalidInputError(f"y must hold the classes of {len(partition)} objects, got shape {classes.shape}")
     order = order_of_names(object_index(y), partition.index)
     return classes if order is None else classes[order]
 
@@ -26,7 +27,7 @@ def numbered(classes: np.ndarray) -> tuple[list, np.ndarray]:
     try:
         names, codes = np.unique(classes, return_inverse=True)
     except TypeError as error:
-        raise ValueError(f"y must hold classes of one kind, names or numbers: {error}") from error
+        raise InvalidInputError(f"y must hold classes of one kind, names or numbers: {error}") from error
     return names.tolist(), codes
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_choice, is_number, shown
 from dempster._scale import as_reals, read_fields
 from dempster._tables import ordered_like
@@ -49,13 +50,15 @@ class KeptCurve:
         read_fields(self, share="k", quality="k")
         check_choice(self.measure, "measure", _MEASURES)
         if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
-            raise ValueError(f"share must hold shares above 0 and at most 1, increasing, got {shown(self.share)}")
+            raise InvalidInputError(
+                f"share must hold shares above 0 and at most 1, increasing, got {shown(self.share)}"
+            )
 
     def at(self, share: float) -> float:
         """Quality when this share of the objects is kept; between two shares, on the line that joins them."""
         low, high = self.share[0], self.share[-1]
         if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
-            raise ValueError(f"share must lie between {low:g} and {high:g}, got {shown(share)}")
+            raise InvalidInputError(f"share must lie between {low:g} and {high:g}, got {shown(share)}")
         return float(np.interp(share, self.share, self.quality))
 
     @property
@@ -171,12 +174,12 @@ def _measure(quality: str, classes: np.ndarray, labels: np.ndarray) -> Callable[
 def _checked_doubt(doubt: Any, n: int) -> np.ndarray:
     values = as_reals(doubt, "doubt").astype(float, copy=False)
     if values.shape != (n,) or not np.isfinite(values).all():
-        raise ValueError(f"doubt must hold {n} finite numbers, one for each object, got shape {values.shape}")
+        raise InvalidInputError(f"doubt must hold {n} finite numbers, one for each object, got shape {values.shape}")
     return values
 
 
 def _checked_shares(shares: Any) -> np.ndarray:
     values = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
     if values.ndim != 1 or len(values) == 0 or not ((values > 0) & (values <= 1)).all():
-        raise ValueError(f"shares must be numbers above 0 and at most 1, got {shown(shares)}")
+        raise InvalidInputError(f"shares must be numbers above 0 and at most 1, got {shown(shares)}")
     return values

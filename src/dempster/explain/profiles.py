@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster import _parameters as rules
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._reading import is_missing, same_label
 from dempster._tables import object_index
@@ -133,10 +134,10 @@ class Profile:
         """
         one, other = self._group(first, "first"), self._group(second, "second")
         if one is other:
-            raise ValueError(f"first and second must be different groups, got {shown(one.name)} twice")
+            raise InvalidInputError(f"first and second must be different groups, got {shown(one.name)} twice")
         for group in (one, other):
             if not len(group):
-                raise ValueError(f"{group.name!r} has no certain objects, so nothing tells it apart")
+                raise InvalidInputError(f"{group.name!r} has no certain objects, so nothing tells it apart")
         return tell_apart(list(dict.fromkeys(f.attribute for f in self.features)), one, other, self.correction)
 
     def to_text(self, n_features: int = 5) -> str:
@@ -148,7 +149,7 @@ class Profile:
             How many of the attributes that differ most are told, for each group.
         """
         if not rules.integer(0).test(n_features):
-            raise ValueError(f"n_features must be an integer of at least 0, got {shown(n_features)}")
+            raise InvalidInputError(f"n_features must be an integer of at least 0, got {shown(n_features)}")
         return wording.text(self, int(n_features))
 
     def to_html(self) -> str:
@@ -179,7 +180,7 @@ class Profile:
             if _same(group.name, name):
                 return group
         known = ", ".join(repr(group.name) for group in self.groups[:20])
-        raise ValueError(f"{argument} must be the name of a cluster or group ({known}), got {shown(name)}")
+        raise InvalidInputError(f"{argument} must be the name of a cluster or group ({known}), got {shown(name)}")
 
 
 def profile(
@@ -319,7 +320,7 @@ def _attribute_table(
 def _check(**given: Any) -> None:
     for name, value in given.items():
         if not _RULES[name].test(value):
-            raise ValueError(f"{name} must be {_RULES[name].words}, got {shown(value)}")
+            raise InvalidInputError(f"{name} must be {_RULES[name].words}, got {shown(value)}")
 
 
 def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> list[bool | None]:
@@ -336,7 +337,9 @@ def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> l
     what = "names of columns of X, or be True or False"
     chosen = [clustered] if isinstance(clustered, str) else list(map(str, rules.listed(clustered, "clustered", what)))
     if unknown := [name for name in chosen if name not in names]:
-        raise ValueError(f"clustered must hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}")
+        raise InvalidInputError(
+            f"clustered must hold names of columns of X ({', '.join(names[:20])}), got {unknown[0]!r}"
+        )
     return [name in chosen for name in names]
 
 

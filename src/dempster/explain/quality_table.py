@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_choice
 from dempster._random import generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
@@ -158,11 +159,13 @@ def quality(
     """
     credal = partition_of(partition)
     if len(credal) == 0:
-        raise ValueError("partition must hold at least one object")
+        raise InvalidInputError("partition must hold at least one object")
     if stability is not None and not isinstance(stability, Stability):
-        raise TypeError(f"stability must come from dempster.explain.stability, got {type(stability).__name__}")
+        raise InvalidInputError(f"stability must come from dempster.explain.stability, got {type(stability).__name__}")
     if stability is not None and len(stability) != len(credal):
-        raise ValueError(f"stability must be that of the {len(credal)} objects of the partition, got {len(stability)}")
+        raise InvalidInputError(
+            f"stability must be that of the {len(credal)} objects of the partition, got {len(stability)}"
+        )
     X = joined_views(X, metric)
     rng = generator(random_state)
     classes = None if y is None else checked_classes(y, credal)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._random import generator, seed_number
 from dempster._tables import printable
 from dempster._types import Seed, TableLike
@@ -273,7 +274,7 @@ def stability(
     method = Resampling(estimator, X, fit_params)
     n = method.n_objects
     if n < 2:
-        raise ValueError(f"X must hold at least two objects, got {n}")
+        raise InvalidInputError(f"X must hold at least two objects, got {n}")
     share = (1.0 if bootstrap else 0.8) if fraction is None else float(fraction)
     seed = seed_number(random_state)
     reference = method.reference(seed)

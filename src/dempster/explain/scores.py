@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, check_choice, hashable
 from dempster._reading import same_label
 from dempster._tables import printable
@@ -174,7 +175,7 @@ def set_scores(
     real = np.array([not same_label(label, noise) for label in given.tolist()], dtype=bool)
     names, codes = numbered(given[real])
     if len(names) == 0:
-        raise ValueError(f"y must hold at least one object of a class, but all are noise ({noise!r})")
+        raise InvalidInputError(f"y must hold at least one object of a class, but all are noise ({noise!r})")
     truth = np.full(len(given), -1)
     truth[real] = codes
     c, k = credal.n_clusters, len(names)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._random import generator
 from dempster._tables import object_index, order_of_names, printable
 from dempster._types import ArrayLike, Metric, Seed, TableLike
@@ -225,13 +226,13 @@ def credal_silhouette(
     reader = _Reader(metric, sample_size, random_state)
     rule.check_parameters(reader, _RULES)
     if len(credal) == 0:
-        raise ValueError("partition must hold at least one object")
+        raise InvalidInputError("partition must hold at least one object")
     X = joined_views(X, metric)
     remedy = "; give the mean of the two, (X + X.T) / 2"
     source = DissimilarityInput(metric, centered=True, remedy=remedy).training(reader, X)
     assert not isinstance(source, SparseSource)  # which this reading refuses
     if len(source) != len(credal):
-        raise ValueError(f"X must hold the {len(credal)} objects of the partition, got {len(source)}")
+        raise InvalidInputError(f"X must hold the {len(credal)} objects of the partition, got {len(source)}")
     order = order_of_names(object_index(X), credal.index)
     position = np.arange(len(credal)) if order is None else order  # row of X of each object
     n = len(credal)

@@ -1,9 +1,7 @@
-"""Tables in, partitions and models out, and files that are written whole or not at all."""
+"""Tables in, partitions out, and files that are written whole or not at all."""
 
 from dempster.io.atomic import atomic_write, atomic_writes
 from dempster.io.dissimilarities import read_dissimilarities
-from dempster.io.files import describe, load, save
-from dempster.io.onnx.export import to_onnx
 from dempster.io.partitions import read_partition, write_partition
 from dempster.io.r_partitions import read_r, write_r
 from dempster.io.sparse_partitions import write_top_masses
@@ -17,10 +15,6 @@ __all__ = [
     "write_top_masses",
     "read_r",
     "write_r",
-    "save",
-    "load",
-    "describe",
-    "to_onnx",
     "atomic_write",
     "atomic_writes",
 ]

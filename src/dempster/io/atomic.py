@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import listed, shown
 
 __all__ = ["as_file", "as_path", "atomic_write", "atomic_writes"]
@@ -72,10 +73,10 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
         A temporary file for each path, in the same order.
     """
     if isinstance(paths, str | os.PathLike):
-        raise TypeError(f"paths must hold several paths, got the one path {os.fspath(paths)!r}")
+        raise InvalidInputError(f"paths must hold several paths, got the one path {os.fspath(paths)!r}")
     targets = [_checked_target(path) for path in listed(paths, "paths", "different paths")]
     if len(set(targets)) < len(targets):
-        raise ValueError(f"paths must be different files, got {', '.join(map(str, targets))}")
+        raise InvalidInputError(f"paths must be different files, got {', '.join(map(str, targets))}")
     temporaries: list[Path] = []
     try:
         for target in targets:
@@ -96,16 +97,18 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
 def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
     """The path of a file, given as text or as a `Path`; ``name`` is that of the argument."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise TypeError(f"{name} must be text or a Path, got {type(path).__name__}")
+        raise InvalidInputError(f"{name} must be text or a Path, got {type(path).__name__}")
     text = os.fspath(path)
     if len(text) > _LONGEST_PATH:
-        raise ValueError(f"{name} must have at most {_LONGEST_PATH:,} characters, got {len(text):,}")
+        raise InvalidInputError(f"{name} must have at most {_LONGEST_PATH:,} characters, got {len(text):,}")
     if "\0" in text:
-        raise ValueError(f"{name} must not hold a zero byte, got {shown(text)}")
+        raise InvalidInputError(f"{name} must not hold a zero byte, got {shown(text)}")
     try:
         os.fsencode(text)
     except UnicodeEncodeError as error:
-        raise ValueError(f"{name} must hold characters that the file system can write, got {shown(text)}") from error
+        raise InvalidInputError(
+            f"{name} must hold characters that the file system can write, got {shown(text)}"
+        ) from error
     return Path(path)
 
 

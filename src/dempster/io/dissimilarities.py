@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster.io.atomic import as_file
 from dempster.io.failures import failure_in_words
 from dempster.io.tables import check_reading, file_kind, natural_index, read_quietly
@@ -133,7 +134,7 @@ def _in_order_of_rows(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         return table
     odd = sorted(set(rows) ^ set(columns))
     if odd or len(set(rows)) < len(rows):
-        raise ValueError(
+        raise InvalidInputError(
             f"{path.name}: the names of rows and columns must be the same objects, "
             + (f"but {odd[0]!r} is among one of the two only" if odd else "but some of them occur twice")
         )
@@ -144,7 +145,7 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     import pandas as pd
 
     if table.shape[0] != table.shape[1]:
-        raise ValueError(
+        raise InvalidInputError(
             f"{path.name} must hold a square matrix of dissimilarities, got {table.shape[0]:,} rows and "
             f"{table.shape[1]:,} columns"
             + (
@@ -155,7 +156,7 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         )
     odd = [name for name in table.columns if table[name].dtype.kind not in "iuf"]
     if odd:
-        raise ValueError(f"{path.name} must hold numbers only, but the column {odd[0]!r} holds others")
+        raise InvalidInputError(f"{path.name} must hold numbers only, but the column {odd[0]!r} holds others")
     named = not isinstance(table.index, pd.RangeIndex)
     if named and table.attrs.get("header", True):
         table = _in_order_of_rows(table, path)
@@ -203,7 +204,7 @@ def _whole_or_sparse(matrix: Any, path: Path) -> Any:
     from scipy import sparse
 
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"it must hold a square matrix of dissimilarities, got shape {matrix.shape}")
+        raise InvalidInputError(f"it must hold a square matrix of dissimilarities, got shape {matrix.shape}")
     if sparse.issparse(matrix):
         n = matrix.shape[0]
         coo = sparse.coo_matrix(matrix)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dempster._errors import InvalidInputError
+
 __all__ = ["OTHERWISE", "failure_in_words", "missing_openpyxl", "missing_pyarrow", "unwritable"]
 
 OTHERWISE = "set delimiter if something else separates the columns (delimiter=';' for a single one)"
@@ -29,14 +31,14 @@ def failure_in_words(path: Path) -> Iterator[None]:
     except ImportError as error:
         raise (missing_openpyxl(path) if path.suffix.lower() == ".xlsx" else missing_pyarrow(path)) from error
     except UnicodeError as error:
-        raise ValueError(f"cannot read {path.name}: this is not UTF-8 text; save it as UTF-8") from error
+        raise InvalidInputError(f"cannot read {path.name}: this is not UTF-8 text; save it as UTF-8") from error
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # the file system failed, not the content
         words = " ".join(str(error).split()) or type(error).__name__
         for pattern, told in _IN_WORDS.items():
             words = re.sub(pattern, told, words)
-        raise ValueError(f"cannot read {path.name}: {words}") from error
+        raise InvalidInputError(f"cannot read {path.name}: {words}") from error
 
 
 def unwritable(path: Path, error: UnicodeEncodeError) -> ValueError:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._sizes import check_memory
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_file, as_path, atomic_write
@@ -81,11 +82,11 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
     bob: {0}: 0.25  {1}: 0.25  Ω: 0.5
     """
     if not isinstance(partition, CredalPartition):
-        raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+        raise InvalidInputError(f"partition must be a CredalPartition, got {type(partition).__name__}")
     path = as_path(path)
     kind = file_kind(path, PARTITION_KINDS)
     if path.suffix.lower() == ".gz":
-        raise ValueError(f"{path.name}: compressed partitions are written as .parquet or .npz")
+        raise InvalidInputError(f"{path.name}: compressed partitions are written as .parquet or .npz")
     write = {"text": _write_text, "parquet": _write_parquet, "npz": _write_npz}[kind]
     with atomic_write(path) as temporary:
         try:
@@ -157,7 +158,9 @@ def _names_of_objects(partition: CredalPartition) -> tuple[str, Any]:
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
         values = _filled([str(value) if _is_text(value) else _written(value) for value in partition.index])
         if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
-            raise ValueError("index holds different names that are written alike, as 1 and '1': make all of them text")
+            raise InvalidInputError(
+                "index holds different names that are written alike, as 1 and '1': make all of them text"
+            )
     return heading, values
 
 
@@ -319,14 +322,14 @@ def _check_sizes(archive: Any) -> None:
             shapes[key] = read(file)[0]
     masses, membership = shapes["masses"], shapes["membership"]
     if len(masses) != 2 or len(membership) != 2 or masses[1] != membership[0]:
-        raise ValueError(f"the archive holds no partition: masses {masses} do not go with sets {membership}")
+        raise InvalidInputError(f"the archive holds no partition: masses {masses} do not go with sets {membership}")
 
 
 def _read_npz(path: Path) -> CredalPartition:
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         missing = [key for key in ("masses", "membership", "frame") if key not in archive]
         if missing:
-            raise ValueError(f"the archive holds no partition, it lacks {', '.join(missing)}")
+            raise InvalidInputError(f"the archive holds no partition, it lacks {', '.join(missing)}")
         _check_sizes(archive)
         arrays = {key: archive[key] for key in _ARRAYS if key in archive}
     index = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_file, as_path, atomic_write
 from dempster.io.failures import failure_in_words, unwritable
@@ -41,7 +42,7 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
         try:
             return _from_r(read_rds(path))
         except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError) as error:
-            raise ValueError("its content is damaged, or none of a credal partition") from error
+            raise InvalidInputError("its content is damaged, or none of a credal partition") from error
 
 
 def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
@@ -73,7 +74,7 @@ def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
     bob: {0}: 0.25  {1}: 0.25  Ω: 0.5
     """
     if not isinstance(partition, CredalPartition):
-        raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+        raise InvalidInputError(f"partition must be a CredalPartition, got {type(partition).__name__}")
     path = as_path(path)
     with atomic_write(path) as temporary:
         try:
@@ -88,12 +89,12 @@ def write_r(partition: CredalPartition, path: str | os.PathLike[str]) -> None:
 def _from_r(found: RValue | None) -> CredalPartition:
     mass, sets = (None, None) if found is None else (found.get("mass"), found.get("F"))
     if found is None or mass is None or sets is None:
-        raise ValueError("it holds no credal partition, a list with the matrices mass and F")
+        raise InvalidInputError("it holds no credal partition, a list with the matrices mass and F")
     masses, membership = mass.matrix(), sets.matrix()
     if masses.dtype.kind != "f" or membership.dtype.kind not in "if" or not np.isin(membership, (0, 1)).all():
-        raise ValueError("mass must hold numbers and F zeros and ones")
+        raise InvalidInputError("mass must hold numbers and F zeros and ones")
     if masses.shape[1] != len(membership):
-        raise ValueError(f"mass has {masses.shape[1]} columns, but F {len(membership)} rows")
+        raise InvalidInputError(f"mass has {masses.shape[1]} columns, but F {len(membership)} rows")
     clusters = _dimension_names(sets)[1]
     names = _dimension_names(mass)[0]
     told = {"method": _first(found.get("method")), "objective": _first(found.get("crit"))}
@@ -188,7 +189,9 @@ def _cluster_names(partition: CredalPartition) -> list[str] | None:
         return None
     written = [str(name) for name in names]
     if len(set(written)) < len(written):
-        raise ValueError(f"frame holds different names that are written alike, as 1 and '1': {names}; make all text")
+        raise InvalidInputError(
+            f"frame holds different names that are written alike, as 1 and '1': {names}; make all text"
+        )
     return written
 
 

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
+
 __all__ = ["RValue", "read_rds", "write_rds"]
 
 # Types of items, by R's own names.
@@ -75,17 +77,17 @@ def read_rds(path: Path) -> RValue | None:
     """The object in a file of ``saveRDS``; ValueError if it is none, or holds code."""
     data = _unpacked(path.read_bytes())
     if data[:4] in (b"RDX2", b"RDX3", b"RDA2", b"RDA3"):
-        raise ValueError("this is a workspace (save); write the partition alone with saveRDS")
+        raise InvalidInputError("this is a workspace (save); write the partition alone with saveRDS")
     if data[:2] in (b"A\n", b"B\n"):
-        raise ValueError("it is written as text or in the order of one machine; write it with saveRDS(x, file)")
+        raise InvalidInputError("it is written as text or in the order of one machine; write it with saveRDS(x, file)")
     if data[:2] != b"X\n":
-        raise ValueError("this is not a file of R's saveRDS")
+        raise InvalidInputError("this is not a file of R's saveRDS")
     reader = _Reader(data)
     try:
         reader.skip_head()
         found = reader.item()
     except (struct.error, IndexError) as error:
-        raise ValueError("it is cut short or damaged: write it again") from error
+        raise InvalidInputError("it is cut short or damaged: write it again") from error
     return found if isinstance(found, RValue) or found is None else RValue(found)
 
 
@@ -104,11 +106,13 @@ def _unpacked(data: bytes) -> bytes:
     try:
         out = decompressor.decompress(data, most)
     except (zlib.error, OSError, EOFError, lzma.LZMAError) as error:
-        raise ValueError("it is cut short or damaged: write it again") from error
+        raise InvalidInputError("it is cut short or damaged: write it again") from error
     if not decompressor.eof:
         if len(out) >= most:
-            raise ValueError(f"it would take more than {most >> 20:,} MB from {len(data):,} bytes: do not trust it")
-        raise ValueError("it is cut short or damaged: write it again")
+            raise InvalidInputError(
+                f"it would take more than {most >> 20:,} MB from {len(data):,} bytes: do not trust it"
+            )
+        raise InvalidInputError("it is cut short or damaged: write it again")
     return out
 
 
@@ -120,7 +124,9 @@ class _Reader:
     def skip_head(self) -> None:
         version, _, _ = self._integer(), self._integer(), self._integer()
         if version not in (2, 3):
-            raise ValueError(f"version {version} of R's format is not known; write it with saveRDS(x, file, version=3)")
+            raise InvalidInputError(
+                f"version {version} of R's format is not known; write it with saveRDS(x, file, version=3)"
+            )
         if version == 3:
             self._bytes(self._integer())  # the encoding of the machine; every text says its own
 
@@ -143,7 +149,7 @@ class _Reader:
         """The next item: an RValue, a text, or None."""
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise ValueError("its lists are nested too deeply")
+            raise InvalidInputError("its lists are nested too deeply")
         flags = self._integer()
         found = self._of_kind(flags & 0xFF, flags)
         self._depth -= 1
@@ -170,7 +176,7 @@ class _Reader:
                 raise IndexError
             values = [self.item() for _ in range(n)]
         else:
-            raise ValueError(
+            raise InvalidInputError(
                 "it holds functions, environments or objects of other systems, which are not read; in R: "
                 "saveRDS(clus[c('mass', 'F', 'method')], file)"
             )
@@ -223,7 +229,7 @@ class _Reader:
         if kind in ("compact_intseq", "compact_realseq"):
             n, first, step = (float(x) for x in state.values)
             if not 0 <= n <= len(self._data) * _LARGEST_RATIO:
-                raise ValueError("it holds a sequence that is too long")
+                raise InvalidInputError("it holds a sequence that is too long")
             dtype = np.int32 if kind == "compact_intseq" else float
             return RValue((first + step * np.arange(int(n))).astype(dtype), more)
         if kind == "deferred_string":
@@ -232,7 +238,7 @@ class _Reader:
         if kind.startswith("wrap_"):
             inner = state.values[0] if isinstance(state, RValue) else state[0][1]
             return RValue(inner.values, more or inner.attributes)
-        raise ValueError(f"it holds a vector of the kind {kind}, which is not known")
+        raise InvalidInputError(f"it holds a vector of the kind {kind}, which is not known")
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster.belief import FocalSets
 
@@ -53,7 +54,7 @@ def encode_name(name: Hashable) -> str:
     if isinstance(value, bool | int | float):
         return repr(value)
     if not isinstance(value, str):
-        raise TypeError(f"cluster names must be text or numbers to be written to a file, got {shown(name)}")
+        raise InvalidInputError(f"cluster names must be text or numbers to be written to a file, got {shown(name)}")
     plain = value and value == value.strip() and not _SPECIAL.search(value) and decode_name(value) == value
     return value if plain else json.dumps(value)
 
@@ -93,18 +94,18 @@ def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tupl
     """Positions of the columns of masses, their sets, and the names of the clusters."""
     where = [i for i, heading in enumerate(headings) if is_set_heading(heading)]
     if not where:
-        raise ValueError("no column is named after a set of clusters, such as {0} or {0,1}")
+        raise InvalidInputError("no column is named after a set of clusters, such as {0} or {0,1}")
     sets = [_members(headings[i]) for i in where]
     told = next((h.removeprefix(FRAME) for h in headings if h.startswith(FRAME)), None)
     frame = _names_in_order(sets) if told is None else _members(told) or []
     position = {name: k for k, name in enumerate(frame)}
     if not frame or len(position) < len(frame):
-        raise ValueError("the headings of the columns do not tell the names of the clusters")
+        raise InvalidInputError("the headings of the columns do not tell the names of the clusters")
     rows = np.zeros((len(where), len(frame)), dtype=bool)
     for row, members in zip(rows, sets, strict=True):
         unknown = [name for name in members or [] if name not in position]
         if unknown:
-            raise ValueError(f"cluster {unknown[0]} is not in the frame {{{','.join(frame)}}}")
+            raise InvalidInputError(f"cluster {unknown[0]} is not in the frame {{{','.join(frame)}}}")
         row[[position[name] for name in frame if members is None or name in members]] = True
     return where, FocalSets(rows), tuple(decode_name(name) for name in frame)
 
@@ -118,7 +119,7 @@ def _members(heading: str) -> list[str] | None:
     inside = heading[1:-1]
     names = _NAME.findall(inside)
     if not heading.startswith("{") or not names or ",".join(names) != inside:
-        raise ValueError(f"{heading!r} is not a set of clusters such as {{0,1}}")
+        raise InvalidInputError(f"{heading!r} is not a set of clusters such as {{0,1}}")
     return names
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, integer, shown
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_path, atomic_write
@@ -54,16 +55,18 @@ def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], t
     {0}: 0.7  {1}: 0.2  Ω: 0.1
     """
     if not isinstance(partition, CredalPartition):
-        raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+        raise InvalidInputError(f"partition must be a CredalPartition, got {type(partition).__name__}")
     check(top, "top", integer(1))
     partition, path = partition.to_numpy(), as_path(path)
     if path.suffix.lower() != ".parquet":
-        raise ValueError(f"path must end in .parquet, got {shown(path.name)}")
+        raise InvalidInputError(f"path must end in .parquet, got {shown(path.name)}")
     if partition.frame != tuple(range(partition.n_clusters)):
-        raise ValueError("partition must have clusters without names of their own: these are not kept")
+        raise InvalidInputError("partition must have clusters without names of their own: these are not kept")
     names = np.arange(len(partition)) if partition.index is None else np.asarray(partition.index)
     if names.dtype.kind not in "iu":
-        raise ValueError("partition must have objects named by whole numbers, or not at all: other names are not kept")
+        raise InvalidInputError(
+            "partition must have objects named by whole numbers, or not at all: other names are not kept"
+        )
     family = family_with_frame(partition.focal_sets)
     masses = top_masses(partition.masses, partition.focal_sets, top)
     derived = {
@@ -95,7 +98,7 @@ def read_sparse(path: Path) -> tuple[sparse.csr_array, FocalSets, np.ndarray, di
     places, ends = sets.flatten().to_numpy(), np.append(0, np.cumsum(sets.value_lengths().to_numpy()))
     data = values.flatten().to_numpy()
     if len(data) != len(places) or (len(places) and (places.min() < 0 or places.max() >= len(family))):
-        raise ValueError("the file is damaged: its masses do not go with its sets")
+        raise InvalidInputError("the file is damaged: its masses do not go with its sets")
     from scipy import sparse
 
     masses = sparse.csr_array((data, places, ends), shape=(len(sets), len(family)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster.io.atomic import as_file
 from dempster.io.failures import OTHERWISE, failure_in_words
 from dempster.io.set_names import plain_value
@@ -152,11 +153,11 @@ def check_reading(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> 
     ):
         rule.check(value, name, allowed)
     if delimiter is not None and not (isinstance(delimiter, str) and _MAY_DELIMIT.fullmatch(delimiter)):
-        raise ValueError(
+        raise InvalidInputError(
             f"delimiter must be a single character, no letter, digit, quote or dot, got {rule.shown(delimiter)}"
         )
     if delimiter is not None and delimiter == decimal:
-        raise ValueError(f"delimiter and decimal must differ, got {rule.shown(delimiter)} for both")
+        raise InvalidInputError(f"delimiter and decimal must differ, got {rule.shown(delimiter)} for both")
 
 
 def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
@@ -171,7 +172,7 @@ def _listed_columns(columns: Any) -> list[str]:
     names = [columns] if isinstance(columns, str) else rule.listed(columns, "columns", "names of columns")
     names = [name.strip() if isinstance(name, str) else name for name in names]
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise ValueError(f"columns must hold different names of columns, one at least, got {rule.shown(names)}")
+        raise InvalidInputError(f"columns must hold different names of columns, one at least, got {rule.shown(names)}")
     return names
 
 
@@ -182,7 +183,7 @@ def file_kind(path: Path, kinds: dict[str, str]) -> str:
     kind = kinds.get(suffixes[-2 if zipped and len(suffixes) > 1 else -1]) if suffixes else None
     if kind is None or (zipped and kind != "text"):
         got = "".join(suffixes) if zipped else path.suffix
-        raise ValueError(f"{path.name}: the extension must be one of {', '.join(kinds)}, got {got or 'none'}")
+        raise InvalidInputError(f"{path.name}: the extension must be one of {', '.join(kinds)}, got {got or 'none'}")
     return kind
 
 
@@ -301,7 +302,7 @@ def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> p
 def _check_width(table: pd.DataFrame, dialect: Dialect) -> None:
     """pandas takes further cells as levels of an index; only one, the name of the row, is meant."""
     if table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names and len(table)):
-        raise ValueError(
+        raise InvalidInputError(
             f"some lines have more than the {len(dialect.first_line)} cells of the first line: {OTHERWISE}"
         )
 
@@ -312,9 +313,11 @@ def _read_npy(path: Path) -> pd.DataFrame:
     array = np.load(path, allow_pickle=False)
     if not isinstance(array, np.ndarray):
         array.close()
-        raise ValueError("this is an archive of several arrays, not one .npy array")
+        raise InvalidInputError("this is an archive of several arrays, not one .npy array")
     if array.ndim != 2 or array.dtype.kind not in "iuf":
-        raise ValueError(f"the array must be numeric with two dimensions, got {array.dtype} of shape {array.shape}")
+        raise InvalidInputError(
+            f"the array must be numeric with two dimensions, got {array.dtype} of shape {array.shape}"
+        )
     return pd.DataFrame(array, columns=_numbered_names(array.shape[1]))
 
 
@@ -332,9 +335,9 @@ def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal:
     if header is None:
         header = is_header(first, [] if table.empty else cells_as_text(table.iloc[1:, 0]))
     if not len(table) - header:
-        raise ValueError("its first sheet is empty")
+        raise InvalidInputError("its first sheet is empty")
     if header and first[0] and first[1:] and not any(first[1:]):
-        raise ValueError(
+        raise InvalidInputError(
             f"its first row must name the columns, and has {first[0]!r} only: remove remarks, or set header=False"
         )
     names = [name or f"Unnamed: {j}" for j, name in enumerate(first)] if header else _numbered_names(len(first))
@@ -394,4 +397,6 @@ def _check_known(names: Sequence[str], table: pd.DataFrame, argument: str, path:
     unknown = [name for name in names if name not in table.columns]
     if unknown:
         known = ", ".join(table.columns[:20]) + (", ..." if table.shape[1] > 20 else "")
-        raise ValueError(f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {known}")
+        raise InvalidInputError(
+            f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {known}"
+        )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _parameters as rule
 from dempster._blas import one_blas_thread
+from dempster._errors import InvalidInputError
 from dempster._input import readable
 from dempster._reading import reading
 from dempster._scale import check_scale, check_size, far_origin
@@ -131,7 +132,7 @@ class LinearMetricLearner(MetricLearner):
 def checked_n_components(wanted: int | None, largest: int, words: str) -> int:
     """The number of features to learn: the largest there can be, or the number wanted if it is not above that."""
     if wanted is not None and wanted > largest:
-        raise ValueError(f"n_components must be at most {words}, got {wanted}")
+        raise InvalidInputError(f"n_components must be at most {words}, got {wanted}")
     return largest if wanted is None else int(wanted)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from dempster._errors import InvalidInputError
 from dempster._native import interruptible
 from dempster.metric._supervision import Classes
 
@@ -29,7 +30,7 @@ def ridged(within: np.ndarray, ridge: float) -> np.ndarray:
     """Scatter plus ``ridge`` times its mean eigenvalue on the diagonal."""
     mean = np.trace(within) / len(within)
     if mean <= 0:
-        raise ValueError("y must hold a class whose objects differ: the scatter within classes is zero")
+        raise InvalidInputError("y must hold a class whose objects differ: the scatter within classes is zero")
     return within + ridge * mean * np.eye(len(within))
 
 
@@ -42,7 +43,7 @@ def fisher_directions(root: np.ndarray, within: np.ndarray, ridge: float, q: int
     try:
         factor = linalg.cho_factor(regular)
     except linalg.LinAlgError:
-        raise ValueError(
+        raise InvalidInputError(
             "regularization must be positive here: the scatter within classes is singular "
             f"({len(within)} dimensions), got {ridge:g}"
         ) from None

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from dempster._errors import InvalidInputError
 from dempster._native import interruptible
 from dempster._scale import mean_of_rows
 from dempster.metric._base import Descent, signed_rows
@@ -59,12 +60,14 @@ def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diag
     must, cannot = pairs.differences(data, 1), pairs.differences(data, -1)
     for differences, words in ((must, "must-link"), (cannot, "cannot-link")):
         if not len(differences):
-            raise ValueError(
+            raise InvalidInputError(
                 f"{learner} needs pairs of both kinds, but there is no {words} in y or constraints, or among the "
                 "max_pairs of them that were drawn"
             )
         if not differences.any():
-            raise ValueError(f"{learner} needs a {words} between objects that differ, but all join identical ones")
+            raise InvalidInputError(
+                f"{learner} needs a {words} between objects that differ, but all join identical ones"
+            )
     basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])
     if basis is not None:
         must, cannot = must @ basis.T, cannot @ basis.T
@@ -74,7 +77,7 @@ def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diag
     scatter += ridge * np.trace(scatter) / data.shape[1] * np.eye(len(scatter))
     eigenvalues, vectors = interruptible(np.linalg.eigh, scatter)
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
-        raise ValueError(
+        raise InvalidInputError(
             "regularization must be larger here: the scatter of the must-links is singular "
             f"({len(must)} of them, {data.shape[1]} attributes), got {ridge:g}"
         )

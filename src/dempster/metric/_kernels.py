@@ -12,6 +12,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._input import readable
 from dempster._scale import far_origin
 from dempster.dissimilarity.input import columns_of_fit, square_table
@@ -59,9 +60,9 @@ class KernelMetricLearner(MetricLearner):
         data = super()._checked_objects(X, reset=reset)
         if reset and self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
-                raise ValueError(f"X must be a square matrix with kernel='precomputed', got shape {data.shape}")
+                raise InvalidInputError(f"X must be a square matrix with kernel='precomputed', got shape {data.shape}")
             if not np.allclose(data, data.T, rtol=1e-4, atol=1e-6 * np.abs(data).max()):
-                raise ValueError("X must be symmetric with kernel='precomputed'")
+                raise InvalidInputError("X must be symmetric with kernel='precomputed'")
         return data
 
     def _set_kernel(self, data: np.ndarray) -> None:

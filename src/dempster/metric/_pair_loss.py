@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
 
+from dempster._errors import InvalidInputError
 from dempster._scale import as_reals, mean_of_rows
 from dempster.metric._base import Descent, signed_rows
 from dempster.metric._supervision import Pairs
@@ -43,7 +44,9 @@ class PairLoss:
         )
         self.typical_distance = float(np.sqrt(_typical(self.incidence @ self.objects)))
         if self.typical_distance <= _SAME * np.abs(self.objects).max(initial=0.0):
-            raise ValueError("X must tell the two objects of at least one pair apart, but all pairs are identical")
+            raise InvalidInputError(
+                "X must tell the two objects of at least one pair apart, but all pairs are identical"
+            )
 
     def mapped_differences(self, L: np.ndarray) -> np.ndarray:
         """(N, q) vectors L u_n."""
@@ -90,9 +93,9 @@ def given_map(init: Any, shape: tuple[int, int], words: str) -> np.ndarray:
     """A start given by the user."""
     start = np.array(as_reals(init, "init"), dtype=np.float64)
     if start.shape != shape:
-        raise ValueError(f"init must have shape {shape} ({words}), got {start.shape}")
+        raise InvalidInputError(f"init must have shape {shape} ({words}), got {start.shape}")
     if not np.isfinite(start).all() or not start.any():
-        raise ValueError("init must be finite and not all zero (the gradient vanishes at zero)")
+        raise InvalidInputError("init must be finite and not all zero (the gradient vanishes at zero)")
     return start
 
 

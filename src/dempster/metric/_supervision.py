@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._reading import is_missing, plain_text, reading_labels
 from dempster._tables import object_index, ordered_like
@@ -51,12 +52,14 @@ def labels_for(X: Any, y: Any) -> Any:
 def known_classes(learner: str, data: np.ndarray, y: Any, constraints: Any = None) -> Classes:
     """The classes that labels give, for a method that learns from labels alone."""
     if constraints is not None or isinstance(y, Constraints):
-        raise TypeError(
+        raise InvalidInputError(
             f"{learner} learns from labels, fit(X, y), not from constraints; "
             "PCCA, KPCCA, MMC and DMLEig learn from constraints"
         )
     if y is None:
-        raise ValueError(f"{learner} requires y to be passed, but the target y is None; mark unlabelled objects by -1")
+        raise InvalidInputError(
+            f"{learner} requires y to be passed, but the target y is None; mark unlabelled objects by -1"
+        )
     return _classes(data, y)
 
 
@@ -68,19 +71,19 @@ def known_pairs(
     Sorted, so that a result never hangs on the order in which the pairs were given.
     """
     if isinstance(y, Constraints):
-        raise TypeError("y must hold labels, got Constraints; pass them by name: fit(X, constraints=...)")
+        raise InvalidInputError("y must hold labels, got Constraints; pass them by name: fit(X, constraints=...)")
     if constraints is None:
         if y is None:
-            raise ValueError(
+            raise InvalidInputError(
                 f"{learner} requires y to be passed, but the target y is None, and so is constraints; "
                 "give labels, fit(X, y), or pairs, fit(X, constraints=Constraints(must_link, cannot_link))"
             )
         constraints = _implied(_classes(data, y), len(data), max_pairs, rng)
     elif y is not None:
-        raise ValueError("y and constraints must not both be given: labels imply pairs of their own")
+        raise InvalidInputError("y and constraints must not both be given: labels imply pairs of their own")
     constraints = checked_constraints(constraints, len(data))
     if len(constraints) == 0:
-        raise ValueError(
+        raise InvalidInputError(
             f"constraints must hold at least one pair for {learner} to learn from, got {shown(constraints)}"
         )
     must, cannot = (ends[np.lexsort(ends.T[::-1])] for ends in (constraints.must_link, constraints.cannot_link))
@@ -101,9 +104,9 @@ def _classes(data: np.ndarray, y: Any) -> Classes:
         labels = column_or_1d(plain_text(y), warn=True)
         check_consistent_length(data, labels)
     if labels.dtype.kind == "V":
-        raise ValueError(f"y must hold one label for each object, got records ({labels.dtype})")
+        raise InvalidInputError(f"y must hold one label for each object, got records ({labels.dtype})")
     if any(map(is_missing, labels.tolist())):
-        raise ValueError("y must hold labels without missing values; mark unlabelled objects by -1")
+        raise InvalidInputError("y must hold labels without missing values; mark unlabelled objects by -1")
     # an array of names turns -1 into "-1"
     unlabelled = labels == str(UNLABELLED) if labels.dtype.kind == "U" else labels == UNLABELLED
     if labels.dtype == object:
@@ -115,7 +118,7 @@ def _classes(data: np.ndarray, y: Any) -> Classes:
             check_classification_targets(known)
         names, codes = np.unique(known, return_inverse=True)
     if len(names) < 2:
-        raise ValueError(
+        raise InvalidInputError(
             f"y must hold at least two classes besides the unlabelled objects (-1), got {len(names)} class"
             f"{'' if len(names) == 1 else 'es'} and {len(labels) - len(known)} unlabelled"
         )

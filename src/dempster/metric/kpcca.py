@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._native import interruptible
 from dempster._random import generator
@@ -186,7 +187,7 @@ def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     eigenvalues, vectors = np.linalg.eigh(gram)
     if eigenvalues[0] < -_INDEFINITE * max(eigenvalues[-1], 0):
-        raise ValueError(
+        raise InvalidInputError(
             "X must be a positive semidefinite kernel matrix with kernel='precomputed', "
             f"but has eigenvalues from {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}"
         )

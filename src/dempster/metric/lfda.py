@@ -11,6 +11,7 @@ from scipy import linalg
 from sklearn.metrics.pairwise import euclidean_distances
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._native import interruptible
 from dempster._types import ArrayLike, TableLike
@@ -131,14 +132,16 @@ class LFDA(LinearMetricLearner):
         try:
             eigenvalues, vectors = interruptible(linalg.eigh, between, regular)
         except linalg.LinAlgError:
-            raise ValueError(
+            raise InvalidInputError(
                 "regularization must be positive here: the scatter within classes is singular, "
                 f"got {self.regularization:g}"
             ) from None
         eigenvalues, vectors = eigenvalues[::-1][:q], vectors.T[::-1][:q]
         kept = eigenvalues > _SMALLEST * max(eigenvalues[0], 0)
         if not kept.any():
-            raise ValueError("X must separate the classes of y in at least one direction, but separates them in none")
+            raise InvalidInputError(
+                "X must separate the classes of y in at least one direction, but separates them in none"
+            )
         if self.n_components is not None and not kept.all():
             warnings.warn(
                 f"n_components={q} features were asked for, but the classes are separated in {kept.sum()} only",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._reading import as_labels, reading_labels
 from dempster._scale import as_reals, mean_of_rows
 from dempster.belief import MassFunctions
@@ -151,14 +152,14 @@ def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
 def _responsibilities(init: Any, n: int) -> np.ndarray:
     """A given start as responsibilities: labels, or an (n, g) array."""
     if isinstance(init, MassFunctions):
-        raise TypeError(
+        raise InvalidInputError(
             f"init must hold labels or responsibilities, got a {type(init).__name__}, whose columns are sets: give its "
             "pignistic(), or its labels"
         )
     with reading_labels(init, "init"):
         array = np.asarray(init)
     if array.ndim not in (1, 2) or len(array) != n:
-        raise ValueError(
+        raise InvalidInputError(
             f"init must hold labels ({n},) or responsibilities ({n}, n_components), got shape {array.shape}"
         )
     if array.ndim == 1:
@@ -167,7 +168,7 @@ def _responsibilities(init: Any, n: int) -> np.ndarray:
         return one_hot(labels, len(different))
     array = as_reals(init, "init").astype(np.float64)
     if not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(axis=1), 1, atol=1e-6):
-        raise ValueError("init must hold responsibilities that are nonnegative and sum to one in every row")
+        raise InvalidInputError("init must hold responsibilities that are nonnegative and sum to one in every row")
     return array
 
 
@@ -175,7 +176,7 @@ def _checked_parameters(init: GaussianParameters, d: int) -> GaussianParameters:
     g = len(init.proportions)
     shapes = np.shape(init.means), np.shape(init.covariances)
     if shapes != ((g, d), (g, d, d)):
-        raise ValueError(
+        raise InvalidInputError(
             f"init must hold means of shape {(g, d)} and covariances of shape {(g, d, d)}, "
             f"got {shapes[0]} and {shapes[1]}"
         )

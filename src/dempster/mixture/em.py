@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_choice
 from dempster._scale import read_fields
 from dempster.mixture import _em_kernels as kernels
@@ -250,7 +251,7 @@ def _of_objects(parameters: GaussianParameters, X: np.ndarray, normalized: bool)
     diagonal = parameters.model in DIAGONAL_MODELS
     failed = kernels.densities(columns, proportions, means, covariances, diagonal, normalized, out)
     if failed >= 0:
-        raise ValueError(f"the covariance matrix of component {failed} must be positive definite")
+        raise InvalidInputError(f"the covariance matrix of component {failed} must be positive definite")
     return out.T if normalized else out.T - len(columns) * np.log(unit)
 
 

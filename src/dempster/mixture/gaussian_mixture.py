@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._input import readable
 from dempster._progress import progress_bar
@@ -211,7 +212,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
             which = "all its rows" if len(used) == len(data) else "all of them whose sample_weight is not zero"
-            raise ValueError(f"X must hold at least two different objects, but {which} are equal")
+            raise InvalidInputError(f"X must hold at least two different objects, but {which} are equal")
         init = ordered_like(self.init, object_index(X))
         starts = Starts(data, weights, init, self.n_init, as_random_state(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
@@ -234,9 +235,11 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             numbers = [int(self.n_components)] if one else sorted({int(g) for g in self.n_components})
             different = _count_different(used, numbers[-1])
             if numbers[0] > different:
-                raise ValueError(f"n_components={numbers[0]} is more than the {different} different objects in X")
+                raise InvalidInputError(
+                    f"n_components={numbers[0]} is more than the {different} different objects in X"
+                )
         if given is not None and numbers != [given]:
-            raise ValueError(f"n_components must be {given}, as in init, got {rule.shown(self.n_components)}")
+            raise InvalidInputError(f"n_components must be {given}, as in init, got {rule.shown(self.n_components)}")
         if isinstance(self.model, str) and self.model == "auto":
             models = list(MODELS if d > 1 else MODELS[:2])
         else:
@@ -285,7 +288,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         names = ["n_components", "model", "bic", "log_likelihood", "n_parameters", "n_iter", "converged", "problem"]
         table = pd.DataFrame(rows, columns=names).set_index(names[:2])
         if chosen is None:
-            raise ValueError(_why_not(table, n_used, d))
+            raise InvalidInputError(_why_not(table, n_used, d))
         self.bic_table_ = table
         self._set_result(*chosen[1], chosen[0], results[chosen[1]])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster.mixture import _agglomeration as kernel
 
@@ -37,7 +38,7 @@ class MergeTree:
     def labels(self, n_clusters: int) -> np.ndarray:
         """(n_samples,) clusters 0..n_clusters-1, numbered along the sorted points; -1 for objects of weight zero."""
         if not 1 <= n_clusters <= self.n_points:
-            raise ValueError(
+            raise InvalidInputError(
                 f"n_clusters must lie between 1 and the {self.n_points} different objects, got {n_clusters}"
             )
         of_points = np.append(kernel.cut(self.merges, self.n_points, n_clusters), -1)
@@ -77,7 +78,7 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
     array([0, 0, 1, 1, 2])
     """
     if model not in _MODELS:
-        raise ValueError(f"model must be one of {', '.join(_MODELS)}, got {shown(model)}")
+        raise InvalidInputError(f"model must be one of {', '.join(_MODELS)}, got {shown(model)}")
     data = np.asarray(X, dtype=np.float64)
     weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     used = np.flatnonzero(weights > 0)

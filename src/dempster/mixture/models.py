@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dempster._errors import InvalidInputError
+
 __all__ = ["MODELS", "DIAGONAL_MODELS", "model_name", "n_parameters"]
 
 MODELS = (
@@ -36,7 +38,7 @@ def model_name(name: str, n_features: int) -> str:
     if n_features == 1 and name in _ONE_DIMENSIONAL:
         return _ONE_DIMENSIONAL[name]
     hint = " (E and V name models of data with one attribute)" if name in _ONE_DIMENSIONAL else ""
-    raise ValueError(f"model must be one of {', '.join(MODELS)}, got {name!r}{hint}")
+    raise InvalidInputError(f"model must be one of {', '.join(MODELS)}, got {name!r}{hint}")
 
 
 def n_parameters(model: str, n_components: int, n_features: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, check_flags, is_estimator, shown, verbosity
 from dempster._random import seed_number
 from dempster._reading import reading_table
@@ -170,7 +171,7 @@ def n_clusters_curve(
     with reading_table(X, "X"):
         n = _num_samples(X)
     if candidates[-1] > n:
-        raise ValueError(f"n_clusters must not pass the number of objects in X, {n}, got {candidates[-1]}")
+        raise InvalidInputError(f"n_clusters must not pass the number of objects in X, {n}, got {candidates[-1]}")
     models = _models(estimator, candidates)
     check_flags(return_estimators=return_estimators)
     check(verbose, "verbose", verbosity)
@@ -201,7 +202,7 @@ def _fit(
     model.set_params(**{name: parameters[name] for name in changed})
     partition = getattr(model, "credal_partition_", None)
     if not isinstance(partition, CredalPartition):
-        raise TypeError(f"estimator must have credal_partition_ once fitted, {type(model).__name__} has not")
+        raise InvalidInputError(f"estimator must have credal_partition_ once fitted, {type(model).__name__} has not")
     objective = float(getattr(model, "objective_", np.nan))
     return partition.to_numpy(), objective, bool(getattr(model, "converged_", True)), model if keep else None
 
@@ -209,12 +210,12 @@ def _fit(
 def _models(estimator: Any, candidates: list[int]) -> list[Any]:
     """A copy of the estimator for each candidate, with one kind of focal sets and seeds of their own."""
     if not is_estimator(estimator) or "n_clusters" not in estimator.get_params(deep=False):
-        raise TypeError(f"estimator must be a clusterer with the parameter n_clusters, got {shown(estimator)}")
+        raise InvalidInputError(f"estimator must be a clusterer with the parameter n_clusters, got {shown(estimator)}")
     parameters = estimator.get_params(deep=False)
     common: dict[str, Any] = {}
     family = parameters.get("focal_sets")
     if isinstance(family, FocalSets):
-        raise ValueError(
+        raise InvalidInputError(
             f"focal_sets of the estimator must be a name, which means the same kind of sets for any number of "
             f"clusters; got a family on {family.n_clusters} clusters"
         )

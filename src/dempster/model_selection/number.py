@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._tables import object_index, object_weights, ordered_like
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster.cluster.number import NumberOfClusters, compared_numbers
@@ -102,19 +103,19 @@ def number_of_clusters(
     source = DissimilarityInput(metric, centered=True).training(reader, X)
     assert not isinstance(source, SparseSource)  # which this reading refuses
     if len(source) < _FEWEST:
-        raise ValueError(
+        raise InvalidInputError(
             f"X must hold at least {_FEWEST} objects, for three in each of two clusters, got {len(source)}"
         )
     weights = object_weights(ordered_like(sample_weight, object_index(X)), len(source))
     with block_map(n_jobs) as apply:
         numbers = compared_numbers(source, weights, wanted, random_state, apply)
     if wanted is None and numbers.best < 2:
-        raise ValueError(
+        raise InvalidInputError(
             f"X must hold at least {_FEWEST} different objects that are not far from all others, for three in each of "
             f"two clusters; {numbers.n_objects} were looked at"
         )
     if wanted is not None and not np.isin(numbers.n_clusters, wanted).all():
-        raise ValueError(
+        raise InvalidInputError(
             f"candidates must hold a number of at most a third of the different objects that are looked at "
             f"(of {numbers.n_objects}), got {wanted}"
         )

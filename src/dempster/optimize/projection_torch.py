@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, is_tensor, precision_of
+from dempster._errors import InvalidInputError
 from dempster.optimize.projection import linear_image, projection_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
@@ -254,5 +255,5 @@ def torch_on(device: Any, what: str | None = None) -> Any:
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, TypeError) as error:
-        raise ValueError(f"device={device!r} is not available: {str(error).splitlines()[0]}") from error
+        raise InvalidInputError(f"device={device!r} is not available: {str(error).splitlines()[0]}") from error
     return torch

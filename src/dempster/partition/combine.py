@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, check_choice, choice, integer, kind, listed, real, repetitions, verbosity
 from dempster._random import generator
 from dempster._tables import order_of_names
@@ -93,7 +94,7 @@ def combine_partitions(
     sources = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     family = _checked(sources, rule, n_clusters, focal_sets, normalization)
     if len(family) > _MOST_SETS:
-        raise ValueError(
+        raise InvalidInputError(
             f"focal_sets must hold at most {_MOST_SETS} sets, got {len(family):,}: every sweep solves a quadratic "
             "program of as many unknowns for each object; take 'simple' or 'pairs'"
         )
@@ -288,18 +289,20 @@ def _chosen_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np
 
 def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
     if len(sources) < 1:
-        raise ValueError("partitions must hold at least one partition")
+        raise InvalidInputError("partitions must hold at least one partition")
     if len({len(p) for p in sources}) != 1:
-        raise ValueError(f"the partitions must be of the same objects, got {[len(p) for p in sources]} objects")
+        raise InvalidInputError(f"the partitions must be of the same objects, got {[len(p) for p in sources]} objects")
     if len(sources[0]) < 2:
-        raise ValueError("combining partitions needs at least two objects")
+        raise InvalidInputError("combining partitions needs at least two objects")
     check_choice(rule, "rule", _RULES)
     check_choice(normalization, "normalization", NORMALIZATIONS)
     check(n_clusters, "n_clusters", choice(None) | integer(1))
     c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
-            raise ValueError(f"focal_sets is a family on {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}")
+            raise InvalidInputError(
+                f"focal_sets is a family on {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}"
+            )
         return focal_sets
     check(focal_sets, "focal_sets", kind(FocalSets) | choice("simple", "pairs", "full"))
     build = {"simple": FocalSets.simple, "pairs": FocalSets.pairs, "full": FocalSets.full}[focal_sets]

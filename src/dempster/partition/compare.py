@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import (
     Rule,
     check,
@@ -255,7 +256,7 @@ def _same_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
     """Two partitions whose rows correspond: by their names if both have some, else by their positions."""
     a, b = as_credal_partition(a, "a"), as_credal_partition(b, "b")
     if len(a) != len(b):
-        raise ValueError(f"the partitions must be of the same objects, got {len(a)} and {len(b)} objects")
+        raise InvalidInputError(f"the partitions must be of the same objects, got {len(a)} and {len(b)} objects")
     _at_least_two(a)
     order = order_of_names(b.index, a.index)
     return a, b if order is None else b[order]
@@ -263,7 +264,7 @@ def _same_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
 
 def _at_least_two(partition: CredalPartition) -> None:
     if len(partition) < 2:
-        raise ValueError(f"indices of pairs need at least two objects, got {len(partition)}")
+        raise InvalidInputError(f"indices of pairs need at least two objects, got {len(partition)}")
 
 
 def _sample_size(n: int, n_pairs: int | str | None) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dempster._arrays import Array, copied, frozen, library_of, looked_up, positions_where, to_host
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, check_choice, check_flags, choice, kind, shown
 from dempster._tables import names_of_table, object_index
 from dempster.belief import FocalSets, MassFunctions
@@ -283,9 +284,11 @@ class CredalPartition(MassFunctions):
         try:
             rows, _ = self.membership_rows((cluster,))
         except ValueError as error:
-            raise ValueError(f"cluster must be a name of the frame {self.frame}, got {shown(cluster)}") from error
+            raise InvalidInputError(
+                f"cluster must be a name of the frame {self.frame}, got {shown(cluster)}"
+            ) from error
         if rows[0].sum() != 1:
-            raise ValueError(f"cluster must be one name of the frame {self.frame}, got {shown(cluster)}")
+            raise InvalidInputError(f"cluster must be one name of the frame {self.frame}, got {shown(cluster)}")
         return int(rows[0].argmax())
 
 

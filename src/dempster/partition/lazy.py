@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, choice, integer, is_integer, shown
 from dempster.belief import FocalSets
+from dempster.data.blocks import Blocks
 from dempster.optimize.blocks import Apply
 from dempster.partition.credal_partition import CredalPartition
 from dempster.partition.summary import PartitionSummary
 from dempster.partition.top import top_masses
-from dempster.stream.blocks import Blocks
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -205,10 +206,10 @@ class LazyCredalPartition:
         """
         check(top, "top", choice(None) | integer(1))
         if not isinstance(folder, str | os.PathLike):
-            raise TypeError(f"folder must be text or a Path, got {type(folder).__name__}")
+            raise InvalidInputError(f"folder must be text or a Path, got {type(folder).__name__}")
         target = Path(folder).absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise ValueError(f"folder must be new or empty, but {folder} is not")
+            raise InvalidInputError(f"folder must be new or empty, but {folder} is not")
         target.mkdir(parents=True, exist_ok=True)
         paths = self._rows.each(_written, (self.focal_sets, self.metadata, target, top))
         return [path for path in paths if path is not None]
@@ -229,7 +230,7 @@ class LazyCredalPartition:
 
     def _checked(self, cluster: int) -> int:
         if not is_integer(cluster) or not 0 <= cluster < self.n_clusters:
-            raise ValueError(f"cluster must be an integer from 0 to {self.n_clusters - 1}, got {shown(cluster)}")
+            raise InvalidInputError(f"cluster must be an integer from 0 to {self.n_clusters - 1}, got {shown(cluster)}")
         return int(cluster)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, choice, integer
 from dempster._random import generator
 from dempster._reading import reading
@@ -56,7 +57,7 @@ class RelationalPartition:
 
     def __init__(self, partition: MassFunctions, pairs: Any = None):
         if not isinstance(partition, MassFunctions):
-            raise TypeError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+            raise InvalidInputError(f"partition must be a CredalPartition, got {type(partition).__name__}")
         self.partition = partition = partition.to_numpy()
         self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
         self._pairs = None if pairs is None else checked_pairs(pairs, len(partition))
@@ -170,9 +171,9 @@ def checked_pairs(pairs: Any, n: int) -> np.ndarray:
     if pairs.size == 0 and pairs.ndim in (1, 2):
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(f"pairs must be an array of object numbers of shape (p, 2), got shape {pairs.shape}")
+        raise InvalidInputError(f"pairs must be an array of object numbers of shape (p, 2), got shape {pairs.shape}")
     if pairs.min() < 0 or pairs.max() >= n:
-        raise ValueError(f"pairs must hold object numbers from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}")
+        raise InvalidInputError(f"pairs must hold object numbers from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}")
     if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise ValueError("pairs must hold two different objects each")
+        raise InvalidInputError("pairs must hold two different objects each")
     return pairs

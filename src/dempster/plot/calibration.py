@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, choice, integer
 from dempster._random import generator
 from dempster._types import Seed
@@ -139,7 +140,7 @@ class CalibrationDisplay:
         """
         intervals = getattr(estimator, "intervals_", None)
         if intervals is None:
-            raise TypeError(f"estimator must be fitted and have intervals_, got {type(estimator).__name__}")
+            raise InvalidInputError(f"estimator must be fitted and have intervals_, got {type(estimator).__name__}")
         values = {name: getattr(intervals, name) for name in ("lower", "upper", "belief", "plausibility")}
         if posterior is not None:
             values["probability"] = intervals.probabilities(posterior)
@@ -203,7 +204,7 @@ class CalibrationDisplay:
         CalibrationDisplay
         """
         if x == "probability" and self.probability is None:
-            raise ValueError("x='probability' needs the true probabilities, which were not given")
+            raise InvalidInputError("x='probability' needs the true probabilities, which were not given")
         drawn_as = style_for(style, len(self.lower))
         self.axes_ = panels_to_draw_on(axes, 2, 2, (4.6, 4.6))
         self.figure_ = self.axes_[0].figure

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster.explain import CautiousTree
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on
 from dempster.plot._drawing.colors import cluster_colors
@@ -61,7 +62,7 @@ class CautiousTreeDisplay:
         from sklearn.utils.validation import check_is_fitted
 
         if not isinstance(tree, CautiousTree):
-            raise TypeError(f"tree must be a CautiousTree, got {type(tree).__name__}")
+            raise InvalidInputError(f"tree must be a CautiousTree, got {type(tree).__name__}")
         check_is_fitted(tree, "nodes_")
         self.tree = tree
         self.places = _places(tree)

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._scale import as_reals
 from dempster.plot._drawing.arguments import named, named_estimators, number
 from dempster.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
@@ -65,13 +66,15 @@ class ConvergenceDisplay:
     ):
         self.histories = _sequences(dict(named(histories, "histories")), "history")
         if not self.histories:
-            raise ValueError("histories must hold at least one history")
+            raise InvalidInputError("histories must hold at least one history")
         known = dict(named(converged, "converged"))
         self.converged = {name: bool(known.get(name, True)) for name in self.histories}
         self.validation = _sequences(dict(named(validation, "validation")), "validation")
         unknown = [name for name in self.validation if name not in self.histories]
         if unknown:
-            raise ValueError(f"validation must have names of histories ({', '.join(self.histories)}), got {unknown}")
+            raise InvalidInputError(
+                f"validation must have names of histories ({', '.join(self.histories)}), got {unknown}"
+            )
         self.references = {
             str(name): number(value, f"references[{name!r}]") for name, value in named(references, "references")
         }
@@ -214,7 +217,7 @@ def _is_logarithmic(scale: str, quantity: str, curves: list[np.ndarray]) -> bool
             return len(positive) > 0
         return len(positive) == len(values) and positive.max() > _LOG_FROM * positive.min()
     if len(positive) == 0 or (quantity == "objective" and len(positive) < len(values)):
-        raise ValueError("scale='log' needs positive objectives; use scale='linear' or quantity='excess'")
+        raise InvalidInputError("scale='log' needs positive objectives; use scale='linear' or quantity='excess'")
     return True
 
 
@@ -222,7 +225,7 @@ def _sequences(histories: Mapping[str, Any], what: str) -> dict[str, np.ndarray]
     arrays = {str(name): as_reals(history, f"the {what} of {name!r}") for name, history in histories.items()}
     for name, array in arrays.items():
         if array.ndim != 1 or len(array) == 0:
-            raise ValueError(f"the {what} of {name!r} must be a nonempty sequence, got shape {array.shape}")
+            raise InvalidInputError(f"the {what} of {name!r} must be a nonempty sequence, got shape {array.shape}")
     return arrays
 
 
@@ -231,5 +234,5 @@ def _history(estimator: Any) -> Any:
 
     check_is_fitted(estimator)
     if not hasattr(estimator, "history_"):
-        raise TypeError(f"estimator must have the attribute history_, got {type(estimator).__name__}")
+        raise InvalidInputError(f"estimator must have the attribute history_, got {type(estimator).__name__}")
     return estimator.history_

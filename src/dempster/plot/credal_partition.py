@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._scale import as_reals
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot._drawing.canvas import axes_to_draw_on, quiet_frame
@@ -103,9 +104,9 @@ class CredalPartitionDisplay(RoughPicture):
         self.cluster_names = shown_names(range(c) if cluster_names is None else cluster_names, "cluster_names", c)
         self.centers = None if centers is None else as_reals(centers, "centers")
         if self.centers is not None and self.centers.shape != (c, 2):
-            raise ValueError(f"centers must have shape ({c}, 2), got {self.centers.shape}")
+            raise InvalidInputError(f"centers must have shape ({c}, 2), got {self.centers.shape}")
         if self.centers is not None and not np.isfinite(self.centers).all():
-            raise ValueError("centers must be finite, but they hold NaN or infinity")
+            raise InvalidInputError("centers must be finite, but they hold NaN or infinity")
         self.axis_names = tuple(shown_names(axis_names, "axis_names", 2))
         self.explained_variance_ratio = explained_variance_ratio
 
@@ -155,9 +156,9 @@ class CredalPartitionDisplay(RoughPicture):
             shape = (partition.n_clusters, plane.n_attributes)
             given = as_reals(cluster_centers, "cluster_centers")
             if given.shape != shape:
-                raise ValueError(f"cluster_centers must have shape {shape}, got {given.shape}")
+                raise InvalidInputError(f"cluster_centers must have shape {shape}, got {given.shape}")
             if not np.isfinite(given).all():
-                raise ValueError("cluster_centers must be finite, but they hold NaN or infinity")
+                raise InvalidInputError("cluster_centers must be finite, but they hold NaN or infinity")
             centers = plane.project(given)
         display = cls(
             points=plane.points,
@@ -193,7 +194,7 @@ class CredalPartitionDisplay(RoughPicture):
 
         check_is_fitted(estimator)
         if not hasattr(estimator, "credal_partition_"):
-            raise TypeError(
+            raise InvalidInputError(
                 "estimator must be an evidential clusterer (with the attribute credal_partition_), "
                 f"got {type(estimator).__name__}"
             )

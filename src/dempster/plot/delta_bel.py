@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, choice, real
 from dempster._scale import as_reals
 from dempster.plot._drawing.arguments import finite_numbers
@@ -77,10 +78,12 @@ class DeltaBelDisplay:
         self.belief = finite_numbers(belief, "belief")
         self.delta = finite_numbers(delta, "delta")
         if len(self.delta) != len(self.belief):
-            raise ValueError(f"delta must hold {len(self.belief)} numbers, one for each belief, got {len(self.delta)}")
+            raise InvalidInputError(
+                f"delta must hold {len(self.belief)} numbers, one for each belief, got {len(self.delta)}"
+            )
         positions = as_reals(peaks, "peaks").reshape(-1)
         if not ((positions >= 0) & (positions < len(self.belief)) & (positions % 1 == 0)).all():
-            raise ValueError(
+            raise InvalidInputError(
                 f"peaks must be positions from 0 to {len(self.belief) - 1}, "
                 f"got {positions.min():g} to {positions.max():g}"
             )
@@ -111,7 +114,7 @@ class DeltaBelDisplay:
         check_is_fitted(estimator)
         missing = [name for name in ("belief_", "delta_", "peak_indices_") if not hasattr(estimator, name)]
         if missing:
-            raise TypeError(f"estimator must have {', '.join(missing)}, got {type(estimator).__name__}")
+            raise InvalidInputError(f"estimator must have {', '.join(missing)}, got {type(estimator).__name__}")
         display = cls(
             belief=estimator.belief_,
             delta=estimator.delta_,

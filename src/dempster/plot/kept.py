@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+from dempster._errors import InvalidInputError
 from dempster.explain import KeptCurve, kept_curve
 from dempster.plot._drawing.canvas import axes_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors
@@ -52,11 +53,11 @@ class KeptCurveDisplay:
 
     def __init__(self, *, curves: Mapping[str, KeptCurve]):
         if not curves or not all(isinstance(curve, KeptCurve) for curve in curves.values()):
-            raise TypeError("curves must map at least one name to a KeptCurve")
+            raise InvalidInputError("curves must map at least one name to a KeptCurve")
         self.curves = {str(name): curve for name, curve in curves.items()}
         measures = {curve.measure for curve in self.curves.values()}
         if len(measures) > 1:
-            raise ValueError(f"curves must be of one quality, got {', '.join(sorted(measures))}")
+            raise InvalidInputError(f"curves must be of one quality, got {', '.join(sorted(measures))}")
         self.areas = {name: curve.area for name, curve in self.curves.items()}
 
     @classmethod
@@ -95,10 +96,12 @@ class KeptCurveDisplay:
         several = isinstance(partition, Mapping)
         named = dict(partition) if several else {"partition": partition}
         if several and doubt is not None and not isinstance(doubt, Mapping):
-            raise TypeError("doubt must be a mapping of names to arrays, as partition is")
+            raise InvalidInputError("doubt must be a mapping of names to arrays, as partition is")
         rankings = dict(doubt or {}) if several else {"partition": doubt}
         if unknown := [name for name in rankings if name not in named]:
-            raise ValueError(f"doubt must have names of partitions ({', '.join(map(str, named))}), got {unknown}")
+            raise InvalidInputError(
+                f"doubt must have names of partitions ({', '.join(map(str, named))}), got {unknown}"
+            )
         curves = {
             name: kept_curve(one, y, shares=shares, doubt=rankings.get(name), quality=quality)
             for name, one in named.items()

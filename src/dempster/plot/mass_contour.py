@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check_choice
 from dempster._reading import as_labels
 from dempster._scale import as_reals
@@ -122,25 +123,27 @@ class MassContourDisplay:
         axis_names: tuple[str, str] = ("attribute 1", "attribute 2"),
     ):
         if not isinstance(sets, FocalSets):
-            raise TypeError(f"sets must be a FocalSets, got {type(sets).__name__}")
+            raise InvalidInputError(f"sets must be a FocalSets, got {type(sets).__name__}")
         self.quantity = _checked_quantity(quantity)
         self.sets = sets
         self.xx, self.yy = as_reals(xx, "xx"), as_reals(yy, "yy")
         if self.xx.ndim != 2 or min(self.xx.shape) < 2 or self.yy.shape != self.xx.shape:
-            raise ValueError(
+            raise InvalidInputError(
                 f"xx and yy must have the same shape (rows, columns), got {self.xx.shape} and {self.yy.shape}"
             )
         for name, places in (("xx", self.xx), ("yy", self.yy)):
             if not np.isfinite(places).all():
-                raise ValueError(f"{name} must hold finite numbers, got NaN or infinity")
+                raise InvalidInputError(f"{name} must hold finite numbers, got NaN or infinity")
         self.values = checked_values(values, "values", (len(sets), *self.xx.shape))
         self.plausibility = checked_values(plausibility, "plausibility", (sets.n_clusters, *self.xx.shape))
         self.points = np.empty((0, 2)) if points is None else as_reals(points, "points")
         if self.points.ndim != 2 or self.points.shape[1] != 2:
-            raise ValueError(f"points must have shape (n, 2), got {self.points.shape}")
+            raise InvalidInputError(f"points must have shape (n, 2), got {self.points.shape}")
         self.point_labels = None if point_labels is None else as_labels(point_labels, "point_labels")
         if self.point_labels is not None and self.point_labels.shape != (len(self.points),):
-            raise ValueError(f"point_labels must hold {len(self.points)} labels, got shape {self.point_labels.shape}")
+            raise InvalidInputError(
+                f"point_labels must hold {len(self.points)} labels, got shape {self.point_labels.shape}"
+            )
         names = range(sets.n_clusters) if cluster_names is None else cluster_names
         self.cluster_names = shown_names(names, "cluster_names", sets.n_clusters)
         self.set_names = sets.names(self.cluster_names)
@@ -195,7 +198,7 @@ class MassContourDisplay:
 
         check_is_fitted(estimator)
         if not callable(getattr(estimator, "predict_mass", None)):
-            raise TypeError(f"estimator must have the method predict_mass, got {type(estimator).__name__}")
+            raise InvalidInputError(f"estimator must have the method predict_mass, got {type(estimator).__name__}")
         _checked_quantity(quantity)
         check_two_attributes(estimator, X)
         plane = to_plane(X)
@@ -316,11 +319,11 @@ class MassContourDisplay:
 
     def _is_together(self, ax: Any, axes: Any, layout: str) -> bool:
         if ax is not None and axes is not None:
-            raise ValueError("give either ax (all sets together) or axes (a panel for each set), not both")
+            raise InvalidInputError("give either ax (all sets together) or axes (a panel for each set), not both")
         if axes is not None and layout == "together":
-            raise ValueError("layout='together' needs a single axes: give it as ax instead of axes")
+            raise InvalidInputError("layout='together' needs a single axes: give it as ax instead of axes")
         if ax is not None and layout == "panels" and len(self.sets) > 1:
-            raise ValueError(f"layout='panels' needs {len(self.sets)} axes: give them as axes instead of ax")
+            raise InvalidInputError(f"layout='panels' needs {len(self.sets)} axes: give them as axes instead of ax")
         return layout == "together" or (layout == "auto" and ax is not None and len(self.sets) > 1)
 
     def _panels(self, ax: Any, axes: Any, n_columns: int | None) -> list[Any]:
@@ -330,7 +333,7 @@ class MassContourDisplay:
         if axes is not None:
             given = list(np.atleast_1d(np.asarray(axes, dtype=object)).ravel())
             if len(given) < s:
-                raise ValueError(f"axes must hold {s} axes, one for each set, got {len(given)}")
+                raise InvalidInputError(f"axes must hold {s} axes, one for each set, got {len(given)}")
             return given[:s]
         return panels_of_one_figure(s, n_columns)
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._scale import as_reals, as_truth
 from dempster.plot._drawing.arguments import numbers_of_clusters
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
@@ -60,12 +61,12 @@ class NonspecificityDisplay:
         self.n_clusters = numbers_of_clusters(n_clusters)
         self.nonspecificity = as_reals(nonspecificity, "nonspecificity")
         if self.nonspecificity.shape != self.n_clusters.shape or not np.isfinite(self.nonspecificity).all():
-            raise ValueError(
+            raise InvalidInputError(
                 f"nonspecificity must hold {len(self.n_clusters)} finite numbers, got {self.nonspecificity.tolist()}"
             )
         flags = np.ones(len(self.n_clusters), dtype=bool) if converged is None else as_truth(converged, "converged")
         if flags.shape != self.n_clusters.shape:
-            raise ValueError(f"converged must hold {len(self.n_clusters)} values, got shape {flags.shape}")
+            raise InvalidInputError(f"converged must hold {len(self.n_clusters)} values, got shape {flags.shape}")
         self.converged = flags
         self.best = int(self.n_clusters[self.nonspecificity.argmin()])
 
@@ -86,7 +87,7 @@ class NonspecificityDisplay:
         NonspecificityDisplay
         """
         if not (hasattr(curve, "n_clusters") and hasattr(curve, "nonspecificity")):
-            raise TypeError(f"curve must come from n_clusters_curve, got {type(curve).__name__}")
+            raise InvalidInputError(f"curve must come from n_clusters_curve, got {type(curve).__name__}")
         display = cls(
             n_clusters=curve.n_clusters,
             nonspecificity=curve.nonspecificity,

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._scale import as_reals
 from dempster.plot._drawing.arguments import named, numbers_of_clusters
 from dempster.plot._drawing.canvas import INK, axes_to_draw_on, quiet_frame
@@ -69,7 +70,7 @@ class NumberOfClustersDisplay:
     def _values(self, given: Any, name: str) -> np.ndarray:
         values = as_reals(given, name)
         if values.shape != self.n_clusters.shape or not np.isfinite(values).all():
-            raise ValueError(f"{name} must hold {len(self.n_clusters)} finite numbers, got {values.tolist()}")
+            raise InvalidInputError(f"{name} must hold {len(self.n_clusters)} finite numbers, got {values.tolist()}")
         return values
 
     @classmethod
@@ -90,7 +91,7 @@ class NumberOfClustersDisplay:
         NumberOfClustersDisplay
         """
         if not all(hasattr(numbers, name) for name in ("n_clusters", "support", "witnesses")):
-            raise TypeError(f"numbers must come from number_of_clusters, got {type(numbers).__name__}")
+            raise InvalidInputError(f"numbers must come from number_of_clusters, got {type(numbers).__name__}")
         display = cls(n_clusters=numbers.n_clusters, support=numbers.support, witnesses=numbers.witnesses)
         return display.plot(ax=ax, **options)
 

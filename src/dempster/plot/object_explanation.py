@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._tables import printable
 from dempster.explain import ObjectExplanation, explain_object
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
@@ -59,7 +60,7 @@ class ObjectExplanationDisplay:
 
     def __init__(self, *, explanation: ObjectExplanation, clusters: Sequence[Hashable] | None = None):
         if not isinstance(explanation, ObjectExplanation):
-            raise TypeError(f"explanation must come from explain_object, got {type(explanation).__name__}")
+            raise InvalidInputError(f"explanation must come from explain_object, got {type(explanation).__name__}")
         self.explanation = explanation
         names = explanation.clusters
         if clusters is None:
@@ -67,7 +68,7 @@ class ObjectExplanationDisplay:
         else:
             chosen = tuple(clusters)
             if len(chosen) != 2 or not set(chosen) <= set(names):
-                raise ValueError(f"clusters must be two of {', '.join(map(str, names))}, got {list(chosen)}")
+                raise InvalidInputError(f"clusters must be two of {', '.join(map(str, names))}, got {list(chosen)}")
             self.clusters = chosen
         left, right = (names.index(name) for name in self.clusters)
         alone = left == right  # a single cluster: what each attribute adds

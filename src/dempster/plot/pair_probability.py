@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._scale import as_reals
 from dempster.partition import CredalPartition
@@ -65,11 +66,11 @@ class PairProbabilityDisplay:
         self.values = as_reals(values, "values")
         places = as_reals(pairs, "pairs")
         if places.ndim != 2 or places.shape[1] != 2 or not ((places >= 0) & (places < 2**53) & (places % 1 == 0)).all():
-            raise ValueError(f"pairs must hold two positions each, shape (p, 2), got shape {places.shape}")
+            raise InvalidInputError(f"pairs must hold two positions each, shape (p, 2), got shape {places.shape}")
         self.pairs = places.astype(np.intp)
         p = len(self.pairs)
         if self.values.ndim != 2 or len(self.values) != p or p == 0:
-            raise ValueError(f"values must have a row for each of the {p} pairs, got shape {self.values.shape}")
+            raise InvalidInputError(f"values must have a row for each of the {p} pairs, got shape {self.values.shape}")
         self.intervals = _bounds(intervals, "intervals", p)
         self.beliefs = None if beliefs is None else _bounds(beliefs, "beliefs", p)
         self.probability = None if probability is None else finite_numbers(probability, "probability", p)
@@ -98,18 +99,20 @@ class PairProbabilityDisplay:
         PairProbabilityDisplay
         """
         if not callable(getattr(estimator, "pair_probabilities", None)):
-            raise TypeError(f"estimator must have the method pair_probabilities, got {type(estimator).__name__}")
+            raise InvalidInputError(
+                f"estimator must have the method pair_probabilities, got {type(estimator).__name__}"
+            )
         predicted = estimator.predict_mass(X)
         if not isinstance(predicted, CredalPartition):
-            raise TypeError("X must be in memory, but it comes in blocks: take the objects of the pairs")
+            raise InvalidInputError("X must be in memory, but it comes in blocks: take the objects of the pairs")
         relations = predicted.relational(pairs).masses
         if len(relations) == 0:
-            raise ValueError(f"pairs must hold at least one pair of objects, got {shown(pairs)}")
+            raise InvalidInputError(f"pairs must hold at least one pair of objects, got {shown(pairs)}")
         first, second = np.asarray(pairs).T
         true = None if posterior is None else as_reals(posterior, "posterior")
         if true is not None and true.shape != (len(predicted), predicted.n_clusters):
             shape = len(predicted), predicted.n_clusters
-            raise ValueError(f"posterior must have shape {shape}, got {true.shape}")
+            raise InvalidInputError(f"posterior must have shape {shape}, got {true.shape}")
         display = cls(
             values=estimator.pair_probabilities(X, pairs),
             pairs=pairs,
@@ -157,5 +160,7 @@ class PairProbabilityDisplay:
 def _bounds(values: Any, name: str, p: int) -> np.ndarray:
     array = as_reals(values, name)
     if array.shape != (p, 2) or not np.isfinite(array).all():
-        raise ValueError(f"{name} must hold two finite bounds for each of the {p} pairs, got shape {array.shape}")
+        raise InvalidInputError(
+            f"{name} must hold two finite bounds for each of the {p} pairs, got shape {array.shape}"
+        )
     return array

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, choice, real
 from dempster._scale import as_reals
 from dempster.partition.map import PartitionMap, map_of_partitions
@@ -59,7 +60,9 @@ class PartitionMapDisplay:
     ):
         self.coordinates = as_reals(coordinates, "coordinates")
         if self.coordinates.ndim != 2 or self.coordinates.shape[1] != 2 or not np.isfinite(self.coordinates).all():
-            raise ValueError(f"coordinates must be finite and of shape (N, 2), got shape {self.coordinates.shape}")
+            raise InvalidInputError(
+                f"coordinates must be finite and of shape (N, 2), got shape {self.coordinates.shape}"
+            )
         self.names = shown_names(names, "names", len(self.coordinates))
         check(stress, "stress", choice(None) | real(0))
         self.stress = stress
@@ -99,7 +102,7 @@ class PartitionMapDisplay:
         """
         if isinstance(partitions, Mapping):
             if names is not None:
-                raise ValueError("names must be None when the partitions come with their names in a mapping")
+                raise InvalidInputError("names must be None when the partitions come with their names in a mapping")
             names, partitions = [str(name) for name in partitions], list(partitions.values())
         drawn = map_of_partitions(
             partitions, names, rule=rule, distance=distance, n_pairs=n_pairs, random_state=random_state

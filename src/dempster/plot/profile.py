@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster.explain import Profile, profile
 from dempster.plot._drawing.canvas import GREY, INK, panels_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors, mixed_colors
@@ -57,7 +58,7 @@ class ProfileDisplay:
 
     def __init__(self, *, profile: Profile):
         if not isinstance(profile, Profile):
-            raise TypeError(f"profile must come from dempster.explain.profile, got {type(profile).__name__}")
+            raise InvalidInputError(f"profile must come from dempster.explain.profile, got {type(profile).__name__}")
         self.profile = profile
 
     @classmethod

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, real, shown
 from dempster._reading import as_labels
 from dempster._scale import as_reals, as_truth, read_fields
@@ -48,9 +49,11 @@ class RejectionCurve:
         """From what was decided wrongly and the loss that was expected; objects of equal loss go together."""
         wrong, loss = as_truth(wrong, "wrong"), as_reals(expected_loss, "expected_loss")
         if wrong.ndim != 1 or len(wrong) == 0 or loss.shape != wrong.shape:
-            raise ValueError(f"wrong and expected_loss must be two sequences alike, got {wrong.shape} and {loss.shape}")
+            raise InvalidInputError(
+                f"wrong and expected_loss must be two sequences alike, got {wrong.shape} and {loss.shape}"
+            )
         if not np.isfinite(loss).all():
-            raise ValueError("expected_loss must be finite")
+            raise InvalidInputError("expected_loss must be finite")
         order = np.argsort(loss, kind="stable")
         last = np.append(np.flatnonzero(np.diff(loss[order]) > 1e-12), len(loss) - 1)[::-1]  # of each group of equals
         decided = last + 1
@@ -111,7 +114,7 @@ class RejectionCurveDisplay:
 
     def __init__(self, *, curves: Mapping[str, RejectionCurve]):
         if not curves or not all(isinstance(curve, RejectionCurve) for curve in curves.values()):
-            raise TypeError("curves must map at least one name to a RejectionCurve")
+            raise InvalidInputError("curves must map at least one name to a RejectionCurve")
         self.curves = {str(name): curve for name, curve in curves.items()}
         self.areas = {name: curve.area for name, curve in self.curves.items()}
 
@@ -239,7 +242,7 @@ def _curve_of(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -> Rej
     if callable(getattr(estimator, "predict_mass", None)):
         return _curve_of_masses(estimator.predict_mass(X), y, rule, optimism)
     if not hasattr(estimator, "predict_proba"):
-        raise TypeError(f"estimator must have predict_mass or predict_proba, got {type(estimator).__name__}")
+        raise InvalidInputError(f"estimator must have predict_mass or predict_proba, got {type(estimator).__name__}")
     probabilities = np.asarray(estimator.predict_proba(X))
     right = estimator.classes_[probabilities.argmax(axis=1)] == _checked_truth(y, len(probabilities))
     return RejectionCurve.from_losses(~right, 1 - probabilities.max(axis=1))
@@ -247,7 +250,7 @@ def _curve_of(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -> Rej
 
 def _curve_of_masses(masses: MassFunctions, y: Any, rule: str, optimism: float) -> RejectionCurve:
     if rule not in SINGLE_RULES:
-        raise ValueError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {shown(rule)}")
+        raise InvalidInputError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {shown(rule)}")
     truth = _checked_truth(y, len(masses))
     losses = masses.expected_losses(rule, optimism=optimism)
     frame = np.empty(masses.n_clusters, dtype=object)
@@ -258,5 +261,5 @@ def _curve_of_masses(masses: MassFunctions, y: Any, rule: str, optimism: float) 
 def _checked_truth(y: Any, n: int) -> np.ndarray:
     truth = as_labels(y, "y")
     if truth.shape != (n,):
-        raise ValueError(f"y must hold the classes of {n} objects, got shape {truth.shape}")
+        raise InvalidInputError(f"y must hold the classes of {n} objects, got shape {truth.shape}")
     return truth

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._types import Seed
 from dempster.plot._drawing.arguments import finite_numbers
 from dempster.plot._drawing.canvas import GREY, axes_to_draw_on, equal_units, quiet_frame
@@ -113,7 +114,7 @@ class ShepardDisplay:
         ShepardDisplay
         """
         if not callable(getattr(estimator, "shepard", None)):
-            raise TypeError(f"estimator must have the method shepard, got {type(estimator).__name__}")
+            raise InvalidInputError(f"estimator must have the method shepard, got {type(estimator).__name__}")
         pairs = estimator.shepard(n_pairs=sys.maxsize if n_pairs is None else n_pairs, random_state=random_state)
         if all(hasattr(pairs, name) for name in ("dissimilarity", "delta", "conflict")):
             dissimilarity, delta, conflict = pairs.dissimilarity, pairs.delta, pairs.conflict
@@ -180,7 +181,7 @@ class ShepardDisplay:
         if x == "delta":
             return self.delta
         if self.dissimilarity is None:
-            raise ValueError("x='dissimilarity' needs the dissimilarities, which were not given")
+            raise InvalidInputError("x='dissimilarity' needs the dissimilarities, which were not given")
         return self.dissimilarity
 
     def _draw_pairs(self, across: np.ndarray, drawn_as: str, size: float, color: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._tables import printable
 from dempster.explain import CredalSilhouette, credal_silhouette
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
@@ -55,7 +56,7 @@ class SilhouetteDisplay:
 
     def __init__(self, *, silhouette: CredalSilhouette):
         if not isinstance(silhouette, CredalSilhouette):
-            raise TypeError(f"silhouette must come from credal_silhouette, got {type(silhouette).__name__}")
+            raise InvalidInputError(f"silhouette must come from credal_silhouette, got {type(silhouette).__name__}")
         self.silhouette = silhouette
 
     @classmethod

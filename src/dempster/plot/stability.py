@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._tables import printable
 from dempster.explain import Stability, doubt_of, stability
 from dempster.plot._drawing.canvas import GREY, INK, panels_to_draw_on, quiet_frame
@@ -55,7 +56,9 @@ class StabilityDisplay:
 
     def __init__(self, *, stability: Stability):
         if not isinstance(stability, Stability):
-            raise TypeError(f"stability must come from dempster.explain.stability, got {type(stability).__name__}")
+            raise InvalidInputError(
+                f"stability must come from dempster.explain.stability, got {type(stability).__name__}"
+            )
         self.stability = stability
 
     @classmethod

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from dempster import FocalSets, io
+from dempster import FocalSets, persistence
 from dempster.cluster import NNEVCLUS, Training
 from dempster.cluster.evclus.network import _pretraining
 from dempster.cluster.evclus.network._doubt import coefficients_at_fence, lessons, scores_of_sets
@@ -46,8 +46,8 @@ def test_new_objects_by_a_forward_pass(row, fitted, tmp_path):
     X, _ = row
     new = np.random.default_rng(1).normal(size=(50, 2)) * 5
     path = tmp_path / "model.evd"
-    io.save(fitted, path)
-    for model in (fitted, pickle.loads(pickle.dumps(fitted)), io.load(path)):
+    persistence.save(fitted, path)
+    for model in (fitted, pickle.loads(pickle.dumps(fitted)), persistence.load(path)):
         np.testing.assert_allclose(model.predict_mass(X).masses, fitted.credal_partition_.masses, atol=1e-12)
         np.testing.assert_array_equal(model.predict_mass(new).masses, fitted.predict_mass(new).masses)
     assert fitted.network_.sizes[-1] == len(fitted.focal_sets_)
@@ -145,6 +145,6 @@ def test_networks_of_torch_learn_it_too(row, tmp_path, monkeypatch):
     assert 0.01 < len(model.credal_partition_.ambiguous) / len(X) < 0.25
     assert len(model.credal_partition_.outliers) <= 0.03 * len(X)
     path = tmp_path / "model.evd"
-    io.save(model, path)
-    for again in (model, pickle.loads(pickle.dumps(model)), io.load(path, network=module)):
+    persistence.save(model, path)
+    for again in (model, pickle.loads(pickle.dumps(model)), persistence.load(path, network=module)):
         np.testing.assert_allclose(again.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6)

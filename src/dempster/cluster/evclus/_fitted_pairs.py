@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from dempster._errors import InvalidInputError
 from dempster._random import as_random_state
 from dempster.cluster._starts import systematic_draw
 from dempster.cluster.evclus._conflict_problems import AllPairs, ConflictProblem, Links, SomePairs
@@ -85,12 +86,12 @@ class FittedPairs:
         self.n = len(objects)
         self.counted, self.weights = distinct.positions, distinct.weights
         if len(distinct.rows) < max(2, settings.n_clusters):
-            raise ValueError(
+            raise InvalidInputError(
                 f"sample_weight leaves {len(distinct.rows)} objects of positive weight, but at least "
                 f"{max(2, settings.n_clusters)} are needed"
             )
         if len(self.counted) < 2:
-            raise ValueError(_NOTHING_TO_TELL)
+            raise InvalidInputError(_NOTHING_TO_TELL)
         self.stored = self._stored_pairs(objects) if isinstance(objects, SparseSource) else None
         self.sampling = self._chosen_sampling()
         self.fitted, self.counts = self._fitted_objects(links)
@@ -101,7 +102,7 @@ class FittedPairs:
             self.chosen = self.chosen[np.argsort(self.references)]
         d, weights, self._problem_of = self._some_pairs() if self.sampling == "random" else self._all_pairs()
         if not np.any(d > 0):
-            raise ValueError(_NOTHING_TO_TELL)
+            raise InvalidInputError(_NOTHING_TO_TELL)
         self.scales = self._scales(d, weights)
         self._problems: dict[int, ConflictProblem] = {}
         self.settled = 0
@@ -191,7 +192,9 @@ class FittedPairs:
         sampling = self.settings.sampling
         if self.stored is not None:
             if sampling not in ("auto", "random"):
-                raise ValueError(f"sampling={sampling!r} needs all dissimilarities, but X is a sparse matrix of some")
+                raise InvalidInputError(
+                    f"sampling={sampling!r} needs all dissimilarities, but X is a sparse matrix of some"
+                )
             return "random"
         if sampling != "auto":
             return sampling
@@ -207,7 +210,7 @@ class FittedPairs:
         c, asked = self.settings.n_clusters, self.settings.n_landmarks
         p = max(_FEWEST_LANDMARKS, _LANDMARKS_PER_CLUSTER * c) if asked is None else asked
         if p < c:
-            raise ValueError(f"n_landmarks={p} must be at least n_clusters={c}")
+            raise InvalidInputError(f"n_landmarks={p} must be at least n_clusters={c}")
         free = ~np.isin(self.counted, links.objects)
         linked = np.flatnonzero(~free)
         if len(linked) > MOST_REFERENCES:
@@ -303,7 +306,7 @@ def _check_connected(n: int, pairs: np.ndarray) -> None:
     parts, label = sparse.csgraph.connected_components(graph, directed=False)
     if parts > 1:
         smallest = int(np.bincount(label).min())
-        raise ValueError(
+        raise InvalidInputError(
             f"X holds pairs that connect the objects in {parts} separate groups (the smallest of {smallest}); "
             "without pairs between them their clusters cannot be compared"
         )

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from dempster._arrays import Array, same_place, to_host
+from dempster._errors import InvalidInputError
 from dempster.belief import FocalSets
 from dempster.cluster._medoid_starts import masses_from_medoids, masses_of_labels, medoid_starts, random_masses
 from dempster.cluster._search import Method, Sample
@@ -138,7 +139,7 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
     def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
         given = checked_masses_start(init, self.n, family)
         if np.any(given.masses[:, family.find(given.focal_sets.membership) < 0] > 0):
-            raise ValueError("init has masses on sets that focal_sets lacks")
+            raise InvalidInputError("init has masses on sets that focal_sets lacks")
         return np.ascontiguousarray(given.on(family).masses[self.pairs.fitted], dtype=float)
 
     def _drawn_masses(self, family: FocalSets, scale: int, n_init: int) -> list[np.ndarray]:
@@ -366,7 +367,9 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         if len(outside) == 0:
             return
         if isinstance(self.objects, SparseSource):
-            raise ValueError("constraints of objects of weight zero need all dissimilarities, but X is a sparse matrix")
+            raise InvalidInputError(
+                "constraints of objects of weight zero need all dissimilarities, but X is a sparse matrix"
+            )
         conflict, known = np.array(model.family.conflict), model.reference_masses
         H = projection_hessian(known, conflict, model.counts)
         terms = wanted_terms(self._values(outside), model.references, model.d0, known, conflict, model.counts)

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from dempster._arrays import Array, is_tensor, precision_of
 from dempster._blas import one_blas_thread
+from dempster._errors import InvalidInputError
 from dempster.belief import FocalSets
 from dempster.cluster.evclus._wanted_conflicts import needs_products, wanted_terms
 from dempster.cluster.evidence import ClusterEvidence
@@ -147,7 +148,7 @@ class EvclusModel:
             columns, d = D.indices[D.indptr[i] : D.indptr[i + 1]], D.data[D.indptr[i] : D.indptr[i + 1]].astype(float)
             columns, d = columns[where[columns] >= 0], d[where[columns] >= 0]
             if len(d) == 0:
-                raise ValueError(f"row {i} of X holds no dissimilarity to any of landmark_indices_")
+                raise InvalidInputError(f"row {i} of X holds no dissimilarity to any of landmark_indices_")
             if np.any((columns == itself[i]) & (d == 0)):
                 out[i] = self.reference_masses[where[itself[i]]]
                 continue

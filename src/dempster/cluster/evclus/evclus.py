@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._input import tensor_attributes
 from dempster._random import generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
@@ -293,13 +294,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     def _compared(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
         if isinstance(values, SparseSource):
-            raise ValueError("n_clusters='auto' needs all dissimilarities, but X is a sparse matrix of some")
+            raise InvalidInputError("n_clusters='auto' needs all dissimilarities, but X is a sparse matrix of some")
         return values.in_memory() if isinstance(values, TensorSource) else values
 
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
         self._check_device()
         if sample.everyone is not None and not sample.everyone.are_drawn and self.sampling in ("all", "random"):
-            raise ValueError(
+            raise InvalidInputError(
                 f"sampling must be 'auto' or 'landmarks' for {len(sample.everyone):,} objects in blocks, got "
                 f"{self.sampling!r}"
             )
@@ -337,7 +338,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             return Families(FocalSets.simple(n_clusters), neighbors=True)
         families = super()._families(n_clusters)
         if len(families.first) > _MOST_SETS:
-            raise ValueError(
+            raise InvalidInputError(
                 f"focal_sets must hold at most {_MOST_SETS} sets, got {len(families.first):,}: every sweep solves a "
                 "quadratic program of as many unknowns for each object; take 'simple', 'pairs' or 'selected'"
             )
@@ -349,7 +350,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         from dempster.optimize.projection_torch import torch_on
 
         if self.metric != "euclidean":
-            raise ValueError(f"device={self.device!r} works with metric='euclidean' only")
+            raise InvalidInputError(f"device={self.device!r} works with metric='euclidean' only")
         torch_on(self.device)
 
     def _choices(self, method: EvclusMethod) -> dict[str, str]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dempster import _parameters as rule
 from dempster._arrays import Array, to_host
+from dempster._errors import InvalidInputError
 from dempster._progress import progress_bar
 from dempster._random import generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
@@ -358,7 +359,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             given = carried_partition(self.init, family) if families.neighbors else self.init.on(family)
             masses = given.to_numpy().masses
         elif families.select is not None:
-            raise ValueError("focal_sets='selected' takes its pairs from a partition: use init='evclus', or give one")
+            raise InvalidInputError(
+                "focal_sets='selected' takes its pairs from a partition: use init='evclus', or give one"
+            )
         d0 = targets.scale(quantile, rng) if self.d0 is None else float(self.d0)
         peaks = peaks_of_source(self.init, targets.source, c, self.random_state, self.n_jobs)
         if peaks is not None:

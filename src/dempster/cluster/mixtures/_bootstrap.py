@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._sizes import check_memory
 from dempster._types import Advance
 from dempster.cluster.mixtures import _kernels
@@ -208,7 +209,7 @@ def _refit_once(refit: _Refit, rng: np.random.Generator) -> _Replicate:
             order = _alignment(result.responsibilities, posterior)
             likelihood = float(result.log_likelihood)
             return _Replicate(p.proportions[order], p.means[order], p.covariances[order], likelihood, redrawn)
-    raise ValueError(
+    raise InvalidInputError(
         f"X has too few objects for n_clusters={len(fitted.proportions)} components of model {fitted.model}: "
         f"{_MOST_REDRAWS + 1} bootstrap samples in a row lost a component (the last: {result.problem}); "
         "use fewer clusters or a simpler mixture"

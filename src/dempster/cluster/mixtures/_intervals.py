@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster.partition import CredalPartition
 
 __all__ = ["Coverage", "PairIntervals"]
@@ -100,7 +101,7 @@ class PairIntervals:
         """(p,) probability that each pair is together, from probabilities (n, c) of the clusters for all objects."""
         posterior = np.asarray(posterior, dtype=float)
         if posterior.ndim != 2 or len(posterior) != len(self.partition):
-            raise ValueError(
+            raise InvalidInputError(
                 f"posterior must be of shape ({len(self.partition)}, c), a row for each object, got {posterior.shape}"
             )
         chosen = posterior[self.objects]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from dempster._errors import InvalidInputError
 from dempster._reading import as_labels
 from dempster._types import ArrayLike
 from dempster.belief import FocalSets
@@ -79,7 +80,7 @@ def neighbor_method(
             init = "sample"
     if isinstance(init, str) and init == "sample":
         if not has_objects:
-            raise ValueError("init='sample' needs attributes, not precomputed dissimilarities")
+            raise InvalidInputError("init='sample' needs attributes, not precomputed dissimilarities")
         return SampledNeighborMethod(settings, sample, rng, apply)
     return NeighborMethod(replace(settings, init=init), sample, rng, apply)
 
@@ -112,7 +113,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         if wanted is None:
             return self._automatic_number_of_neighbors()
         if wanted >= self.n:
-            raise ValueError(f"n_neighbors must be below the number of objects, {self.n}, got {wanted}")
+            raise InvalidInputError(f"n_neighbors must be below the number of objects, {self.n}, got {wanted}")
         return int(wanted)
 
     def _automatic_number_of_neighbors(self) -> int:
@@ -125,7 +126,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
         if isinstance(self.source, SparseSource):
             stored = nearest_stored(self.source.stored, self.settings.n_neighbors, drop_diagonal=True)
             if stored.nnz == 0:
-                raise ValueError("X must hold dissimilarities between different objects, got none")
+                raise InvalidInputError("X must hold dissimilarities between different objects, got none")
             return stored, None
         find = finder(self.source, self.settings.neighbors, seed, self.settings.n_jobs)
         nearest = neighbors_of_all(find, self.n, self.n_neighbors)
@@ -152,7 +153,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
     def _given_labels(self, init: ArrayLike | CredalPartition) -> np.ndarray:
         labels = init.labels if isinstance(init, CredalPartition) else as_labels(init, "init")
         if len(labels) != self.n:
-            raise ValueError(f"init must hold {self.n} labels, one for each object, got {len(labels)}")
+            raise InvalidInputError(f"init must hold {self.n} labels, one for each object, got {len(labels)}")
         return renumbered(labels)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ class NeighborMethod(Method[LabelStart, FoundLabels]):
 
     def _check_size(self, n_clusters: int) -> None:
         if self.n * (n_clusters + 2) > _LARGEST_PARTITION:
-            raise ValueError(
+            raise InvalidInputError(
                 f"n_neighbors={self.n_neighbors} left {n_clusters} clusters, and the masses of {self.n} objects would "
                 f"take {8 * self.n * (n_clusters + 2) / 2**30:.0f} GB; use more neighbours, a larger q or init='sample'"
             )

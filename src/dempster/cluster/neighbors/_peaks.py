@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster.cluster.neighbors._peak_kernels import add_up_belief, first_higher, follow
 from dempster.dissimilarity.block_neighbors import BlockFinder
 from dempster.dissimilarity.neighbors import Finder, Neighbors, check_neighbors
@@ -109,7 +110,7 @@ def _number_of_neighbors(wanted: int | None, n: int) -> int:
         root = max(np.sqrt(n), min(_FEWEST_NEIGHBORS, n / 5))
         return min(int(np.ceil(root)), _MOST_NEIGHBORS, n - 1)
     if wanted >= n:
-        raise ValueError(f"n_neighbors must be below the number of objects, {n}, got {wanted}")
+        raise InvalidInputError(f"n_neighbors must be below the number of objects, {n}, got {wanted}")
     return int(wanted)
 
 
@@ -182,7 +183,7 @@ def _chosen(relief: Relief, settings: PeakSettings) -> tuple[np.ndarray, tuple[f
     eligible = (belief >= min_belief) & (delta >= min_delta)
     n_eligible = int(eligible.sum())
     if by_hand and n_eligible < (wanted or 1):
-        raise ValueError(
+        raise InvalidInputError(
             f"min_belief={settings.min_belief} and min_delta={settings.min_delta} must be reached by at least "
             f"{wanted or 1} objects, got {n_eligible}; the largest belief is {belief.max():.6g}, "
             f"the largest delta {delta.max():.6g}"

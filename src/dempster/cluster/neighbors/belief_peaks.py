@@ -18,14 +18,14 @@ from dempster.cluster._base import COMMON_RULES, check_enough_objects
 from dempster.cluster._blockwise import named_rows
 from dempster.cluster._starts import SAMPLE_SIZE
 from dempster.cluster.neighbors._peaks import Peaks, PeakSettings, find_peaks
+from dempster.data.blocks import Blocks, comes_in_blocks
+from dempster.data.door import blocks_of, sample_rows
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import finder
 from dempster.dissimilarity.reference_neighbors import ReferenceFinder
 from dempster.dissimilarity.references import References
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map
-from dempster.stream.blocks import Blocks, comes_in_blocks
-from dempster.stream.door import blocks_of, sample_rows
 
 __all__ = ["BeliefPeaks"]
 

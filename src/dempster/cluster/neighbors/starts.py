@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from dempster import _parameters as rule
 from dempster._arrays import Array, to_host
+from dempster._errors import InvalidInputError
 from dempster._types import Metric, Seed
 from dempster.cluster.neighbors.belief_peaks import BeliefPeaks
 from dempster.dissimilarity.partial import filled
@@ -38,7 +39,7 @@ def fitted_peaks(
             peaks.set_params(n_clusters=n_clusters)
     peaks.fit(filled(table) if isinstance(table, np.ndarray) else table)
     if n_clusters is not None and peaks.n_clusters_ != n_clusters:
-        raise ValueError(f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}")
+        raise InvalidInputError(f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}")
     return peaks
 
 
@@ -54,7 +55,9 @@ def peaks_of_source(
     if not asks_for_peaks(init):
         return None
     if isinstance(source, SparseSource):
-        raise ValueError("init asks for belief peaks, which need all dissimilarities, but X is a sparse matrix of some")
+        raise InvalidInputError(
+            "init asks for belief peaks, which need all dissimilarities, but X is a sparse matrix of some"
+        )
     if isinstance(source, AttributeSource):
         metric, table = source.metric, to_host(source.objects)
     else:

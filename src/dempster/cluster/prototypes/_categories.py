@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._types import TableLike
 from dempster.dissimilarity.gower import GowerEncoder
 
@@ -45,7 +46,7 @@ class CategoryEncoder:
             has_missing = len(level) > 0 and level[-1] is None
             if self.missing == "error" and (code == _MISSING).any():
                 row = int((code == _MISSING).argmax())
-                raise ValueError(
+                raise InvalidInputError(
                     f"X contains missing values (NaN, None) in column {self.names[column]!r}, the first in row {row}; "
                     "fill them in, or set missing='category' to make them a category of their own"
                 )

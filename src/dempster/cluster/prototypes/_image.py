@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._scale import as_reals, check_size, mean_of_rows
 from dempster._types import ArrayLike
 
@@ -21,19 +22,19 @@ def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, t
     array = as_reals(image, "X")
     axes = max(array.ndim, 3)  # an image without one for its channels is as if it had it
     if channel_axis is not None and not -axes <= channel_axis < axes:
-        raise ValueError(f"channel_axis={channel_axis} is none of the {array.ndim} axes of X")
+        raise InvalidInputError(f"channel_axis={channel_axis} is none of the {array.ndim} axes of X")
     has_channels = array.ndim > 2
     array = array[..., None] if channel_axis is None or not has_channels else np.moveaxis(array, channel_axis, -1)
     if array.ndim not in (3, 4):
-        raise ValueError(
+        raise InvalidInputError(
             "X must be an image of shape (h, w) or (h, w, channels) or a volume of shape (h, w, d, channels), "
             f"got shape {np.shape(image)}" + (" with channel_axis=None" if channel_axis is None else "")
         )
     if array.size == 0:
-        raise ValueError(f"X must hold at least one pixel and one channel, got shape {np.shape(image)}")
+        raise InvalidInputError(f"X must hold at least one pixel and one channel, got shape {np.shape(image)}")
     pixels = np.ascontiguousarray(array).reshape(-1, array.shape[-1])
     if not np.isfinite(pixels).all():
-        raise ValueError("X must be an image of finite numbers; it contains NaN or infinity")
+        raise InvalidInputError("X must be an image of finite numbers; it contains NaN or infinity")
     check_size(pixels, "X")
     return pixels, array.shape[:-1]
 
@@ -54,13 +55,15 @@ def neighborhood(shape: Sequence[int], radius: int, weighting: str, spacing: Seq
     n_axes, radius = len(shape), min(int(radius), max(max(shape) - 1, 1))
     work = (2 * radius + 1) ** n_axes * int(np.prod(shape))
     if work > _MOST_NEIGHBORS:
-        raise ValueError(
+        raise InvalidInputError(
             f"radius={radius} gives {(2 * radius + 1) ** n_axes - 1:,} neighbours to each of {int(np.prod(shape)):,} "
             f"pixels, more than {_MOST_NEIGHBORS:,} in all: set a smaller radius"
         )
     step = np.ones(n_axes) if spacing is None else as_reals(spacing, "spacing").astype(float, copy=False)
     if step.shape != (n_axes,) or not (np.isfinite(step).all() and (step > 0).all()):
-        raise ValueError(f"spacing must hold {n_axes} positive numbers, one for each axis of the image, got {spacing}")
+        raise InvalidInputError(
+            f"spacing must hold {n_axes} positive numbers, one for each axis of the image, got {spacing}"
+        )
     reach = range(-radius, radius + 1)
     distance = np.array([np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)])
     distance = distance.reshape((len(reach),) * n_axes)

@@ -19,11 +19,11 @@ from dempster.cluster._scales import distances_to_centers, isolated, outlier_dis
 from dempster.cluster._search import MassModel, Method, Sample
 from dempster.cluster.on_device.rows import rows_on_device
 from dempster.cluster.prototypes._model import OnlinePrototypes, PrototypeModel, Statistics, block_statistics
+from dempster.data.moments import Moments
 from dempster.dissimilarity.partial import filled
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
-from dempster.stream.moments import Moments
 
 __all__ = ["PrototypeSettings", "PrototypeMethod", "PrototypeStep", "ZERO"]
 

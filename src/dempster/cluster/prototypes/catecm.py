@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._input import readable
 from dempster._random import as_random_state
 from dempster._reading import reading_labels, reading_table
@@ -195,7 +196,7 @@ class CatECM(EvidentialClusterer):
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             if len(X) == 0 or len(X.columns) == 0:
-                raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
+                raise InvalidInputError(f"X must have at least one row and one column, got shape {X.shape}")
             return X
         if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
             with reading_labels(X, "X"):
@@ -230,11 +231,11 @@ class CatECM(EvidentialClusterer):
             table = self.init if hasattr(self.init, "columns") else np.asarray(self.init, dtype=object)
         shape = n_clusters, self.n_features_in_
         if table.shape != shape:
-            raise ValueError(f"init must have shape {shape} (n_clusters, n_features), got {table.shape}")
+            raise InvalidInputError(f"init must have shape {shape} (n_clusters, n_features), got {table.shape}")
         try:
             modes = self._encoder.encode(table)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"init must hold categories of X: {error}") from error
+            raise InvalidInputError(f"init must hold categories of X: {error}") from error
         check_different(modes)
         return modes
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dempster import _parameters as rule
 from dempster._arrays import to_host
+from dempster._errors import InvalidInputError
 from dempster._random import as_random_state
 from dempster._reading import reading
 from dempster._scale import as_reals, check_scale
@@ -223,7 +224,7 @@ class SECM(EvidentialClusterer):
             some = pixels[:: max(1, len(pixels) // _starts.SAMPLE_SIZE)]
             _starts.check_different_objects(pixels, some, self._wanted_clusters() or 1)
         elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
-            raise ValueError(
+            raise InvalidInputError(
                 f"X must be an image with {len(self.image_shape_)} axes and {self.n_features_in_} channels, as in fit; "
                 f"got {len(shape)} axes and {pixels.shape[1]} channels"
             )
@@ -247,7 +248,9 @@ class SECM(EvidentialClusterer):
             shape = np.shape(sample_weight)
         if len(shape) > 1:
             if shape != self.image_shape_:
-                raise ValueError(f"sample_weight must have shape {self.image_shape_} or {(n_objects,)}, got {shape}")
+                raise InvalidInputError(
+                    f"sample_weight must have shape {self.image_shape_} or {(n_objects,)}, got {shape}"
+                )
             sample_weight = np.ravel(sample_weight)
         return super()._weights(sample_weight, n_objects)
 

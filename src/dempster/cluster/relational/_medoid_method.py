@@ -9,6 +9,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
@@ -216,7 +217,7 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         twins = np.argwhere(np.tril(self.whole.objects.columns(medoids)[medoids] <= 0, -1))
         if len(twins):
             a, b = medoids[twins[0]]
-            raise ValueError(f"init must hold different objects, got {b} and {a}, which do not differ at all")
+            raise InvalidInputError(f"init must hold different objects, got {b} and {a}, which do not differ at all")
         return medoids
 
     # ---- runs -----------------------------------------------------------------------------------------------------

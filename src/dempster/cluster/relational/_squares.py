@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._types import Metric
 from dempster.dissimilarity.sources import DissimilaritySource, check_square
 
@@ -24,7 +25,7 @@ def squared(D: np.ndarray, square: bool) -> np.ndarray:
     with np.errstate(over="ignore"):
         D = D * D
     if not np.isfinite(D).all():
-        raise ValueError("X holds dissimilarities too large to be squared; scale them down")
+        raise InvalidInputError("X holds dissimilarities too large to be squared; scale them down")
     return D
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from dempster._errors import InvalidInputError
 from dempster._reading import check_tensor
 from dempster._tables import numbered_attributes, object_index, order_of_names, printable
 from dempster._types import ArrayLike, TableLike
@@ -53,11 +54,11 @@ def given_views(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLik
     split = split_views(X)
     shape = getattr(X, "shape", ())
     if split is None and len(shape) == 3:
-        raise ValueError(
+        raise InvalidInputError(
             f"{name} must be one table or a list of tables, got an array of shape {shape}; give list({name})"
         )
     if (split is not None and not split[1]) or (isinstance(X, list | tuple) and len(X) == 0):
-        raise ValueError(f"{name} must hold at least one table, got none")
+        raise InvalidInputError(f"{name} must hold at least one table, got none")
     return split
 
 
@@ -96,7 +97,7 @@ class ViewInput:
             names, tables, self._readers = ["X"], [X], []
         else:
             if self.views is not None:
-                raise ValueError(f"views tells the columns of one table apart, but X is {len(split[1])} tables")
+                raise InvalidInputError(f"views tells the columns of one table apart, but X is {len(split[1])} tables")
             names, tables = split
             self._readers = [View() for _ in tables]
         self.names, readers = names, self._readers or [estimator]
@@ -110,7 +111,7 @@ class ViewInput:
             estimator.n_features_in_ = len(parts[0]) if self.is_precomputed else sum(part.shape[1] for part in parts)
         if self.is_precomputed:
             if self.views is not None:
-                raise ValueError("views tells attributes apart, but with metric='precomputed' X has none")
+                raise InvalidInputError("views tells attributes apart, but with metric='precomputed' X has none")
             return ViewMatrices(parts)
         self.of_column = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
         if self.views is not None:
@@ -127,7 +128,7 @@ class ViewInput:
         labels = np.asarray(self.views)
         if labels.shape != (n_columns,):
             got = f"{len(labels)} names" if labels.ndim == 1 else f"an array of shape {labels.shape}"
-            raise ValueError(f"views must name the view of each of the {n_columns} columns of X, got {got}")
+            raise InvalidInputError(f"views must name the view of each of the {n_columns} columns of X, got {got}")
         given = labels.tolist()
         different = list(dict.fromkeys(given))
         self.names = [printable(name) for name in different]
@@ -140,11 +141,13 @@ class ViewInput:
         split = given_views(X)
         if split is None:
             if self.several and len(self._doors) > 1:
-                raise ValueError(f"X must be a list of {len(self._doors)} tables, one a view ({', '.join(self.names)})")
+                raise InvalidInputError(
+                    f"X must be a list of {len(self._doors)} tables, one a view ({', '.join(self.names)})"
+                )
             split = self.names[:1], [X]
         names, tables = split
         if len(tables) != len(self._doors):
-            raise ValueError(f"X has {len(tables)} views, but there were {len(self._doors)} in fit")
+            raise InvalidInputError(f"X has {len(tables)} views, but there were {len(self._doors)} in fit")
         if isinstance(X, Mapping):
             tables = [tables[k] for k in self._order_of_views(names)]
         shown = self.names if self.several else ["X"]
@@ -174,7 +177,9 @@ class ViewInput:
     def _order_of_views(self, names: list[str]) -> list[int]:
         """Where the views of the fit are among those of new objects."""
         if sorted(names) != sorted(self.names):
-            raise ValueError(f"the views of X are {', '.join(names)}, but those of fit were {', '.join(self.names)}")
+            raise InvalidInputError(
+                f"the views of X are {', '.join(names)}, but those of fit were {', '.join(self.names)}"
+            )
         return [names.index(name) for name in self.names]
 
     # ---- both -----------------------------------------------------------------------------------------------------
@@ -196,7 +201,7 @@ class ViewInput:
         lengths = [len(part) for part in parts]
         if len(set(lengths)) > 1:
             said = ", ".join(f"{name!r} has {n}" for name, n in zip(self.names, lengths, strict=False))
-            raise ValueError(f"all views must hold the same objects, but {said} of them")
+            raise InvalidInputError(f"all views must hold the same objects, but {said} of them")
         wanted = index_of_views(tables)
         orders: list[np.ndarray | None] = []
         for v, table in enumerate(tables):

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
 from dempster._random import as_random_state
 from dempster._scale import as_reals
 from dempster._tables import in_order_of
@@ -295,7 +296,7 @@ default="k-means++"
             return None if self.view_weights == "auto" else np.full(n_views, 1 / n_views)
         weights = as_reals(in_order_of(self.view_weights, self._input.names), "view_weights")
         if weights.shape != (n_views,) or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
-            raise ValueError(
+            raise InvalidInputError(
                 f"view_weights must hold {n_views} numbers of at least 0, one for each view ("
                 f"{_some(self._input.names)}), and not zeros only, got {rule.shown(self.view_weights)}"
             )
@@ -317,7 +318,7 @@ default="k-means++"
         wanted = np.bincount(self._input.of_column).tolist() if len(tables) == len(self._input.names) else []
         if [table.shape for table in tables] != [(n_clusters, width) for width in wanted]:
             shapes = ", ".join(str(table.shape) for table in tables)
-            raise ValueError(
+            raise InvalidInputError(
                 f"init must hold a table of {n_clusters} rows for each view ({_some(self._input.names)}), with the "
                 f"columns of that view, got shapes {shapes}"
             )

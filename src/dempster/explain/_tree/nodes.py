@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._tables import printable
 from dempster.explain._tree.columns import SplitColumn
 from dempster.explain.words import answer_words, numbered
@@ -58,7 +59,7 @@ class TreeNode:
 
     def __post_init__(self) -> None:
         if np.min(self.mass, initial=0) < 0 or not np.isclose(np.sum(self.mass), 1):
-            raise ValueError("mass must be a mass function, at least 0 with sum 1")
+            raise InvalidInputError("mass must be a mass function, at least 0 with sum 1")
 
     @property
     def is_leaf(self) -> bool:
@@ -71,7 +72,7 @@ class TreeNode:
     def condition(self, left: bool) -> str:
         """In words, which objects go to a side of it."""
         if self.column is None:
-            raise ValueError(f"node {self.number} is a leaf: it has no condition")
+            raise InvalidInputError(f"node {self.number} is a leaf: it has no condition")
         words = self.column.condition(self.threshold, left)
         return f"{words} or missing" if self.saw_missing and left == self.missing_left else words
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import is_integer, shown
 from dempster._scale import as_reals
 from dempster._types import Index, TableLike
@@ -24,7 +25,7 @@ def as_meant(estimator: Any, X: TableLike, i: Any, metric: str | None) -> tuple[
     """X and i, where X may be several tables: a model that takes these takes them as they are, with a new object that
     has all its attributes in a row; anything else takes all views as one."""
     if getattr(getattr(i, "dtype", None), "kind", "") == "c":
-        raise ValueError("Complex data not supported: i must be a position, a name, or hold real numbers")
+        raise InvalidInputError("Complex data not supported: i must be a position, a name, or hold real numbers")
     if is_estimator(estimator) and not hasattr(estimator, "view_names_"):
         return (array_of(X) if isinstance(X, list | tuple) else X), i  # perhaps of pictures
     views = Views.of(X)
@@ -50,14 +51,16 @@ def is_estimator(given: Any) -> bool:
     """Whether something is a fitted estimator, rather than a partition."""
     if isinstance(given, MassFunctions) or not hasattr(given, "get_params"):
         if not isinstance(given, MassFunctions) and not _is_sequence(given):
-            raise TypeError(
+            raise InvalidInputError(
                 f"estimator must be a fitted clusterer, a CredalPartition or labels, got {type(given).__name__}"
             )
         return False
     if isinstance(given, type):
-        raise TypeError(f"estimator must be a fitted clusterer, got the class {given.__name__}: make one and fit it")
+        raise InvalidInputError(
+            f"estimator must be a fitted clusterer, got the class {given.__name__}: make one and fit it"
+        )
     if hasattr(given, "steps"):
-        raise ValueError(
+        raise InvalidInputError(
             "estimator must not be a pipeline: explain its last step with what the others make of X, "
             "explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
         )
@@ -70,24 +73,28 @@ def is_estimator(given: Any) -> bool:
 def position_of(i: Any, names: Index, n: int, image: tuple[int, ...] | None) -> int:
     """Where the object is among n objects; -1 for a new one."""
     if isinstance(i, bool | np.bool_) or i is None:
-        raise TypeError(f"i must be the position or name of an object, or a row of attributes, got {shown(i)}")
+        raise InvalidInputError(f"i must be the position or name of an object, or a row of attributes, got {shown(i)}")
     listed = None if names is None else list(names)
     if listed is not None and isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in listed:
         if listed.count(i) > 1:
-            raise ValueError(f"i must name one object; {i!r} is the name of {listed.count(i)}: give its position")
+            raise InvalidInputError(
+                f"i must name one object; {i!r} is the name of {listed.count(i)}: give its position"
+            )
         return listed.index(i)
     if image is not None and isinstance(i, tuple):
         if len(i) != len(image) or not all(0 <= k < size for k, size in zip(i, image, strict=True)):
-            raise ValueError(f"i must be a pixel of an image of shape {image}, got {i}")
+            raise InvalidInputError(f"i must be a pixel of an image of shape {image}, got {i}")
         return int(np.ravel_multi_index(i, image))
     if is_integer(i):
         if listed is not None and any(isinstance(name, int | float | np.number) for name in listed):
-            raise ValueError(f"i must be a name of an object, since some names are numbers; none is called {i!r}")
+            raise InvalidInputError(
+                f"i must be a name of an object, since some names are numbers; none is called {i!r}"
+            )
         if not 0 <= i < n:
-            raise ValueError(f"i must be a position from 0 to {n - 1}, got {i}")
+            raise InvalidInputError(f"i must be a position from 0 to {n - 1}, got {i}")
         return int(i)
     if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or array_of(i, "i").ndim):
-        raise ValueError(
+        raise InvalidInputError(
             f"i must be the position or name of an object, or a row of attributes; none is called {shown(i)}"
         )
     return -1
@@ -99,7 +106,7 @@ def checked_matrix(X: TableLike) -> Any:
         return X
     values = as_reals(X, "X")
     if values.ndim != 2:
-        raise ValueError(f"X must hold dissimilarities of objects in rows, got shape {values.shape}")
+        raise InvalidInputError(f"X must hold dissimilarities of objects in rows, got shape {values.shape}")
     check_values(values, "X")
     return X if hasattr(X, "iloc") else values
 
@@ -114,6 +121,8 @@ def full_row(estimator: Any, row: Any, n: int) -> np.ndarray:
     values = np.asarray(row, dtype=float).reshape(-1)
     where = np.arange(n) if len(values) == n else getattr(estimator, "landmark_indices_", np.zeros(0, dtype=int))
     if len(values) != len(where):
-        raise ValueError(f"i must be a position, a name, or {n} dissimilarities to the objects, got {len(values)}")
+        raise InvalidInputError(
+            f"i must be a position, a name, or {n} dissimilarities to the objects, got {len(values)}"
+        )
     out[where] = values
     return out

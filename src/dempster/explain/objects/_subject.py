@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, choice, shown
 from dempster._scale import as_reals
 from dempster._tables import object_index, order_of_names, ordered_like
@@ -95,7 +96,7 @@ class Subject:
             rows, _ = self.partition.membership_rows((name,))
         except ValueError as error:
             known = ", ".join(map(str, self.partition.frame))
-            raise ValueError(f"clusters must be names of clusters ({known}), got {shown(name)}") from error
+            raise InvalidInputError(f"clusters must be names of clusters ({known}), got {shown(name)}") from error
         return int(rows[0].argmax())
 
     # ---- evidence -------------------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def subject_of(
     elif metric == "precomputed":
         return _among_dissimilarities(estimator, X, i, attributes, feature_names)
     if attributes is not None:
-        raise ValueError("attributes must be None when X holds attributes; they are for dissimilarities")
+        raise InvalidInputError("attributes must be None when X holds attributes; they are for dissimilarities")
     return _among_attributes(estimator, X, i, feature_names)
 
 
@@ -256,7 +257,7 @@ def _among_attributes(estimator: Any, X: TableLike, i: Any, feature_names: Seque
         subject.reader = read_object(estimator, row, None) if position < 0 else read_object(estimator, whole, place)
         subject.among_fit = _is_of_fit(estimator, X, len(table), partition, position)
     elif partition is not None and len(partition) != len(table):
-        raise ValueError(f"X must hold the {len(partition)} objects of the partition, got {len(table)}")
+        raise InvalidInputError(f"X must hold the {len(partition)} objects of the partition, got {len(table)}")
     if partition is None or not subject.among_fit:
         partition = CredalPartition(estimator.predict_mass(X))
         subject.names = table.index
@@ -299,11 +300,13 @@ def _masses(subject: Subject, twin: int) -> CredalPartition:
 def _nearest_cluster(partition: CredalPartition, evidence: ClusterEvidence) -> CredalPartition:
     """All mass on the cluster that most speaks for."""
     if not np.isfinite(evidence.total).any():
-        raise ValueError("no cluster has an object to compare with: all objects are outliers")
+        raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
     masses = np.zeros((1, len(partition.focal_sets)))
     place = partition.focal_sets.singleton_index[int(np.argmax(evidence.total))]
     if place < 0:
-        raise ValueError("i must be an object of the partition, which has no sets of single clusters for a new one")
+        raise InvalidInputError(
+            "i must be an object of the partition, which has no sets of single clusters for a new one"
+        )
     masses[0, place] = 1
     return CredalPartition(masses, partition.focal_sets, frame=partition.frame)
 
@@ -362,9 +365,9 @@ def _among_dissimilarities(
     if attributes is not None:
         subject.table = ObjectTable(ordered_like(attributes, names), names=feature_names, argument="attributes")
         if len(subject.table) != n:
-            raise ValueError(f"attributes must have {n} rows, one for each object, got {len(subject.table)}")
+            raise InvalidInputError(f"attributes must have {n} rows, one for each object, got {len(subject.table)}")
         if subject.position < 0:
-            raise ValueError("attributes must be None for a new object, whose own are not among them")
+            raise InvalidInputError("attributes must be None for a new object, whose own are not among them")
         subject.cells = subject.table.row(subject.position)
     if subject.position >= 0:
         subject.masses = partition[[subject.position]]

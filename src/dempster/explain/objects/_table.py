@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import to_host
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown, texts
 from dempster._reading import reading_table
 from dempster._tables import numbered_attributes, object_index
@@ -61,7 +62,7 @@ class ObjectTable:
         if self._kind is None:
             array = array_of(X, argument)
             if array.ndim < 2 or array.size == 0:
-                raise ValueError(f"{argument} must hold objects in rows, got shape {array.shape}")
+                raise InvalidInputError(f"{argument} must hold objects in rows, got shape {array.shape}")
             self._dtype, self._shape = array.dtype, array.shape[1:]
             flat = array.reshape(len(array), -1)
             columns = [flat[:, d] for d in range(flat.shape[1])]
@@ -74,7 +75,7 @@ class ObjectTable:
         self.names = self._checked_names(names)
         for name, column in zip(self.names, self.columns, strict=True):
             if column.dtype == float and np.isinf(column).any():
-                raise ValueError(f"{argument} must hold finite numbers; {name} is infinite for some object")
+                raise InvalidInputError(f"{argument} must hold finite numbers; {name} is infinite for some object")
 
     def _checked_names(self, names: Sequence[Any] | None) -> list[str]:
         p = len(self.columns)
@@ -82,7 +83,7 @@ class ObjectTable:
             return [str(label) for label in self._labels] or numbered_attributes(p)
         given = texts(names, "feature_names", "names of attributes")
         if len(given) != p:
-            raise ValueError(f"feature_names must hold {p} names, one for each attribute, got {len(given)}")
+            raise InvalidInputError(f"feature_names must hold {p} names, one for each attribute, got {len(given)}")
         return given
 
     def __len__(self) -> int:
@@ -118,19 +119,21 @@ class ObjectTable:
         p = len(self.columns)
         if hasattr(row, "columns"):
             if len(row) != 1 or set(map(str, row.columns)) != set(map(str, self._labels or row.columns)):
-                raise ValueError(f"i must be one row with the columns of X, got a table of shape {row.shape}")
+                raise InvalidInputError(f"i must be one row with the columns of X, got a table of shape {row.shape}")
             found = [_frame_column(row, label)[0] for label in (self._labels or list(row.columns))]
         elif isinstance(row, Mapping) or (self._labels and object_index(row) is not None):
             named, labels = {str(name): cell for name, cell in row.items()}, list(map(str, self._labels))
             wanted = labels if set(named) == set(labels) else self.names
             if set(named) != set(wanted) or len(named) != len(row):
                 given = ", ".join(str(name) for name, _ in row.items())
-                raise ValueError(f"i must give the attributes {', '.join(self.names)}; got {given}")
+                raise InvalidInputError(f"i must give the attributes {', '.join(self.names)}; got {given}")
             found = [named[name] for name in wanted]
         else:
             found = list(array_of(row, "i").reshape(-1))
         if len(found) != p:
-            raise ValueError(f"i must be a position, a name, or a row of {p} attributes, got {len(found)} of them")
+            raise InvalidInputError(
+                f"i must be a position, a name, or a row of {p} attributes, got {len(found)} of them"
+            )
         return [self._read_cell(d, cell) for d, cell in enumerate(found)]
 
     def _read_cell(self, d: int, cell: Any) -> np.ndarray:
@@ -138,9 +141,9 @@ class ObjectTable:
         try:
             out[0] = np.nan if self.is_number[d] and is_missing(cell) else cell
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.names[d]} of the object must be a number, got {shown(cell)}") from error
+            raise InvalidInputError(f"{self.names[d]} of the object must be a number, got {shown(cell)}") from error
         if self.is_number[d] and np.isinf(out[0]):
-            raise ValueError(f"{self.names[d]} of the object must be a finite number, got {shown(cell)}")
+            raise InvalidInputError(f"{self.names[d]} of the object must be a finite number, got {shown(cell)}")
         return out
 
     def find(self, cells: Cells) -> int:
@@ -195,7 +198,7 @@ def _frame_column(frame: Any, label: Any) -> np.ndarray:
     """A column of a pandas or polars table as an array of numbers or objects."""
     series = frame[label]
     if getattr(series, "ndim", 1) != 1:
-        raise ValueError(f"X must have different names of columns, got {shown(label)} twice")
+        raise InvalidInputError(f"X must have different names of columns, got {shown(label)} twice")
     return np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
 
 
@@ -212,12 +215,14 @@ def _cells(column: np.ndarray) -> np.ndarray:
     if column.dtype.kind in "iuf":
         return column.astype(float)
     if column.dtype.kind == "c" or (column.dtype.kind == "O" and any(isinstance(cell, complex) for cell in column)):
-        raise ValueError("Complex data not supported: all cells must be real numbers, text or categories")
+        raise InvalidInputError("Complex data not supported: all cells must be real numbers, text or categories")
     if column.dtype.kind == "O" and all(is_missing(cell) or _is_number(cell) for cell in column):
         try:
             return np.array([np.nan if is_missing(cell) else cell for cell in column], dtype=float)
         except OverflowError as error:
-            raise ValueError("X must hold numbers in the range of floating-point numbers, got a larger one") from error
+            raise InvalidInputError(
+                "X must hold numbers in the range of floating-point numbers, got a larger one"
+            ) from error
     return _objects(column)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, check_flags, integer, listed
 from dempster._types import TableLike
 from dempster.cluster.evidence import ClusterEvidence
@@ -153,12 +154,12 @@ def _candidates(subject: Subject, evidence: ClusterEvidence | None, wanted: Sequ
         wanted = listed(wanted, "clusters", "names of clusters")
         chosen = [subject.cluster(name) for name in wanted]
         if len(chosen) == 0 or len(set(chosen)) < len(chosen):
-            raise ValueError(f"clusters must name at least one cluster, each once, got {list(wanted)}")
+            raise InvalidInputError(f"clusters must name at least one cluster, each once, got {list(wanted)}")
         if lost := [subject.partition.frame[k] for k in chosen if k not in order]:
-            raise ValueError(f"clusters must have objects to compare with; {lost[0]!r} has none")
+            raise InvalidInputError(f"clusters must have objects to compare with; {lost[0]!r} has none")
         return [int(k) for k in order if k in chosen]
     if len(order) == 0:
-        raise ValueError("no cluster has an object to compare with: all objects are outliers")
+        raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
     torn = subject.masses.focal_sets.membership[subject.masses.best_set[0]]
     number = max(2, int(torn[order].sum()))
     ranked = sorted(order, key=lambda k: not torn[k])  # stable: those it is torn between first

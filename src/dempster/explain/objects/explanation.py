@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import hashable, shown
 from dempster._reading import same_label
 from dempster.explain.objects._changes import Change
@@ -149,7 +150,9 @@ class ObjectExplanation:
         places = [k for k, name in enumerate(self.clusters) if hashable.test(cluster) and same_label(name, cluster)]
         if not places:
             known = ", ".join(map(str, self.clusters))
-            raise ValueError(f"{argument} must be one of the clusters in question ({known}), got {shown(cluster)}")
+            raise InvalidInputError(
+                f"{argument} must be one of the clusters in question ({known}), got {shown(cluster)}"
+            )
         return places[0]
 
     def to_text(self) -> str:

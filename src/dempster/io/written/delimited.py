@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from dempster._errors import InvalidInputError
 from dempster.io.written.cells import blank_cells, ends_with_delimiter, is_open, is_regular, split_cells
 from dempster.io.written.marks import decimal_mark, is_header, is_number, looks_like_number, refuse_thousands
 from dempster.io.written.numbers import MISSING_WORDS, UNITS, is_one_number
@@ -80,15 +81,15 @@ def sniff(
         while is_open("".join(lines)) and (line := next(following, "")) and len(lines) < 2 * _SAMPLE_LINES:
             lines.append(line)
     if not lines:
-        raise ValueError("the file is empty")
+        raise InvalidInputError("the file is empty")
     _refuse_zero_bytes(path)
     refuse_other_text(lines)
     delimiter, cells = _best_delimiter(lines, delimiter, decimal)
     if not cells:
-        raise ValueError("the file is empty")
+        raise InvalidInputError("the file is empty")
     remark = lines[0].startswith("#") or len(cells[0]) < len(cells[min(1, len(cells) - 1)])
     if header is None and remark and _begins_with_names(cells[1:]):
-        raise ValueError(
+        raise InvalidInputError(
             "its first line may be a remark and its second name the columns: remove the first, or set header=True if "
             "it names the columns"
         )
@@ -114,7 +115,7 @@ def _refuse_zero_bytes(path: str | os.PathLike[str]) -> None:
     with open_text(path) as file:
         while block := file.read(1 << 20):
             if "\0" in block:
-                raise ValueError("this is not a text file, it holds zero bytes")
+                raise InvalidInputError("this is not a text file, it holds zero bytes")
 
 
 def _refuse_remark_over_numbers(cells: Sequence[Sequence[str]], delimiter: str) -> None:
@@ -125,7 +126,7 @@ def _refuse_remark_over_numbers(cells: Sequence[Sequence[str]], delimiter: str) 
     if not longer or not all(map(looks_like_number, names)):
         return
     if first[0].startswith("#") or (len(first) == 1 and not all(name.isdigit() for name in names)):
-        raise ValueError(
+        raise InvalidInputError(
             f"its first line, {first[0].strip()}, may be a remark above columns without names: remove it, or set "
             "header=True if it names the columns and the first cells name the rows"
             + (", decimal=',' if commas mark decimals" if delimiter == "," else "")
@@ -172,7 +173,7 @@ def _best_delimiter(lines: Sequence[str], given: str | None, decimal: str | None
         if len(readings[best][0]) == 2:
             _refuse_one_column(lines, readings[best], "','")
         what = "the names of rows from values" if len(readings[best][0]) == 1 else "two columns"
-        raise ValueError(
+        raise InvalidInputError(
             f"its commas may separate {what}, or mark decimals of a single column: set delimiter=',' or decimal=','"
         )
     elif best == ",":
@@ -197,7 +198,7 @@ def _refuse_one_column(lines: Sequence[str], cells: Sequence[Sequence[str]], del
     units = delimiter == "' '" and all(line.startswith(tuple(UNITS)) or line.endswith(tuple(UNITS)) for line in body)
     named = len(cells[0]) == len(cells[-1]) and not is_one_number(lines[0]) and not units
     if not named and all(map(is_one_number, lines[1:] or lines)):
-        raise ValueError(_one_or_several(lines[-1].strip(), delimiter))
+        raise InvalidInputError(_one_or_several(lines[-1].strip(), delimiter))
 
 
 def _one_or_several(number: str, delimiter: str) -> str:
@@ -219,14 +220,14 @@ def _is_column_of_numbers(lines: Sequence[str], decimal: str | None) -> bool:
     if decimal == "." or not any("," in text for text in values) or not all(is_number(text, ",") for text in values):
         return False
     if nameless and decimal is None:
-        raise ValueError(_one_or_several(next(text for text in values if "," in text), "','"))
+        raise InvalidInputError(_one_or_several(next(text for text in values if "," in text), "','"))
     return nameless or not any(delimiter in name for delimiter in _DELIMITERS)
 
 
 def _refuse_single_cells(cells: Sequence[Sequence[str]], delimiter: str) -> None:
     """A name that holds a delimiter, or lines that lack all cells but one."""
     if len(cells[0]) > 1 and len(cells) > 1 and all(len(row) == 1 for row in cells[1:]):
-        raise ValueError(
+        raise InvalidInputError(
             f"its first line has {len(cells[0])} cells between {delimiter!r}, all others have one: put the first line "
             "in quotation marks if it is one name"
         )
@@ -236,7 +237,7 @@ def _refuse_title(readings: dict[str, list[list[str]]]) -> None:
     """A line of one cell above a table of several columns."""
     for delimiter, cells in readings.items():
         if len(cells[0]) == 1 and len(cells) > 2 and is_regular(cells[1:]):
-            raise ValueError(
+            raise InvalidInputError(
                 f"its first line, {cells[0][0].strip()}, has one cell, all others have {len(cells[-1])} between "
                 f"{delimiter!r}: remove lines of remarks"
             )
@@ -245,7 +246,7 @@ def _refuse_title(readings: dict[str, list[list[str]]]) -> None:
 def _refuse_remark_over_blanks(first: str, blanks: Sequence[Sequence[str]], decimal: str | None) -> None:
     """A number sign and a remark, or names, above columns between blanks, as numpy.savetxt writes them."""
     if first.startswith("#") and is_regular(blanks[1:]) and _numbers(blanks, _BLANKS, decimal):
-        raise ValueError(
+        raise InvalidInputError(
             f"its first line, {first.strip()}, has a number sign that the others, with {len(blanks[-1])} cells between "
             "blanks, lack: remove the sign if it names the columns, or the line"
         )
@@ -282,7 +283,7 @@ def check_lengths(path: str | os.PathLike[str], dialect: Dialect) -> None:
                 continue
             found = sum(map(len, blank_cells([record])))
             if found != len(dialect.first_line) + (dialect.row_names and not first):
-                raise ValueError(f"line {number} has {found} cells, the first {len(dialect.first_line)}")
+                raise InvalidInputError(f"line {number} has {found} cells, the first {len(dialect.first_line)}")
             record, first = "", False
 
 
@@ -290,7 +291,7 @@ def _check_given(first: str, given: str) -> None:
     """A delimiter that the first line lacks, though it has another one, is a mistake and no single column."""
     others = [delimiter for delimiter in _DELIMITERS if delimiter in first]
     if given not in first and others and not looks_like_number(first):
-        raise ValueError(f"delimiter={given!r} is not in its first line, which has {others[0]!r}")
+        raise InvalidInputError(f"delimiter={given!r} is not in its first line, which has {others[0]!r}")
 
 
 def _begins_with_names(cells: Sequence[Sequence[str]]) -> bool:
@@ -317,7 +318,7 @@ def _most_numbers(delimiters: Sequence[str], readings: dict[str, list[list[str]]
     best = wider if wider and max(shares.values()) < 1 else best
     if len(best) > 1:
         options = " or ".join(f"delimiter={delimiter!r}" for delimiter in best)
-        raise ValueError(f"its lines can be split in more than one way: set {options}")
+        raise InvalidInputError(f"its lines can be split in more than one way: set {options}")
     return best[0]
 
 
@@ -336,7 +337,7 @@ def _blanks_fit_better(
         alike = ours == theirs > 0 and len(blanks[-1]) == len(cells[-1])
         glued = len(cells[0]) == 1 < len(blanks[0]) and _count(blanks, ours) >= _count(cells, theirs) > 0
         if not named and delimiter != "\t" and (alike or glued):
-            raise ValueError(
+            raise InvalidInputError(
                 f"its lines can be split in more than one way: set delimiter=' ' or delimiter={delimiter!r}"
             )
         return ours > theirs and named >= exact

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dempster._errors import InvalidInputError
 from dempster.io.written.numbers import MISSING_WORDS, UNITS, is_written_number, joined_thousands
 
 __all__ = ["decimal_mark", "has_decimal_commas", "is_header", "is_number", "looks_like_number", "refuse_thousands"]
@@ -38,9 +39,9 @@ def decimal_mark(delimiter: str, body: Sequence[str]) -> str:
     settled = "set decimal=',' or decimal='.'"
     if points:
         other = (commas or twice)[0].strip()
-        raise ValueError(f"{points[0].strip()} or {other} may have its thousands set apart: {settled}")
+        raise InvalidInputError(f"{points[0].strip()} or {other} may have its thousands set apart: {settled}")
     if delimiter != ";" and all(map(_THOUSANDS.fullmatch, commas)):
-        raise ValueError(f"the comma of {commas[0].strip()} may mark decimals or thousands: {settled}")
+        raise InvalidInputError(f"the comma of {commas[0].strip()} may mark decimals or thousands: {settled}")
     return ","
 
 
@@ -54,7 +55,7 @@ def refuse_thousands(rows: Sequence[Sequence[str]], decimal: str) -> None:
         small = [cell for cell in cells if re.fullmatch(r"[-+]?\d{1,3}", cell) and cell.strip("+-0")]
         known = len(marked) + len(small) == sum(cell.strip("+-0").lower() not in MISSING_WORDS for cell in cells)
         if known and small and len(marked) > 1 and all(map(apart.fullmatch, marked)):
-            raise ValueError(
+            raise InvalidInputError(
                 f"the mark in {marked[0]} may be that of decimals or of thousands, which {small[0]} in the same column "
                 "lacks: set decimal=',' or decimal='.'"
             )
@@ -80,14 +81,14 @@ def is_header(first: Sequence[str], below: Sequence[str] = ()) -> bool:
     if _may_be_names(first, below):
         if first[1:] == [str(j) for j in range(max(len(first) - 1, 2))]:
             return True
-        raise ValueError(
+        raise InvalidInputError(
             f"its first line may name the columns or be an object, as it holds {first[1]} beside an empty cell: set "
             "header=True or header=False"
         )
     if all(number or cell.strip().lower() in MISSING_WORDS for number, cell in zip(numbers, first, strict=True)):
         return False
     if any(numbers):
-        raise ValueError(
+        raise InvalidInputError(
             f"its first line may name the columns or be an object, as it holds {first[numbers.index(True)]}: set "
             "header=True or header=False"
         )

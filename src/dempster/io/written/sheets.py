@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -29,7 +31,7 @@ def first_sheet(path: Path) -> str:
     finally:
         book.close()
     if not seen:
-        raise ValueError("it has no sheet with cells that can be seen")
+        raise InvalidInputError("it has no sheet with cells that can be seen")
     return str(seen[0])
 
 
@@ -47,7 +49,7 @@ def refuse_formulas(path: Path, sheet: str, empty: np.ndarray) -> None:
         place = {"row": int(row), "column": int(column)}
         cell = written.cell(**place)
         if cell.data_type == "f" and found.cell(**place).data_type == "n":
-            raise ValueError(
+            raise InvalidInputError(
                 f"its cell {cell.coordinate} holds a formula, {str(cell.value)[:40]}, without its value: open it in a "
                 "spreadsheet and save it again"
             )

@@ -10,6 +10,8 @@ import zlib
 from pathlib import Path
 from typing import IO
 
+from dempster._errors import InvalidInputError
+
 __all__ = ["open_text", "text_encoding"]
 
 _BEYOND_ASCII = re.compile(r"[^\W\d_\x00-\x7f]+")
@@ -78,4 +80,6 @@ def _check_ratio(path: Path) -> None:
         file.seek(max(0, packed - 4))
         size = int.from_bytes(file.read(4), "little")
     if size > _LARGE_TEXT and size > _LARGEST_RATIO * packed:
-        raise ValueError(f"it would take {size / (1 << 30):.1f} GB of text from {packed:,} bytes: this is not a table")
+        raise InvalidInputError(
+            f"it would take {size / (1 << 30):.1f} GB of text from {packed:,} bytes: this is not a table"
+        )

@@ -10,6 +10,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._sizes import check_memory
 from dempster.io.written.cells import blank_cells, split_cells
@@ -60,7 +61,7 @@ def read_triangle(
         found.pop(" ", None)
     if len(found) > 1:
         options = " or ".join(f"delimiter={delimiter!r}" for delimiter in found)
-        raise ValueError(f"its lines, those of a triangle, can be split in more than one way: set {options}")
+        raise InvalidInputError(f"its lines, those of a triangle, can be split in more than one way: set {options}")
     return _square(found.popitem()[1], decimal) if found else None
 
 
@@ -198,7 +199,7 @@ def _objects(
     counted = _are_counted(ends) or (upper and _are_counted(values[-1]))
     if first is None and not above and (zeros or not counted):
         return None, zeros
-    raise ValueError(
+    raise InvalidInputError(
         "its lines have a cell more each, or less, as those of a triangle of a square matrix, but do not tell which "
         "objects they are: write the zeros of its diagonal, and the name of each object before its line"
     )
@@ -219,4 +220,4 @@ def _value(cell: str, decimal: str) -> float:
     except ValueError:
         if cell.lower() in MISSING_WORDS:
             return np.nan
-        raise ValueError(f"{shown(cell)} stands where a number must be") from None
+        raise InvalidInputError(f"{shown(cell)} stands where a number must be") from None

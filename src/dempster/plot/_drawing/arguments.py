@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import check, listed, real, shown
 from dempster._scale import as_reals
 
@@ -17,9 +18,9 @@ def finite_numbers(values: Any, name: str, length: int | None = None) -> np.ndar
     """A nonempty sequence of finite numbers; ``length``: as many as there are pairs."""
     array = as_reals(values, name).astype(float, copy=False)
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
+        raise InvalidInputError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
     if length is not None and len(array) != length:
-        raise ValueError(f"{name} must hold {length} numbers, one for each pair, got {len(array)}")
+        raise InvalidInputError(f"{name} must hold {length} numbers, one for each pair, got {len(array)}")
     return array
 
 
@@ -27,7 +28,9 @@ def numbers_of_clusters(n_clusters: Any) -> np.ndarray:
     """An increasing sequence of whole numbers."""
     array = as_reals(n_clusters, "n_clusters")
     if array.ndim != 1 or len(array) == 0 or (array % 1 != 0).any() or (np.diff(array) <= 0).any():
-        raise ValueError(f"n_clusters must be a nonempty increasing sequence of integers, got {shown(n_clusters)}")
+        raise InvalidInputError(
+            f"n_clusters must be a nonempty increasing sequence of integers, got {shown(n_clusters)}"
+        )
     return array.astype(np.intp)
 
 
@@ -36,7 +39,7 @@ def named(values: Any, name: str) -> list[tuple[Any, Any]]:
     if values is None:
         return []
     if not isinstance(values, Mapping):
-        raise TypeError(f"{name} must be a mapping of names, got {type(values).__name__}")
+        raise InvalidInputError(f"{name} must be a mapping of names, got {type(values).__name__}")
     return list(values.items())
 
 
@@ -51,7 +54,7 @@ def named_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, A
     numbered where they repeat."""
     if isinstance(estimator, Mapping):
         if names is not None:
-            raise ValueError("names must be None when the estimators come with their names in a mapping")
+            raise InvalidInputError("names must be None when the estimators come with their names in a mapping")
         return {str(name): one for name, one in estimator.items()}
     several = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
     if names is None:
@@ -63,5 +66,5 @@ def named_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, A
     else:
         names = listed(names, "names", f"{len(several)} different names")
         if len(names) != len(several) or len(set(map(str, names))) != len(names):
-            raise ValueError(f"names must hold {len(several)} different names, got {shown(names)}")
+            raise InvalidInputError(f"names must hold {len(several)} different names, got {shown(names)}")
     return dict(zip(map(str, names), several, strict=True))

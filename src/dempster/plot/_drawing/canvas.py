@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
+
 __all__ = ["axes_to_draw_on", "equal_units", "panels_to_draw_on", "quiet_frame", "INK", "GREY"]
 
 INK = "#222222"
@@ -29,7 +31,7 @@ def panels_to_draw_on(axes: Any, number: int, columns: int, size: tuple[float, f
     if axes is not None:
         given = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(given) != number:
-            raise ValueError(f"axes must hold {number} Matplotlib axes, got {len(given)}")
+            raise InvalidInputError(f"axes must hold {number} Matplotlib axes, got {len(given)}")
         return given
     import matplotlib.pyplot as plt
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster.plot.palette import PALETTE
 
@@ -20,7 +21,7 @@ def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.n
     if colors is None:
         colors = [PALETTE[k % len(PALETTE)] for k in range(n_clusters)]
     elif len(colors) < n_clusters:
-        raise ValueError(f"colors must be a sequence of at least {n_clusters} colours, got {shown(colors)}")
+        raise InvalidInputError(f"colors must be a sequence of at least {n_clusters} colours, got {shown(colors)}")
     return np.array([to_rgb(color) for color in list(colors)[:n_clusters]]).reshape(n_clusters, 3)
 
 

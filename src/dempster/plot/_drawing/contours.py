@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._scale import as_reals
 from dempster.plot._drawing.canvas import INK
@@ -38,9 +39,9 @@ def checked_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarray
     """Values in [0, 1] of the given shape."""
     array = as_reals(values, name)
     if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+        raise InvalidInputError(f"{name} must have shape {shape}, got {array.shape}")
     if not np.all((array >= -1e-6) & (array <= 1 + 1e-6)):
-        raise ValueError(f"{name} must lie in [0, 1], got values from {array.min():g} to {array.max():g}")
+        raise InvalidInputError(f"{name} must lie in [0, 1], got values from {array.min():g} to {array.max():g}")
     return np.clip(array, 0, 1)  # sums of masses may pass one by rounding
 
 
@@ -50,9 +51,9 @@ def checked_levels(levels: Any, together: bool) -> np.ndarray:
         return _TOGETHER if together else _TENTHS
     array = as_reals(levels, "levels")
     if array.ndim != 1 or len(array) < (1 if together else 2) or not np.all(np.diff(array) > 0):
-        raise ValueError(f"levels must be an increasing sequence of at least two numbers, got {shown(levels)}")
+        raise InvalidInputError(f"levels must be an increasing sequence of at least two numbers, got {shown(levels)}")
     if array[0] < 0 or array[-1] > 1:
-        raise ValueError(f"levels must lie in [0, 1], got {shown(levels)}")
+        raise InvalidInputError(f"levels must lie in [0, 1], got {shown(levels)}")
     return array
 
 

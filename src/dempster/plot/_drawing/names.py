@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import listed
 from dempster._tables import printable
 
@@ -14,10 +15,10 @@ __all__ = ["shown_names", "shortened", "short_names"]
 def shown_names(names: Any, argument: str, number: int) -> list[str]:
     """As many names as asked for, as text that can be drawn."""
     if isinstance(names, str):
-        raise ValueError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
+        raise InvalidInputError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
     given = [printable(name) for name in listed(names, argument, f"{number} names")]
     if len(given) != number:
-        raise ValueError(f"{argument} must hold {number} names, got {len(given)}")
+        raise InvalidInputError(f"{argument} must hold {number} names, got {len(given)}")
     return given
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import is_integer, shown
 from dempster.belief import FocalSets, MassFunctions
 
@@ -20,26 +21,26 @@ def check_two_attributes(estimator: Any, X: Any) -> None:
     """Refuse what has no plane to be drawn over."""
     fitted = getattr(estimator, "n_features_in_", 2)
     if fitted != 2:
-        raise ValueError(
+        raise InvalidInputError(
             f"estimator must be fitted to two attributes to be drawn over their plane, got {fitted}; "
             "fit it to two columns, or to two principal components"
         )
     shape = np.shape(X)
     if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
-        raise ValueError(f"X must have shape (n, 2), objects by two attributes, got {shape}")
+        raise InvalidInputError(f"X must have shape (n, 2), objects by two attributes, got {shape}")
 
 
 def grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
     """Places on and around the objects, as `numpy.meshgrid` gives them."""
     if not is_integer(resolution) or resolution < 2:
-        raise ValueError(f"grid_resolution must be an integer of at least 2, got {shown(resolution)}")
+        raise InvalidInputError(f"grid_resolution must be an integer of at least 2, got {shown(resolution)}")
     if resolution > _FINEST:
-        raise ValueError(
+        raise InvalidInputError(
             f"grid_resolution must be at most {_FINEST}, got {resolution}: a picture of {resolution:,} x "
             f"{resolution:,} places takes the masses of all of them"
         )
     if not isinstance(margin, int | float | np.number) or not 0 <= margin < np.inf:
-        raise ValueError(f"margin must be a number of at least 0, got {shown(margin)}")
+        raise InvalidInputError(f"margin must be a number of at least 0, got {shown(margin)}")
     low, high = points.min(axis=0), points.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
     room = np.where(high > low, margin, max(margin, 0.5)) * width  # something must be seen around a single place
@@ -61,7 +62,7 @@ def chosen_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
-            raise ValueError(f"sets must hold at least one set, each only once, got {shown(sets)}")
+            raise InvalidInputError(f"sets must hold at least one set, each only once, got {shown(sets)}")
         return FocalSets(rows)
     singletons = FocalSets.simple(masses.n_clusters, empty=False, omega=False)
     if quantity != "mass":

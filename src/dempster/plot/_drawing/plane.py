@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._missing import check_missing
 from dempster._reading import reading
 from dempster._scale import check_scale
@@ -48,7 +49,7 @@ def to_plane(X: Any, n_objects: int | None = None) -> Plane:
     check_missing(data, X, None, learning=True)
     data = filled(data)
     if n_objects is not None and len(data) != n_objects:
-        raise ValueError(
+        raise InvalidInputError(
             f"X must have a row for each of the {n_objects} objects of the partition, got {len(data)} rows"
         )
     if data.shape[1] == 1:

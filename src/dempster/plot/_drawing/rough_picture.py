@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._scale import as_reals, as_truth
 from dempster.plot._drawing.hulls import hull_vertices
 
@@ -21,11 +22,11 @@ class RoughPicture:
         self.points = as_reals(points, "points")
         self.assignment = as_truth(assignment, "assignment")
         if self.points.ndim != 2 or self.points.shape[1] != 2:
-            raise ValueError(f"points must have shape (n, 2), got {self.points.shape}")
+            raise InvalidInputError(f"points must have shape (n, 2), got {self.points.shape}")
         if not np.isfinite(self.points).all():
-            raise ValueError("points must be finite, but they hold NaN or infinity")
+            raise InvalidInputError("points must be finite, but they hold NaN or infinity")
         if self.assignment.ndim != 2 or len(self.assignment) != len(self.points):
-            raise ValueError(f"assignment must have shape ({len(self.points)}, c), got {self.assignment.shape}")
+            raise InvalidInputError(f"assignment must have shape ({len(self.points)}, c), got {self.assignment.shape}")
         self.is_strip = is_strip
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster.cluster.evclus.network._trainers import TrainingProgress
 
 __all__ = ["Checkpoint", "TrainingRecord", "fingerprint"]
@@ -42,16 +43,16 @@ class Checkpoint:
         if not self.path.exists():
             return None
         if self.path.is_dir():
-            raise ValueError(f"checkpoint must be the path of a file, got {str(self.path)!r}, which is a folder")
+            raise InvalidInputError(f"checkpoint must be the path of a file, got {str(self.path)!r}, which is a folder")
         data = self.path.read_bytes()
         head = len(_MAGIC) + 64 + 64
         if not data.startswith(_MAGIC) or len(data) < head:
-            raise ValueError(f"checkpoint {self.path} is not a checkpoint of dempster, or it is cut short")
+            raise InvalidInputError(f"checkpoint {self.path} is not a checkpoint of dempster, or it is cut short")
         mark, digest = data[len(_MAGIC) : len(_MAGIC) + 64].decode(), data[len(_MAGIC) + 64 : head].decode()
         if hashlib.sha256(data[head:]).hexdigest() != digest:
-            raise ValueError(f"checkpoint {self.path} is damaged or cut short; remove it to start again")
+            raise InvalidInputError(f"checkpoint {self.path} is damaged or cut short; remove it to start again")
         if mark != self.mark:
-            raise ValueError(
+            raise InvalidInputError(
                 f"checkpoint {self.path} belongs to another model, other data or other parameters; "
                 "give another path, or remove it to start again"
             )

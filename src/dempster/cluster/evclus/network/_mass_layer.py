@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dempster._arrays import library_of
+from dempster._errors import InvalidInputError
 from dempster.cluster.evclus.network._losses import Array, ValueAndGradient
 
 __all__ = ["MassLayer", "cross_entropy"]
@@ -52,7 +53,7 @@ class MassLayer:
         if not self.detector:
             return m, lambda gradient: (_through_softmax(m, gradient), None)
         if h is None or coefficients is None:
-            raise ValueError("a network with an outlier unit needs the decision values of the detector")
+            raise InvalidInputError("a network with an outlier unit needs the decision values of the detector")
         eta = self._eta(h, coefficients)
         g = self._share(eta)
         masses = (1 - g)[:, None] * m

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from dempster._errors import InvalidInputError
 from dempster._parameters import shown
 from dempster._types import Advance
 from dempster.belief import FocalSets
@@ -100,14 +101,14 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
         self.rng, self.progress, self.apply = rng, progress, apply
         self.family, self.d0 = first.family, first.d0
         if settings.outlier_detector is not None and self.family.empty_index is None:
-            raise ValueError("outlier_detector gives mass to the empty set, which focal_sets lacks")
+            raise InvalidInputError("outlier_detector gives mass to the empty set, which focal_sets lacks")
         training = settings.training
         self.everyone = None if sample.everyone is None or sample.everyone.are_drawn else sample.everyone
         self.whole = training.solver in ("lbfgs", "adaptive-steps") or (
             training.solver == "auto" and len(self.values) <= SMALL and self.everyone is None
         )
         if self.everyone is not None and self.whole:
-            raise ValueError(
+            raise InvalidInputError(
                 f"training must have the solver 'mini-batch' or 'auto' for {len(self.everyone):,} objects in blocks, "
                 f"got {shown(training.solver)}, which needs all of them at once"
             )
@@ -190,7 +191,7 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
         self.record.close(start.number, progress)
         kept = progress.kept_rounds
         if kept == 0 or not np.isfinite(progress.history[kept - 1]):
-            raise ValueError("the loss of the network is not a number: scale X, or start from other weights")
+            raise InvalidInputError("the loss of the network is not a number: scale X, or start from other weights")
         network.restore(progress.best)
         return Run(TrainedNetwork(self.family, network, progress), progress.history[:kept], progress.converged)
 

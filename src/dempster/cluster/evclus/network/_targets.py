@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dempster._arrays import to_host
+from dempster._errors import InvalidInputError
 from dempster._parameters import is_integer, is_number
 from dempster._reading import reading_labels
 from dempster._scale import as_reals
@@ -118,7 +119,7 @@ def targets_of(
     if dissimilarities is not None:
         D = as_reals(with_columns_like_rows(dissimilarities), "dissimilarities").astype(float, copy=False)
         if D.shape != (len(X), len(X)):
-            raise ValueError(f"dissimilarities must have shape ({len(X)}, {len(X)}), got {D.shape}")
+            raise InvalidInputError(f"dissimilarities must have shape ({len(X)}, {len(X)}), got {D.shape}")
         return NetworkTargets(MatrixSource(check_square(D, symmetrize=False)), labels, known, remark)
     rows = X.reshape(len(X), -1)
     if hasattr(metric, "transform"):
@@ -138,7 +139,7 @@ def _transformed(rows: np.ndarray, learner: Any, labels: np.ndarray, constraints
     elif (labels >= 0).any():
         learner.fit(rows, labels)
     else:
-        raise ValueError("metric is a transformer, which learns from constraints or labels: give one of them")
+        raise InvalidInputError("metric is a transformer, which learns from constraints or labels: give one of them")
     return np.ascontiguousarray(learner.transform(rows))
 
 
@@ -149,7 +150,7 @@ def _checked_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
     with reading_labels(y, "y"):
         labels = np.asarray(to_host(y))
     if labels.shape != (n,):
-        raise ValueError(f"y must hold one label for each of the {n} objects, got shape {labels.shape}")
+        raise InvalidInputError(f"y must hold one label for each of the {n} objects, got shape {labels.shape}")
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == labels.astype(int)).all():
         labels = labels.astype(int)
     if labels.dtype.kind == "O" and all(is_integer(label) and is_number(label) for label in labels.tolist()):
@@ -160,7 +161,7 @@ def _checked_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
         # a target that came along with the data, as in pipelines: clusterers ignore it
         return np.full(n, -1), f"y holds no -1 and is not made of the clusters 0 to {c - 1}: it is ignored"
     if not are_numbers:
-        raise ValueError("y must hold cluster numbers (integers), -1 for objects without a label")
+        raise InvalidInputError("y must hold cluster numbers (integers), -1 for objects without a label")
     if not inside:
-        raise ValueError(f"y must hold numbers from 0 to {c - 1}, or -1, got {labels.min()} to {labels.max()}")
+        raise InvalidInputError(f"y must hold numbers from 0 to {c - 1}, or -1, got {labels.min()} to {labels.max()}")
     return labels.astype(np.int64), ""

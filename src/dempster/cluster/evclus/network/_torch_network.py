@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from dempster._arrays import Array, is_tensor
+from dempster._errors import InvalidInputError
 from dempster.belief import FocalSets
 from dempster.cluster.evclus.network._losses import ValueAndGradient
 from dempster.cluster.evclus.network._mass_layer import MassLayer, cross_entropy
@@ -41,7 +42,7 @@ def checked_module(module: nn.Module, shape: tuple[int, ...], family: FocalSets)
         body.eval()
         found = tuple(body(torch.zeros((2, *shape), dtype=precision_of(module, whole=False))).shape)
     if found != (2, f):
-        raise ValueError(
+        raise InvalidInputError(
             f"network must give {f} outputs for each object, one for each focal set "
             f"({', '.join(family.names()[:4])}, ...), but two objects gave shape {found}"
         )

@@ -1,0 +1,1 @@
+"""What people start: a run described (`recipe`), the program (`cli`), the page (`report`) and the studio (`studio`)."""

@@ -1,0 +1,81 @@
+"""``dempster convert``: partitions and models from one kind of file to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dempster.apps.cli.shared.errors import UserError, WrongUse, user_errors
+from dempster.apps.cli.shared.kinds import PATH
+from dempster.apps.cli.shared.options import common
+from dempster.apps.cli.shared.output import Screen, all_or_none, check_outputs, partition_document
+from dempster.apps.cli.shared.subjects import read_subject
+from dempster.apps.recipe.words import counted
+
+if TYPE_CHECKING:
+    from dempster.apps.recipe import TableModel
+    from dempster.partition import CredalPartition
+
+__all__ = ["convert"]
+
+_KINDS = (".csv", ".tsv", ".parquet", ".npz", ".rds", ".dempster")
+_GRAPH = ".onnx"
+
+
+@click.command(short_help="Partitions and models from one kind of file to another.")
+@click.argument("source", type=PATH)
+@click.argument("target", type=PATH)
+@common
+def convert(source: Path, target: Path, quiet: bool, as_json: bool) -> None:
+    """Write the partition of SOURCE as TARGET; their extensions tell the kinds.
+
+    Both may be .csv, .tsv, .parquet, .npz, .dempster, or .rds, which holds a credpart of R's package evclust. A model
+    (.dempster) gives the partition of its training run, or, if TARGET is .onnx, a graph that other programs run: it
+    takes the columns of the table in their units, and gives masses.
+
+    \b
+    dempster convert clus.rds clus.parquet
+    dempster convert flowers.partition.csv flowers.rds
+    dempster convert flowers.dempster flowers.onnx
+    """
+    screen = Screen(quiet=quiet, as_json=as_json)
+    for name, path in (("SOURCE", source), ("TARGET", target)):
+        kinds = (*_KINDS, _GRAPH) if path is target else _KINDS
+        if path.suffix.lower() not in kinds:
+            raise WrongUse(f"{name}: the extension must be one of {', '.join(kinds)}, got {path.suffix or 'none'}")
+    check_outputs([target], [source])
+    subject = read_subject(source)
+    if target.suffix.lower() == _GRAPH:
+        _write_graph(subject.model, source, target, screen)
+    else:
+        _write_partition(subject.partition, source, target, screen)
+
+
+def _write_partition(partition: CredalPartition | None, source: Path, target: Path, screen: Screen) -> None:
+    if partition is None:
+        raise UserError(f"{source} holds a classifier, it must hold a partition")
+    from dempster.io import write_partition, write_r
+    from dempster.persistence import save
+
+    write = {".rds": write_r, ".dempster": save}.get(target.suffix.lower(), write_partition)
+    with user_errors(), all_or_none([target]) as (temporary,):
+        write(partition, temporary)
+    screen.result(f"{counted(len(partition), 'object')}, {counted(partition.n_clusters, 'cluster')}")
+    screen.wrote([target])
+    screen.document("convert", partition=partition_document(partition), files={"partition": str(target)})
+
+
+def _write_graph(model: TableModel | None, source: Path, target: Path, screen: Screen) -> None:
+    """A model with its preparation, for other programs."""
+    if model is None:
+        raise UserError(f"{source} holds a partition, not a model: write one by dempster cluster --save-model")
+    from dempster.onnx import to_onnx
+
+    with user_errors(), all_or_none([target]) as (temporary,):
+        to_onnx(model, temporary)
+    name, n_sets = type(model.estimator).__name__, len(model.estimator.focal_sets_)
+    screen.result(f"{name}: masses on {counted(n_sets, 'set')}")
+    screen.wrote([target])
+    screen.document("convert", model={"method": name, "n_sets": n_sets}, files={"model": str(target)})

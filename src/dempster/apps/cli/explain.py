@@ -1,0 +1,150 @@
+"""``dempster explain``: why an object, what a cluster is, what tells two clusters apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dempster.apps.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
+from dempster.apps.cli.shared.kinds import PATH
+from dempster.apps.cli.shared.options import common, reading
+from dempster.apps.cli.shared.output import Screen, all_or_none, check_outputs
+from dempster.apps.cli.shared.pictures import check_picture, draw_display
+from dempster.apps.cli.shared.subjects import Subject, read_rows, read_subject, row_named, rows_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["explain"]
+
+
+@click.command(short_help="Why an object, a cluster or a pair of clusters.")
+@click.argument("subject", type=PATH)
+@click.argument("table", type=PATH)
+@click.option("--object", "name", metavar="NAME", help="Why this object (name or number of the row) is where it is.")
+@click.option("--cluster", metavar="K", help="What this cluster is.")
+@click.option("--pair", metavar="K,L", help="What tells two clusters apart.")
+@click.option("--plot", type=PATH, metavar="PATH", help="Draw it: .png, .svg or .pdf.")
+@reading
+@common
+def explain(subject: Path, table: Path, **options: Any) -> None:
+    """Explain a partition, or the model that made it, by the columns of its TABLE.
+
+    SUBJECT is a partition or, better, a model of "dempster cluster --save-model": then reasons are those of the
+    method. Without --object, --cluster or --pair all clusters are described in a few words.
+
+    \b
+    dempster explain flowers.dempster flowers.csv --object 70
+    dempster explain flowers.partition.csv flowers.csv --cluster 2
+    dempster explain flowers.partition.csv flowers.csv --pair 0,2
+    """
+    asked = [name for name in ("name", "cluster", "pair") if options[name] is not None]
+    if len(asked) > 1:
+        raise WrongUse("give one of --object, --cluster and --pair")
+    screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
+    outputs = [options["plot"]] if options["plot"] is not None else []
+    if outputs:
+        check_picture(outputs[0])
+    check_outputs(outputs, [subject, table])
+    found = read_subject(subject)
+    if found.partition is None:
+        raise UserError(f"{subject} holds a classifier; dempster explain is for clusters")
+    with readable_warnings(), user_errors(), screen.working(f"reading {table.name}"):
+        rows = rows_of(read_rows(table, options, found.model.recipe if found.model else ""), found.partition, table)
+        explained = _Explained(found, rows)
+        text, document, draw = getattr(explained, {"name": "object"}.get(asked[0], asked[0]) if asked else "all")(
+            options[asked[0]] if asked else ""
+        )
+        if outputs:
+            with all_or_none(outputs) as (temporary,):
+                draw_display(draw, temporary, (7.5, 4.5))
+    screen.result(text)
+    screen.wrote(outputs)
+    screen.document("explain", **document, files=[str(path) for path in outputs])
+
+
+class _Explained:
+    """The three things that can be explained; each gives words, a document and a picture."""
+
+    def __init__(self, subject: Subject, rows: pd.DataFrame):
+        assert subject.partition is not None
+        self.partition, self.model, self.rows = subject.partition, subject.model, rows
+
+    def object(self, name: str) -> tuple[str, dict[str, Any], Any]:
+        from dempster.apps.recipe import choose_attributes
+        from dempster.apps.recipe.units import Units
+        from dempster.explain import explain_object
+
+        place = row_named(self.partition, name)
+        if self.model is not None and self.model.preparation is not None:
+            values: Any = self.model.prepared(self.rows)
+            found = explain_object(self.model.estimator, values, place)
+            found = Units.of(self.model.preparation).of_explanation(found)
+        else:
+            values = choose_attributes(self.rows, missing="partial").table
+            found = explain_object(self.partition, values, place)
+        text = found.to_text()
+        mass = self.partition[place : place + 1]
+        said = {name: float(value) for name, value in zip(_set_names(mass), mass.masses[0], strict=True) if value > 0}
+        document: dict[str, Any] = {"object": name, "text": text, "masses": said}
+        document["contributions"] = found.to_frame().reset_index().to_dict("records")
+        return text, document, lambda ax: found.plot(ax=ax)
+
+    def cluster(self, name: str) -> tuple[str, dict[str, Any], Any]:
+        found = self._profile()
+        cluster = self._cluster_named(name)
+        part = f"cluster {cluster}"
+        text = _part_of(found.to_text(), part)
+        frame = found.to_frame()
+        row = frame.loc[part].to_dict() if part in frame.index else {}
+        return text, {"cluster": cluster, "text": text, "profile": row}, lambda ax: found.plot(axes=ax)
+
+    def pair(self, names: str) -> tuple[str, dict[str, Any], Any]:
+        parts = [part.strip() for part in names.split(",")]
+        if len(parts) != 2:
+            raise WrongUse(f"--pair must name two clusters, as 0,2, got '{names}'")
+        first, second = map(self._cluster_named, parts)
+        found = self._profile()
+        apart = found.tells_apart(first, second)
+        lines = [f"  {row.rule} ({_how_well(row.separation)})" for row in apart.itertuples()]
+        text = "\n".join([f"What tells cluster {first} from cluster {second}, the best first:", *lines])
+        document = {"pair": [first, second], "tells_apart": apart.to_dict("records")}
+        return text, document, lambda ax: found.plot(axes=ax)
+
+    def all(self, _: str) -> tuple[str, dict[str, Any], Any]:
+        found = self._profile()
+        document = {"text": found.to_text(), "profile": found.to_frame().reset_index().to_dict("records")}
+        return found.to_text(), document, lambda ax: found.plot(axes=ax)
+
+    def _profile(self) -> Any:
+        from dempster.explain import profile
+
+        clustered = None
+        if self.model is not None and self.model.preparation is not None:
+            clustered = self.model.preparation.columns
+            self.model.preparation.check_columns(self.rows)
+        return profile(self.partition, self.rows, clustered=clustered)
+
+    def _cluster_named(self, name: str) -> Any:
+        for cluster in self.partition.frame:
+            if str(cluster) == name:
+                return cluster
+        raise UserError(f"there is no cluster '{name}'; there are {', '.join(map(str, self.partition.frame))}")
+
+
+def _how_well(separation: float) -> str:
+    """How far a rule separates two clusters, in words."""
+    return "separates them" if separation > 0.995 else f"separates {separation:.0%} of them"
+
+
+def _set_names(partition: Any) -> list[str]:
+    return partition.focal_sets.names(partition.frame)
+
+
+def _part_of(text: str, head: str) -> str:
+    """The paragraph, or the lines, of a text that are about one group."""
+    paragraphs = [part for part in text.split("\n\n") if part.startswith(head)]
+    lines = [line for line in text.splitlines() if line.startswith(head)]
+    return "\n\n".join(paragraphs or lines) or text

@@ -1,0 +1,96 @@
+"""``dempster info``: what is installed, on what it runs, where it keeps things."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dempster import __version__
+from dempster.apps.cli.shared.options import common
+from dempster.apps.cli.shared.output import Screen
+
+__all__ = ["info"]
+
+_NEEDED = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "click", "rich")
+_EXTRAS = ("torch", "safetensors", "pyarrow", "polars", "dask", "pynndescent", "openpyxl", "onnx", "starlette")
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "DEMPSTER_KERNELS")
+
+
+@click.command(short_help="Versions, devices, threads, kernels, caches.")
+@common
+def info(quiet: bool, as_json: bool) -> None:
+    """Show versions, devices, threads, compiled kernels and caches: what to send along with a question.
+
+    \b
+    dempster info --json
+    """
+    screen = Screen(quiet=quiet, as_json=as_json)
+    with screen.working("looking for devices"):
+        devices = _devices()
+    found: dict[str, dict[str, Any]] = {
+        "program": {"dempster": __version__, "python": platform.python_version(), "system": platform.platform()},
+        "libraries": {name: _version(name) for name in _NEEDED},
+        "extras": {name: _version(name) for name in _EXTRAS},
+        "devices": devices,
+        "threads": {"processors": _processors()} | {name: os.environ[name] for name in _THREADS if name in os.environ},
+        "kernels": _kernels(),
+        "caches": _caches(),
+    }
+    for title, lines in found.items():
+        screen.result(title, style="bold")
+        for name, value in lines.items():
+            screen.result(f"  {name:24} {'not installed' if value is None else value}")
+    screen.document("info", **found)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _devices() -> dict[str, str]:
+    """The processor, and what torch can see besides."""
+    found = {"cpu": platform.processor() or platform.machine()}
+    if find_spec("torch") is None:
+        return found | {"cuda": "needs torch (pip install 'dempster[nn]')"}
+    import torch
+
+    if not torch.cuda.is_available():
+        return found | {"cuda": "none"}
+    for k in range(torch.cuda.device_count()):
+        memory = torch.cuda.get_device_properties(k).total_memory / 2**30
+        found[f"cuda:{k}"] = f"{torch.cuda.get_device_name(k)}, {memory:.0f} GB"
+    return found
+
+
+def _kernels() -> dict[str, str]:
+    """Which compiled library is loaded."""
+    from dempster._native.library import library
+
+    try:
+        shown = repr(library())  # the only public trace of where it lies
+    except ImportError as error:
+        return {"library": f"cannot be loaded: {error}"}
+    path = Path(shown.split("'")[1])
+    return {"library": path.name, "size": f"{path.stat().st_size / 1024:,.0f} KB"}
+
+
+def _caches() -> dict[str, str]:
+    """Where downloaded datasets are kept, and how much they take."""
+    from sklearn.datasets import get_data_home
+
+    home = Path(get_data_home())
+    size = sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) if home.is_dir() else 0
+    return {"datasets": f"{home} ({size / 2**20:,.1f} MB)"}

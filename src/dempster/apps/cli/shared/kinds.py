@@ -1,0 +1,132 @@
+"""Kinds of values that options take, each refused in plain words and completed in the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from dempster.apps.recipe import methods
+
+__all__ = ["NONE", "PATH", "ColumnNames", "FileName", "MethodName", "NumberOrAuto", "Value", "WholeNumber"]
+
+
+NONE = object()  # was typed, other than None, which an option has that was not
+
+
+class FileName(click.Path):
+    """A path; an empty one, which would be the folder one is in, is a variable of the shell that was not set."""
+
+    def __init__(self, path_type: type | None = None):
+        super().__init__(readable=False, path_type=path_type)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, or a usage error."""
+        if value == "":
+            self.fail("must be the name of a file, got ''", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = FileName(Path)
+
+
+class WholeNumber(click.ParamType):
+    """An integer between two bounds, refused in plain words."""
+
+    name = "integer"
+
+    def __init__(self, low: int | None = None, high: int | None = None):
+        self.low, self.high = low, high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number, or a usage error that says what it must be."""
+        bounds = "" if self.low is None else f" of at least {self.low}"
+        bounds += "" if self.high is None else f" and at most {self.high}"
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(f"must be a whole number{bounds}, got '{value}'", param, ctx)
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            self.fail(f"must be a whole number{bounds}, got {number}", param, ctx)
+        return number
+
+
+class NumberOrAuto(WholeNumber):
+    """An integer, or "auto"."""
+
+    name = "integer or auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or "auto" as it is."""
+        return "auto" if value == "auto" else super().convert(value, param, ctx)
+
+
+class Value(click.ParamType):
+    """A number, a truth value, a list or a word, as a parameter of a method takes it."""
+
+    name = "value"
+
+    def __init__(self, words: Sequence[str] = ()):
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """What was typed, as Python has it."""
+        if not isinstance(value, str):
+            return value
+        found = methods.parse_value(value)
+        return NONE if found is None else found
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
+
+
+class MethodName(click.ParamType):
+    """A method, by the name of its class in small letters."""
+
+    name = "method"
+
+    def __init__(self, package: str):
+        self.package = package
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, or a usage error that lists all."""
+        name = str(value).lower()
+        known = methods.method_names(self.package)
+        if name not in known:
+            self.fail(f"must be one of {', '.join(known)}, got '{value}'", param, ctx)
+        return name
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        found = [name for name in methods.method_names(self.package) if name.startswith(incomplete)]
+        return [CompletionItem(name, help=methods.method_summary(name, self.package)) for name in found]
+
+
+class ColumnNames(click.ParamType):
+    """Names of columns, separated by commas; completed from the file that is named before."""
+
+    name = "columns"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        given = ctx.params.get("files") or ctx.params.get("file") or ()
+        # where an option still waits for its value, click leaves the arguments before it unread
+        files = [given] if isinstance(given, str | Path) else [*given, *ctx.args]
+        before, comma, last = incomplete.rpartition(",")
+        try:
+            names = _columns_of(Path(files[0])) if files else []
+        except (OSError, ValueError, ImportError):
+            names = []
+        return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
+
+
+def _columns_of(file: Path) -> list[str]:
+    """The columns of a file, from its first lines where it is text."""
+    from dempster.io.tables import read_quietly
+    from dempster.io.written.delimited import sniff
+
+    if file.suffix.lower() in (".csv", ".tsv", ".txt", ".gz"):
+        dialect = sniff(file)
+        return dialect.first_line if dialect.has_header else []
+    return list(read_quietly(file).columns)

@@ -1,0 +1,73 @@
+"""A fitted estimator together with what was done to the table before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dempster import _parameters as rule
+from dempster._errors import InvalidInputError
+from dempster.apps.recipe.attributes import Preparation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TableModel"]
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """What a run leaves behind for later ones, written and read by `dempster.persistence`.
+
+    Attributes
+    ----------
+    estimator : fitted clusterer or classifier
+    preparation : Preparation or None
+        Columns, standardisation and what to do with missing cells; None for dissimilarities and images.
+    recipe : str
+        How it was made, as TOML; empty for a classifier.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dempster.cluster import ECM
+    >>> from dempster.apps.recipe import TableModel, choose_attributes
+    >>> table = pd.DataFrame({"length": [1.0, 1.1, 1.2, 8.0, 8.1, 8.3], "color": list("rrgbbb")})
+    >>> attributes = choose_attributes(table)
+    >>> model = TableModel(ECM(2, random_state=0).fit(attributes.values), attributes.preparation)
+    >>> model.predict_mass(pd.DataFrame({"length": [1.1, 8.2]})).labels.tolist() in ([0, 1], [1, 0])
+    True
+    """
+
+    estimator: Any
+    preparation: Preparation | None = None
+    recipe: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+            raise InvalidInputError(f"estimator must be a clusterer or classifier, got {rule.shown(self.estimator)}")
+        rule.check(self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation))
+        rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
+
+    def predict_mass(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
+        """Masses of new rows.
+
+        Parameters
+        ----------
+        table : DataFrame
+            With the columns of the training run; for dissimilarities, those of each new object to the old ones.
+        missing : {"refuse", "drop", "partial"}, optional
+            What to do with rows in which cells are missing; as in the training run by default.
+        note : function, optional
+            Is told in words which rows are left out.
+        """
+        return self.estimator.predict_mass(self.prepared(table, missing=missing, note=note))
+
+    def prepared(self, table: Any, *, missing: str | None = None, note: Callable[[str], None] | None = None) -> Any:
+        """New rows as the estimator takes them."""
+        if self.preparation is None:
+            return table
+        preparation = self.preparation if missing is None else replace(self.preparation, missing=missing)
+        found: pd.DataFrame = preparation.transform(table, note)
+        return found

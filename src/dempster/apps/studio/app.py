@@ -1,0 +1,68 @@
+"""The studio as a web application: its page, its questions, its guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from dempster import __version__
+from dempster.apps.studio.guard import Gate, Guard
+from dempster.apps.studio.jobs import Workers
+from dempster.apps.studio.planes.plane import plane_kinds
+from dempster.apps.studio.routes import comparing, data, exporting, running, selecting, teaching, viewing
+from dempster.apps.studio.sessions import Sessions
+
+__all__ = ["make_app"]
+
+_STATIC = Path(__file__).parent / "static"
+
+
+def make_app(guard: Guard, file: Path | None = None) -> Starlette:
+    """The application.
+
+    Parameters
+    ----------
+    guard : Guard
+        Who is let in.
+    file : Path, optional
+        Table that each new tab starts with.
+    """
+    page = (_STATIC / "index.html").read_text(encoding="utf-8")
+
+    async def index(request: Request) -> Response:
+        response = HTMLResponse(page.replace("{{token}}", guard.token).replace("{{version}}", __version__))
+        response.set_cookie(guard.cookie, guard.token, httponly=True, samesite="strict", path="/")
+        return response
+
+    async def about(request: Request) -> Response:
+        examples = [{"name": name, "words": words} for name, words in data.EXAMPLES.items()]
+        methods = running.method_list()
+        return JSONResponse({"version": __version__, "methods": methods, "examples": examples, "planes": plane_kinds()})
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        app.state.sessions.close_on_exit()
+        app.state.workers.prepare()
+        yield
+        app.state.sessions.close()
+
+    subjects = (data, running, viewing, selecting, teaching, comparing, exporting)
+    routes = [
+        Route("/", index),
+        Route("/api/about", about),
+        *(route for subject in subjects for route in subject.ROUTES),
+        Mount("/static", StaticFiles(directory=_STATIC)),
+    ]
+    app = Starlette(routes=routes, middleware=[Middleware(Gate, guard=guard)], lifespan=life)
+    app.state.workers = Workers()
+    app.state.sessions = Sessions(app.state.workers)
+    app.state.file = file
+    return app

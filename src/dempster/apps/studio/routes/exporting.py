@@ -1,0 +1,134 @@
+"""Take things away: the partition, the model, the report, the selection, the code and the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.responses import Response
+
+from dempster._errors import InvalidInputError
+from dempster._parameters import shown
+from dempster.apps.recipe import TableModel
+from dempster.apps.studio.asked import shared_recipe
+from dempster.apps.studio.routes.asking import Given, as_file, route, run_of
+from dempster.apps.studio.runs import Run
+from dempster.apps.studio.sessions import Session
+from dempster.io import write_partition
+from dempster.persistence import save
+
+__all__ = ["ROUTES"]
+
+_KINDS = ("csv", "npz", "parquet")
+
+
+def _stem(run: Run) -> str:
+    return Path(run.recipe.files[0]).name.split(".")[0]
+
+
+def _partition(session: Session, given: Given) -> Response:
+    run, kind = run_of(session, given), str(given["kind"])
+    if kind not in _KINDS:
+        raise InvalidInputError(f"a partition is written as {', '.join(_KINDS)}, got {shown(kind)}")
+    path = session.new_file(f"{_stem(run)}.partition.{kind}")
+    write_partition(run.partition, path)
+    return _taken(path)
+
+
+def _model(session: Session, given: Given) -> Response:
+    """The model with what was done to the table before: `dempster predict` takes it."""
+    run = run_of(session, given)
+    path = session.new_file(f"{_stem(run)}.dempster")
+    save(TableModel(run.estimator, run.preparation, shared_recipe(run.recipe).to_toml()), path)
+    return _taken(path)
+
+
+def _data(session: Session, given: Given) -> Response:
+    """The table of a run, as code and command read it."""
+    run = run_of(session, given)
+    path = Path(run.recipe.files[0])
+    return as_file(path.read_bytes(), path.name)
+
+
+def _answers(session: Session, given: Given) -> Response:
+    """The answers that a run learned from."""
+    run = run_of(session, given)
+    if run.recipe.constraints is None:
+        raise InvalidInputError("this run learned from no answers")
+    return as_file(Path(run.recipe.constraints).read_bytes(), "answers.csv", "text/csv; charset=utf-8")
+
+
+def _selection(session: Session, given: Given) -> Response:
+    """The rows that are selected, with what the run says of them."""
+    run = run_of(session, given)
+    if session.selection is None or not session.selection.any():
+        raise InvalidInputError("nothing is selected")
+    chosen = np.flatnonzero(session.selection[run.rows])
+    table = run.table.iloc[chosen].copy()
+    said = [run.set_names[k] for k in run.partition.best_set[chosen]]
+    for name, values in (("assigned to", said), ("doubt", run.doubt[chosen])):
+        while name in table.columns:
+            name += " "
+        table[name] = values
+    text = table.to_csv(index=True, index_label=str(table.index.name or "row"))
+    return as_file(text, f"{_stem(run)}.selection.csv", "text/csv; charset=utf-8")
+
+
+def _recipe(session: Session, given: Given) -> dict[str, Any]:
+    """What does exactly the same: a command, Python code, and a file of settings."""
+    run = run_of(session, given)
+    recipe = shared_recipe(run.recipe)
+    stem = _stem(run)
+    return {
+        "command": f"{recipe.to_command()} -o {stem}.partition.csv",
+        "code": recipe.to_code(),
+        "toml": recipe.to_toml(),
+        "file": recipe.files[0],
+        "answers": recipe.constraints is not None,
+        "is_part": len(run) < len(session.table().table) and recipe.files[0] != session.table().name,
+    }
+
+
+def _report(session: Session, given: Given) -> dict[str, Any]:
+    """A report as one page; made in a process, then fetched."""
+    run = run_of(session, given)
+
+    def finish(page: str, warnings: list[str]) -> dict[str, Any]:
+        run.kept["report"] = page
+        return {"ready": True}
+
+    recipe = shared_recipe(run.recipe)
+    arguments = {
+        "subject": TableModel(run.estimator, run.preparation, recipe.to_toml()),
+        "table": run.table,
+        "recipe": recipe,
+        "title": str(given.get("title") or f"{_stem(run)}: {run.name}"),
+    }
+    return {"job": session.start("report", "report", arguments, finish).describe()}
+
+
+def _report_page(session: Session, given: Given) -> Response:
+    run = run_of(session, given)
+    if "report" not in run.kept:
+        raise InvalidInputError("make the report first")
+    return as_file(run.kept["report"], f"{_stem(run)}.report.html", "text/html; charset=utf-8")
+
+
+def _taken(path: Path) -> Response:
+    """A file that was written to be taken away, and is not needed here any more."""
+    content = path.read_bytes()
+    path.unlink()
+    return as_file(content, path.name)
+
+
+ROUTES = [
+    route("/runs/{run}/partition.{kind}", _partition),
+    route("/runs/{run}/model", _model),
+    route("/runs/{run}/data", _data),
+    route("/runs/{run}/answers", _answers),
+    route("/runs/{run}/selected", _selection),
+    route("/runs/{run}/recipe", _recipe),
+    route("/runs/{run}/report", _report, "POST"),
+    route("/runs/{run}/report", _report_page),
+]

@@ -1,6 +1,0 @@
-"""One page on a partition, for a person who must act on it: complete in one file, on screen, on paper, on a phone."""
-
-from dempster.report.make import make_report
-from dempster.report.report import Report
-
-__all__ = ["make_report", "Report"]

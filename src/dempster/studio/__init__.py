@@ -1,5 +1,0 @@
-"""The studio: a local page on which a person looks at a partition, asks why, and teaches."""
-
-from dempster.studio.server import serve
-
-__all__ = ["serve"]
