@@ -89,7 +89,7 @@ def growth(quick: bool) -> list[Row]:
 
 def _search(n: int, kind: str) -> Task:
     """Sweeps until nobody moves, from random labels, on a graph that is there."""
-    from dempster.cluster.neighbors._graph import Evidence, Graph, neighbors_of_all
+    from dempster.cluster.eknnclus import Evidence, Graph, neighbors_of_all
     from dempster.dissimilarity.neighbors import finder
     from dempster.dissimilarity.sources import AttributeSource
     from dempster.optimize.blocks import block_map

@@ -129,7 +129,7 @@ def _loop(
 
 def _sampled_pairs(X: np.ndarray, d0: float | None = None) -> tuple[Any, float]:
     """The problem of k-EVCLUS: pairs drawn once or twice weigh once or twice; and d0."""
-    from dempster.cluster.evclus._conflict_problems import SomePairs
+    from dempster.cluster.evclus._pairs import SomePairs
     from dempster.dissimilarity.sampling import random_pairs
     from dempster.dissimilarity.transform import to_conflict
 
@@ -176,7 +176,7 @@ def _sweep_problem(every: int) -> tuple[Any, Any, dict[str, np.ndarray], np.ndar
 
 
 def _descend(problem: Any, family: Any, masses: np.ndarray, order: np.ndarray, sweeps: int) -> Any:
-    from dempster.cluster.evclus._conflict_problems import Links
+    from dempster.cluster.evclus._pairs import Links
 
     return problem.descend(masses, family, order, sweeps, 0.0, Links.none(problem.n), 0.0)
 
@@ -539,7 +539,7 @@ def _protein_fit(family: str) -> Task:
 def _protein_loop() -> Task:
     from dempster import CredalPartition, FocalSets
     from dempster.cluster._medoid_starts import random_masses
-    from dempster.cluster.evclus._conflict_problems import SomePairs
+    from dempster.cluster.evclus._pairs import SomePairs
     from dempster.dissimilarity.transform import to_conflict
 
     data = _stored("protein")

@@ -23,7 +23,19 @@ MODULES = {
 # From the ground up. A module imports from its own floor or a lower one. The numerical kernels of `optimize` know
 # nothing of the rest, so they lie below everything that needs them.
 FLOORS = [
-    {"_arrays", "_blas", "_errors", "_fitting", "_input", "_missing", "_native", "_parameters", "_progress", "_random", "_reading"}
+    {
+        "_arrays",
+        "_blas",
+        "_errors",
+        "_fitting",
+        "_input",
+        "_missing",
+        "_native",
+        "_parameters",
+        "_progress",
+        "_random",
+        "_reading",
+    }
     | {"_scale", "_site", "_sizes", "_tables", "_types", "optimize", "data"},
     {"belief"},
     {"partition"},
@@ -42,7 +54,7 @@ LOOKS_UP |= {("partition", "io"), ("constraints", "persistence"), ("persistence"
 # Files and graphs are written of what is inside the estimators.
 SEE_INSIDE = {"persistence", "onnx"}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
-SHARED_BY_FAMILIES = {"dempster.cluster.neighbors.starts", "dempster.cluster.neighbors.belief_peaks"}
+SHARED_BY_FAMILIES = {"dempster.cluster.belief_peaks"}
 
 
 # ---- reading the package --------------------------------------------------------------------------------------------

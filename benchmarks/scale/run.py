@@ -159,7 +159,7 @@ class _Outside:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        from dempster.cluster.prototypes import _kernels
+        from dempster.cluster import ecm as _kernels
 
         names = ("accumulate", "write_masses")
         before = {name: getattr(_kernels, name) for name in names}

@@ -10,8 +10,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import BPEC, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, EKNNClus, Training
 from dempster.cluster import _everyone as everyone_module
-from dempster.cluster.evclus.network import _objective, _streamed
-from dempster.cluster.neighbors import belief_peaks as peaks_module
+from dempster.cluster import belief_peaks as peaks_module
+from dempster.cluster.evclus import _network as _objective
+from dempster.cluster.evclus import nnevclus as _streamed
 
 da = pytest.importorskip("dask.array")
 

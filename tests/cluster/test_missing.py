@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from dempster import cluster
 from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, BeliefPeaks, ECMdd, EKNNClus, WECMdd
 from dempster.cluster._incomplete import within_variances
-from dempster.cluster.prototypes._lifted import lifted
+from dempster.cluster._lifted import lifted
 from dempster.constraints import Constraints
 from dempster.explain import doubt_of
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from dempster import CredalPartition, FocalSets
 from dempster._native import kernel
-from dempster.cluster.evclus._conflict_problems import AllPairs, Links, SomePairs, link_form
+from dempster.cluster.evclus._pairs import AllPairs, Links, SomePairs, link_form
 from dempster.constraints import Constraints
 from dempster.constraints import links as linked
 from dempster.dissimilarity.sampling import random_pairs

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from matplotlib.collections import PolyCollection
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster.mixtures.bootclus import PairIntervals
+from dempster.cluster.bootclus import PairIntervals
 from dempster.plot import CalibrationDisplay, PairProbabilityDisplay
 
 

@@ -26,8 +26,8 @@ from dempster._random import as_random_state
 from dempster._scale import mean_of_rows
 from dempster._types import Seed
 from dempster.cluster._medoid_starts import medoid_starts
+from dempster.cluster._peaks import PeakSettings, find_peaks
 from dempster.cluster._starts import order_along_line, sample_in_order
-from dempster.cluster.neighbors._peaks import PeakSettings, find_peaks
 from dempster.dissimilarity.dimension import intrinsic_dimension
 from dempster.dissimilarity.neighbors import finder
 from dempster.dissimilarity.partial import filled

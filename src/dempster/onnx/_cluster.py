@@ -13,19 +13,16 @@ from dempster._parameters import shown
 from dempster.belief import FocalSets
 from dempster.cluster._doubt import pair_columns
 from dempster.cluster._mass_step import MassStep
-from dempster.cluster.evclus._doubt_model import DoubtModel
-from dempster.cluster.evclus._model import EvclusModel
+from dempster.cluster.bpec import BPEC
+from dempster.cluster.ccm import CCM
+from dempster.cluster.cecm import CECM
+from dempster.cluster.ecm import ECM, PrototypeModel
+from dempster.cluster.egmm import EGMM
+from dempster.cluster.evclus._model import DoubtModel, EvclusModel
+from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus.evclus import EVCLUS
-from dempster.cluster.evclus.network._feed_forward import FeedForward
-from dempster.cluster.evclus.network._mass_layer import MassLayer
 from dempster.cluster.evclus.nnevclus import NNEVCLUS
-from dempster.cluster.mixtures.egmm import EGMM
 from dempster.cluster.on_device.mixtures import RoundComponents
-from dempster.cluster.prototypes._model import PrototypeModel
-from dempster.cluster.prototypes.bpec import BPEC
-from dempster.cluster.prototypes.ccm import CCM
-from dempster.cluster.prototypes.cecm import CECM
-from dempster.cluster.prototypes.ecm import ECM
 from dempster.dissimilarity.references import References
 from dempster.dissimilarity.transform import decay
 from dempster.onnx.formulas import centred, masses_of_known, softplus, squared_distances

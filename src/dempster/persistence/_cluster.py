@@ -2,56 +2,38 @@
 
 from __future__ import annotations
 
+from dempster.cluster._lifted import SpatialModel
 from dempster.cluster._mass_step import MassStep
-from dempster.cluster.evclus._doubt_model import DoubtModel, Surroundings
-from dempster.cluster.evclus._model import EvclusModel
+from dempster.cluster.belief_peaks import BeliefPeaks
+from dempster.cluster.bootclus import (
+    BootClus,
+    Bootstraps,
+    MixtureFits,
+    PairFamily,
+    PairIntervals,
+    PairMasses,
+    PairModel,
+)
+from dempster.cluster.bpec import BPEC
+from dempster.cluster.catecm import CatECM, CategoricalModel, CategoryEncoder
+from dempster.cluster.ccm import CCM, CredalModel
+from dempster.cluster.cecm import CECM, ConstrainedModel, LinkedPrototypes
+from dempster.cluster.ecm import ECM, OnlinePrototypes, PrototypeModel, Statistics
+from dempster.cluster.ecmdd import ECMdd, SingleMedoidModel
+from dempster.cluster.egmm import EGMM, EvidentialMixture, MixtureSums, OnlineMixture
+from dempster.cluster.eknnclus import EKNNClus, Evidence, NeighborModel
+from dempster.cluster.evclus._model import DoubtModel, EvclusModel, Surroundings
+from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus._scale import Scale, ScaleTrial
 from dempster.cluster.evclus.evclus import EVCLUS
-from dempster.cluster.evclus.network._feed_forward import FeedForward
-from dempster.cluster.evclus.network._mass_layer import MassLayer
-from dempster.cluster.evclus.network._model import NetworkModel
-from dempster.cluster.evclus.network._preparation import Preparation
-from dempster.cluster.evclus.nnevclus import NNEVCLUS
+from dempster.cluster.evclus.nnevclus import NNEVCLUS, NetworkModel, Preparation, Training
 from dempster.cluster.evclus.shepard import ShepardData
-from dempster.cluster.evclus.training import Training
-from dempster.cluster.mixtures._bootstrap import Bootstraps
-from dempster.cluster.mixtures._evidential_mixture import EvidentialMixture, MixtureSums
-from dempster.cluster.mixtures._intervals import PairIntervals
-from dempster.cluster.mixtures._online import OnlineMixture
-from dempster.cluster.mixtures._pair_fit import PairFamily, PairMasses
-from dempster.cluster.mixtures._pair_model import PairModel
-from dempster.cluster.mixtures.bootclus import BootClus
-from dempster.cluster.mixtures.egmm import EGMM
-from dempster.cluster.mixtures.mixture_fits import MixtureFits
-from dempster.cluster.neighbors._graph import Evidence
-from dempster.cluster.neighbors._model import NeighborModel
-from dempster.cluster.neighbors.belief_peaks import BeliefPeaks
-from dempster.cluster.neighbors.eknnclus import EKNNClus
+from dempster.cluster.mecm import MECM, MedianModel
 from dempster.cluster.number import NumberOfClusters
-from dempster.cluster.prototypes._categorical import CategoricalModel
-from dempster.cluster.prototypes._categories import CategoryEncoder
-from dempster.cluster.prototypes._constrained import ConstrainedModel, LinkedPrototypes
-from dempster.cluster.prototypes._credal import CredalModel
-from dempster.cluster.prototypes._lifted import SpatialModel
-from dempster.cluster.prototypes._model import OnlinePrototypes, PrototypeModel, Statistics
-from dempster.cluster.prototypes.bpec import BPEC
-from dempster.cluster.prototypes.catecm import CatECM
-from dempster.cluster.prototypes.ccm import CCM
-from dempster.cluster.prototypes.cecm import CECM
-from dempster.cluster.prototypes.ecm import ECM
-from dempster.cluster.prototypes.secm import SECM
-from dempster.cluster.relational._median import MedianModel
-from dempster.cluster.relational._single_medoids import SingleMedoidModel
-from dempster.cluster.relational._weighted_means import WeightedMeans, WeightedMeansModel
-from dempster.cluster.relational._weighted_medoids import SetCosts, WeightedMedoidModel
-from dempster.cluster.relational.ecmdd import ECMdd
-from dempster.cluster.relational.mecm import MECM
-from dempster.cluster.relational.recm import RECM
-from dempster.cluster.relational.wecmdd import WECMdd
-from dempster.cluster.views._input import View, ViewInput
-from dempster.cluster.views._medoids import MedoidViewModel
-from dempster.cluster.views._prototypes import Coordinates, ViewModel
-from dempster.cluster.views.wmvec import WMVEC
+from dempster.cluster.recm import RECM, WeightedMeans, WeightedMeansModel
+from dempster.cluster.secm import SECM
+from dempster.cluster.wecmdd import SetCosts, WECMdd, WeightedMedoidModel
+from dempster.cluster.wmvec import WMVEC, Coordinates, MedoidViewModel, View, ViewInput, ViewModel
 from dempster.persistence.schema import Schema
 
 __all__ = ["SAVED"]

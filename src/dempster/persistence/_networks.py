@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from dempster._errors import InvalidInputError
-from dempster.cluster.evclus.network._torch_network import TorchNetwork
+from dempster.cluster.evclus._torch_network import TorchNetwork
 from dempster.persistence.schema import Schema, check_names
 
 __all__ = ["SAVED"]

@@ -20,7 +20,7 @@ from dempster.persistence.tried import try_model
 __all__ = ["Schema", "check_names", "schemas_by_name", "schema_named", "schema_for"]
 
 Parts = dict[str, Any]
-_APART = {"dempster.cluster.evclus.network._torch_network": "networks"}  # a table of its own: it imports torch
+_APART = {"dempster.cluster.evclus._torch_network": "networks"}  # a table of its own: it imports torch
 
 
 @dataclass(frozen=True)

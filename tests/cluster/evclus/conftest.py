@@ -2,7 +2,7 @@
 
 import pytest
 
-from dempster.cluster.evclus.network import _pretraining
+from dempster.cluster.evclus import nnevclus as _pretraining
 
 
 @pytest.fixture(autouse=True)

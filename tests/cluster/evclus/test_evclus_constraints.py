@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from dempster.cluster.evclus import _fitted_pairs
+from dempster.cluster.evclus import _pairs as _fitted_pairs
 from dempster.constraints import Constraints
 from tests.cluster.evclus.helpers import SAMPLINGS, blobs, evclus, iris, masses_of, sampled
 

@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import FocalSets
 from dempster.cluster import EVCLUS
-from dempster.cluster.evclus._conflict_problems import SomePairs
+from dempster.cluster.evclus._pairs import SomePairs
 from dempster.constraints import Constraints
 from dempster.dissimilarity.transform import scale_at, to_conflict
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
@@ -124,7 +124,7 @@ def test_too_few_objects_of_positive_weight():
 
 def test_stress_of_many_rows_is_that_of_pairs():
     """All pairs in blocks of rows, beside a list of them."""
-    from dempster.cluster.evclus._conflict_problems import AllPairs
+    from dempster.cluster.evclus._pairs import AllPairs
 
     rng = np.random.default_rng(0)
     family = FocalSets.pairs(3)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dempster.cluster.evclus._affinity import Affinity, reach
+from dempster.cluster.evclus._model import Affinity, reach
 
 TYPES = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-5)])
 

@@ -6,10 +6,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
-from dempster.cluster.evclus.network._feed_forward import FeedForward, HostArrays
-from dempster.cluster.evclus.network._mass_layer import MassLayer
-from dempster.cluster.evclus.network._targets import targets_of
-from dempster.cluster.evclus.network._trainers import TrainingProgress, train_adaptive_steps
+from dempster.cluster.evclus._network import (
+    FeedForward,
+    HostArrays,
+    MassLayer,
+    TrainingProgress,
+    targets_of,
+    train_adaptive_steps,
+)
 from dempster.constraints import Constraints
 from dempster.datasets import make_fourclass
 

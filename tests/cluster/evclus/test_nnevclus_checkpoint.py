@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dempster.cluster import NNEVCLUS, Training
-from dempster.cluster.evclus.network import _checkpoint
+from dempster.cluster.evclus import _checkpoint
 
 X = make_blobs(90, 2, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
 

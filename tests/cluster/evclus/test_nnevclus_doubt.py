@@ -8,10 +8,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets, persistence
 from dempster.cluster import NNEVCLUS, Training
-from dempster.cluster.evclus.network import _pretraining
-from dempster.cluster.evclus.network._doubt import coefficients_at_fence, lessons, scores_of_sets
-from dempster.cluster.evclus.network._feed_forward import FeedForward
-from dempster.cluster.evclus.network._mass_layer import MassLayer
+from dempster.cluster.evclus import nnevclus as _pretraining
+from dempster.cluster.evclus._network import FeedForward, MassLayer
+from dempster.cluster.evclus.nnevclus import coefficients_at_fence, lessons, scores_of_sets
 from dempster.constraints import Constraints
 from dempster.dissimilarity.sources import AttributeSource
 
@@ -62,7 +61,8 @@ def test_the_scale_is_told(fitted):
 def test_in_batches_and_from_a_sample(row, monkeypatch):
     """More objects than are taught, references that are some of them."""
     X, y = row
-    from dempster.cluster.evclus.network import _doubt, _method
+    from dempster.cluster.evclus import nnevclus as _doubt
+    from dempster.cluster.evclus import nnevclus as _method
 
     monkeypatch.setattr(_method, "_TAUGHT", 200)
     monkeypatch.setattr(_doubt, "SMALL", 150)

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from dempster import FocalSets
-from dempster.cluster.evclus._conflict_problems import link_form
-from dempster.cluster.evclus.network import _losses as losses
-from dempster.cluster.evclus.network._feed_forward import FeedForward
-from dempster.cluster.evclus.network._mass_layer import MassLayer, cross_entropy
+from dempster.cluster.evclus import _network as losses
+from dempster.cluster.evclus._network import FeedForward, MassLayer, cross_entropy
+from dempster.cluster.evclus._pairs import link_form
 
 FAMILY = FocalSets.pairs(3)
 N, F = 12, len(FAMILY)
@@ -109,7 +108,7 @@ def test_networks_beside_differences(layer, sizes):
 def test_networks_beside_torch(layer):
     """The same weights, masses, gradients, shares; and the layer of masses as torch differentiates it."""
     torch = pytest.importorskip("torch")
-    from dempster.cluster.evclus.network._torch_network import DeviceArrays, feed_forward, network_on
+    from dempster.cluster.evclus._torch_network import DeviceArrays, feed_forward, network_on
 
     network, x, h = small_network(**layer)
     arrays = DeviceArrays(torch.float64, "cpu")
@@ -145,7 +144,7 @@ def test_networks_beside_torch(layer):
 
 def test_tensors_have_the_same_conflicts():
     torch = pytest.importorskip("torch")
-    from dempster.cluster.evclus.network._torch_network import DeviceArrays
+    from dempster.cluster.evclus._torch_network import DeviceArrays
     from dempster.dissimilarity.transform import conflicts_among
 
     X = np.random.default_rng(0).normal(size=(40, 3)) + 1000

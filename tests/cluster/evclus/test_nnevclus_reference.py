@@ -5,11 +5,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dempster import FocalSets
-from dempster.cluster.evclus._conflict_problems import link_form
-from dempster.cluster.evclus.network import _losses as losses
-from dempster.cluster.evclus.network._feed_forward import FeedForward, HostArrays
-from dempster.cluster.evclus.network._mass_layer import MassLayer
-from dempster.cluster.evclus.network._trainers import TrainingProgress, train_adaptive_steps
+from dempster.cluster.evclus import _network as losses
+from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer, TrainingProgress, train_adaptive_steps
+from dempster.cluster.evclus._pairs import link_form
 from dempster.dissimilarity.transform import to_conflict
 
 DOUBLE = HostArrays(np.dtype(np.float64))

@@ -6,7 +6,8 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from dempster.cluster import EVCLUS
-from dempster.cluster.evclus._scale import SCALES, PairDissimilarities, Scale, ScaleTrial, likelihood_of_clusters
+from dempster.cluster.evclus._pairs import SCALES, PairDissimilarities, likelihood_of_clusters
+from dempster.cluster.evclus._scale import Scale, ScaleTrial
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
 
 

@@ -10,11 +10,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
 from dempster._progress import heard_by
-from dempster.cluster import BootClus
-from dempster.cluster.mixtures import _bootstrap as bootstrap
-from dempster.cluster.mixtures import bootclus
-from dempster.cluster.mixtures._pair_fit import PairFamily
-from dempster.cluster.mixtures.mixture_fits import fit_mixtures
+from dempster.cluster import BootClus, bootclus
+from dempster.cluster import bootclus as bootstrap
+from dempster.cluster.bootclus import PairFamily, fit_mixtures
 from dempster.datasets import make_gaussian_mixture
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.optimize.solve import solve_simplex_qp

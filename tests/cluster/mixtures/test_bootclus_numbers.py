@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster.mixtures._bootstrap import Bootstraps
-from dempster.cluster.mixtures._pair_fit import PairFamily, choose_references, intervals_of_all_pairs
-from dempster.cluster.mixtures.bootclus import PairIntervals
+from dempster.cluster.bootclus import Bootstraps, PairFamily, PairIntervals, choose_references, intervals_of_all_pairs
 from dempster.datasets.generators import gaussian_posterior
 from dempster.optimize.blocks import block_map
 from dempster.optimize.interval_fit import descend_intervals

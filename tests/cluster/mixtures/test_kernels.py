@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from dempster.cluster.mixtures._bootstrap import Bootstraps
+from dempster.cluster.bootclus import Bootstraps
 
 
 @pytest.mark.parametrize("n_fits", [1, 5, 128, 131])

@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.cluster import ECM, EKNNClus
-from dempster.cluster.neighbors import _method
-from dempster.cluster.neighbors._graph import Evidence, Graph, nearest_stored, neighbors_of_all
+from dempster.cluster import eknnclus as _method
+from dempster.cluster.eknnclus import Evidence, Graph, nearest_stored, neighbors_of_all
 from dempster.dissimilarity.neighbors import finder
 from dempster.dissimilarity.sources import AttributeSource, MatrixSource
 from dempster.optimize.blocks import block_map

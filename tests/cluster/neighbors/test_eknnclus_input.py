@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster.cluster import EKNNClus
-from dempster.cluster.neighbors import _method
+from dempster.cluster import eknnclus as _method
 from dempster.dissimilarity.gower import gower_matrix
 
 

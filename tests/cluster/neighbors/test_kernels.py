@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dempster.cluster.neighbors._kernels import agreement, both_sides, relabel, write_masses
-from dempster.cluster.neighbors._peak_kernels import add_up_belief, first_higher, follow
+from dempster.cluster.belief_peaks import add_up_belief, first_higher, follow
+from dempster.cluster.eknnclus import agreement, both_sides, relabel, write_masses
 
 # ---- the graph of EK-NNclus -----------------------------------------------------------------------------------------
 

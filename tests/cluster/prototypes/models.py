@@ -1,7 +1,7 @@
 """Models with prototypes, made by hand."""
 
 from dempster.cluster._mass_step import MassStep
-from dempster.cluster.prototypes._model import PrototypeModel
+from dempster.cluster.ecm import PrototypeModel
 
 
 def one_thread(function, arguments):

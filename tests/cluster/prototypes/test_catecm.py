@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import CatECM, _starts
-from dempster.cluster.prototypes._categories import different_rows
+from dempster.cluster.catecm import different_rows
 
 
 def categories(n=200, c=3, p=8, levels=4, keep=0.75, seed=0):

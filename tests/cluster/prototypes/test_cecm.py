@@ -11,9 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import CECM, ECM, BeliefPeaks
-from dempster.cluster.prototypes._kernels import squared_distances
-from dempster.cluster.prototypes._links import LinkCosts, LinkedObjects
-from dempster.cluster.prototypes._model import Statistics
+from dempster.cluster.cecm import LinkCosts, LinkedObjects
+from dempster.cluster.ecm import Statistics, squared_distances
 from dempster.constraints import Constraints
 from tests.cluster.prototypes.models import one_thread, prototypes
 

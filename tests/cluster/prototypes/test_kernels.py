@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from dempster.cluster.prototypes import _category_kernels, _kernels
-from dempster.cluster.prototypes._links import _link_terms, _sweep_links
+from dempster.cluster import catecm as _category_kernels
+from dempster.cluster import ecm as _kernels
+from dempster.cluster.cecm import _link_terms, _sweep_links
 from dempster.optimize import solve_diagonal
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM, SECM
-from dempster.cluster.prototypes._image import neighborhood, smoothed
+from dempster.cluster.secm import neighborhood, smoothed
 
 
 def phantom(shape=(50, 60)):

@@ -8,8 +8,8 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from dempster import FocalSets
 from dempster.cluster import ECMdd
 from dempster.cluster._mass_step import MassStep
-from dempster.cluster.relational._medoid_method import Medoids
-from dempster.cluster.relational._single_medoids import descend_until_back
+from dempster.cluster._medoids import Medoids
+from dempster.cluster.ecmdd import descend_until_back
 
 
 def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):

@@ -10,7 +10,9 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import MECM, BeliefPeaks, ECMdd, WECMdd
-from dempster.cluster.relational import _compared, _medoid_method, _weighted_medoids
+from dempster.cluster import _medoids as _compared
+from dempster.cluster import _medoids as _medoid_method
+from dempster.cluster import wecmdd as _weighted_medoids
 from dempster.dissimilarity.gower import gower_matrix
 from dempster.dissimilarity.sources import AttributeSource
 

@@ -11,11 +11,12 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM, RECM, BeliefPeaks
+from dempster.cluster import recm as _relational_method
+from dempster.cluster import recm as _weighted_means
 from dempster.cluster._mass_step import MassStep
+from dempster.cluster._medoids import pair_quantile
 from dempster.cluster._starts import far_objects
-from dempster.cluster.relational import _relational_method, _weighted_means
-from dempster.cluster.relational._matrices import pair_quantile, smallest_eigenvalue
-from dempster.cluster.relational._weighted_means import WeightedMeans
+from dempster.cluster.recm import WeightedMeans, smallest_eigenvalue
 from dempster.partition import credal_rand_index
 
 CASES = ["recm_butterfly_full", "recm_protein_pairs_noomega", "recm_protein_simple"]

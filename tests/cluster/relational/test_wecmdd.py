@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from dempster import FocalSets
 from dempster.cluster import WECMdd
 from dempster.cluster._mass_step import MassStep
-from dempster.cluster.relational._weighted_medoids import PrototypeWeights, best_weights, descend_until_settled
+from dempster.cluster.wecmdd import PrototypeWeights, best_weights, descend_until_settled
 from dempster.datasets import load_butterfly
 
 

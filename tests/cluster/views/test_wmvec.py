@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
 from dempster.cluster import ECM, WMVEC
-from dempster.cluster.views._weights import learnt_weights, shapeless_dispersion
+from dempster.cluster.wmvec import learnt_weights, shapeless_dispersion
 
 
 def blobs(rng, y, n_features, gap=6.0):

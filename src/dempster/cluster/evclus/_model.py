@@ -1,4 +1,17 @@
-"""What EVCLUS leaves behind: objects with masses, with which others are compared."""
+"""Doubt of EVCLUS: how plausible each cluster is for an object, read off once the clusters are found.
+
+One scale cannot serve two purposes. A small ``d0`` finds the clusters and leaves no doubt between them, since half of
+the mass on each of two clusters fits conflicts better than mass on the pair; a large one does the reverse. So clusters
+are found first, with masses on single clusters only. Then cluster k is as plausible for object i as its n_k members j
+are alike with i, by one minus the conflict that they should have at a scale of these two objects:
+
+    S_ik = sum_{j in k} exp(-gamma_ij d_ij^2) / sqrt(n_k),   with conflict 0.95 at d_ij = a sqrt(s_i s_j),
+
+where s is the distance within which the nearest sqrt(r) of the r references lie (as in self-tuning spectral clustering,
+Zelnik-Manor and Perona, 2004), so that dense and thin clusters are treated alike. The sum alone would favor large
+clusters and the mean small ones; the root between them did best on one half of many data sets, and on the other. An
+object that is much farther from its nearest few references than is usual (by the fences of a box plot) belongs nowhere.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +21,408 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dempster._arrays import Array, is_tensor, precision_of
+from dempster._arrays import Array, is_tensor, like, precision_of, same_place, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
+from dempster._native import kernel
 from dempster.belief import FocalSets
-from dempster.cluster.evclus._wanted_conflicts import needs_products, wanted_terms
+from dempster.belief.gabriel import gabriel_pairs
+from dempster.cluster._doubt import doubtful_masses
+from dempster.cluster.evclus._pairs import (
+    needs_products,
+    twins_at_zero,
+    wanted_terms,
+)
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.references import References
+from dempster.dissimilarity.sources import rounding
 from dempster.dissimilarity.transform import decay, to_conflict
 from dempster.optimize import solve_simplex_qp
-from dempster.optimize.blocks import Apply
+from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.projection import project
 
-__all__ = ["EvclusModel"]
+__all__ = [
+    "EvclusModel",
+    "Affinity",
+    "reach",
+    "DoubtModel",
+    "Surroundings",
+    "neighboring_clusters",
+    "neighbors_of_pairs",
+]
+
+
+_reach = kernel("""reach(
+    D: real[n, r], weights: real[r], itself: int64[n] below r or -1 or None, unit: float, near_amount: float,
+    far_amount: float, near: real[n] out, far: real[n] out)""")
+_affinity = kernel("""affinity(
+    D: real[n, r], scales: real[r], weights: real[r], labels: int64[r] below c, itself: int64[n] below r or -1 or None,
+    unit: float, rate: float, near_amount: float, far_amount: float, least: float, near: real[n] out,
+    out: real[n, c] out)""")
+_affinity_of_points = kernel("""affinity_of_points(
+    A: real[n, d], B: real[r, d], scales: real[r], weights: real[r], labels: int64[r] below c, unit: float, rate: float,
+    near_amount: float, far_amount: float, least: float, near: real[n] out, nearest: real[n] out,
+    out: real[n, c] out)""")
+
+
+@dataclass(frozen=True)
+class Affinity:
+    """How near objects are to clusters of references.
+
+    For object i and cluster k, the sum over the references j of the cluster of exp(-rate d_ij^2 / (s_i s_j)), with the
+    scales s of both, divided by the root of their weight. A cluster without references gets zero.
+
+    Attributes
+    ----------
+    scales, weights : (r,) array
+        Of the references.
+    labels : (r,) array
+        Clusters of the references.
+    n_clusters : int
+    rate : float
+    near, far : float
+        Weights of references: within the distance where references of weight ``far`` lie is the scale of an object (at
+        least that of the smallest reference).
+    """
+
+    scales: np.ndarray
+    weights: np.ndarray
+    labels: np.ndarray
+    n_clusters: int
+    rate: float
+    near: float
+    far: float
+
+    def by_distances(self, D: np.ndarray, itself: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """(n, c) affinities of objects with these distances to the references, and (n,) distances within which
+        references of weight ``near`` lie. ``itself`` is as in `reach`, but who is alone in a cluster counts itself."""
+        near, out = np.empty(len(D), D.dtype), np.empty((len(D), self.n_clusters), D.dtype)
+        scales, weights = self.scales.astype(D.dtype), self.weights.astype(D.dtype)
+        _affinity(D, scales, weights, self.labels, itself, self._unit, self.rate, *self._amounts, near, out)
+        return out, near
+
+    def by_points(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same for points A and references B at Euclidean distances, which are never all held; and (n,) distances
+        to the nearest reference, zero if they are equal."""
+        near, nearest = np.empty(len(A), A.dtype), np.empty(len(A), A.dtype)
+        out = np.empty((len(A), self.n_clusters), A.dtype)
+        A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)
+        scales, weights = self.scales.astype(A.dtype), self.weights.astype(A.dtype)
+        _affinity_of_points(
+            A, B, scales, weights, self.labels, self._unit, self.rate, *self._amounts, near, nearest, out
+        )
+        return out, near, nearest
+
+    @property
+    def _unit(self) -> float:
+        """What one object weighs."""
+        return float(self.weights.mean())
+
+    @property
+    def _amounts(self) -> tuple[float, float, float]:
+        return self.near, self.far, float(self.scales.min())
+
+
+def reach(
+    D: np.ndarray, weights: np.ndarray, itself: np.ndarray | None, unit: float, near: float, far: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) distances within which references of the weights ``near`` and ``far`` lie.
+
+    Parameters
+    ----------
+    D : (n, r) array
+        Dissimilarities of objects to references.
+    weights : (r,) array
+        Of the references.
+    itself : (n,) array or None
+        The reference that an object is, -1 if it is none: it does not count itself, but what that reference weighs
+        beyond ``unit`` counts as others at its place.
+    unit : float
+        What one object weighs.
+    near, far : float
+        ``near`` is not above ``far``.
+    """
+    close, distant = np.empty(len(D), D.dtype), np.empty(len(D), D.dtype)
+    _reach(D, weights, itself, unit, near, far, close, distant)
+    return close, distant
+
+
+_WIDTH = 1.5  # a: distance, in scales of the two objects, at which they should be in different clusters
+_NEAR = 5  # references around an object, by whose distance an outlier is known
+_FENCE = 2.0  # interquartile ranges above the third quartile
+_LEAST_RANGE = 0.1  # of the logarithm of the distance: below, all distances are alike
+_SOFTNESS = 1 / 8  # interquartile ranges within which the mass of an outlier grows from 0.27 to 0.73
+_CELLS = 1_000_000  # dissimilarities held at once
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is usual around the references.
+
+    Attributes
+    ----------
+    weights : (r,) array
+    scales : (r,) array
+        Distance within which the nearest sqrt(r) references lie.
+    usual : float
+        Third quartile of the distances to the nearest few references.
+    fence, softness : float
+        Logarithm of that distance, in usual ones, beyond which an object is an outlier rather than not, and how fast
+        its mass on the empty set grows there.
+    """
+
+    weights: np.ndarray
+    scales: np.ndarray
+    usual: float
+    fence: float
+    softness: float
+
+    @classmethod
+    def of(cls, D: np.ndarray, weights: np.ndarray | None) -> Surroundings:
+        """From the (r, r) dissimilarities between the references, and how much each counts."""
+        r = len(D)
+        w = np.ones(r) if weights is None else weights.astype(float)
+        near, far = reach(D, w, np.arange(r), w.mean(), *_amounts(w))
+        scales, near = _positive(far, D), _positive(near, D)
+        low, high = _weighted_quantile(near, w, 0.25), _weighted_quantile(near, w, 0.75)
+        width = max(float(np.log(high / low)), _LEAST_RANGE)
+        return cls(w, scales, high, _FENCE * width, _SOFTNESS * width)
+
+    def contour(
+        self, D: np.ndarray, labels: np.ndarray, n_clusters: int, itself: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(n, c) plausibilities of the clusters for objects with these dissimilarities to the references, whose
+        clusters are given, and (n,) masses on the empty set; ``itself`` says which reference an object is (or -1)."""
+        S, near = self.affinity(labels, n_clusters).by_distances(D, itself)
+        return S, self.outlying(near)
+
+    def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
+        """How near objects are to the clusters of the references."""
+        return Affinity(self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *_amounts(self.weights))
+
+    def outlying(self, near: np.ndarray) -> np.ndarray:
+        """(n,) masses on the empty set, from the distances within which the nearest few references lie."""
+        far = np.maximum(near / self.usual, np.exp(self.fence - 50 * self.softness))
+        above = (np.log(far) - self.fence) / self.softness
+        return 1 / (1 + np.exp(-np.minimum(above, 50)))
+
+
+def _amounts(weights: np.ndarray) -> tuple[float, float]:
+    """Weights of the references that are near, and of those by which the scale is measured."""
+    r, unit = len(weights), float(weights.mean())
+    most = max(r - 1, 1)
+    return unit * min(_NEAR, most) * (1 - 1e-9), unit * min(max(round(np.sqrt(r)), 1), most) * (1 - 1e-9)
+
+
+def _positive(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """Distances of zero, between objects that do not differ, as small ones; where all are zero, as the least of D."""
+    finite = distances[np.isfinite(distances) & (distances > 0)]
+    if not len(finite):
+        return np.full(len(distances), np.min(D, where=D > 0, initial=np.inf) if (D > 0).any() else 1.0)
+    return np.clip(distances, 1e-6 * float(np.median(finite)), finite.max())
+
+
+def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
+    """The smallest value that at least this share of the weights does not exceed: repeating does what a weight does."""
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    return float(values[order[np.searchsorted(below, share * below[-1] * (1 - 1e-12))]])
+
+
+def neighboring_clusters(
+    D: np.ndarray, labels: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
+) -> FocalSets:
+    """Single clusters and pairs of neighbors among clusters known by the dissimilarities of their members."""
+    w = np.ones(len(D)) if weights is None else weights
+    share = np.zeros((n_clusters, len(D)))
+    share[labels, np.arange(len(D))] = w
+    total = share.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        pairs = _neighbors(share @ np.square(D, dtype=float) @ share.T / np.outer(total, total))
+    return FocalSets.with_pairs(n_clusters, pairs, omega=False)
+
+
+def neighbors_of_pairs(first: np.ndarray, second: np.ndarray, d: np.ndarray, n_clusters: int) -> FocalSets:
+    """The same, and the frame, for some pairs of objects, whose clusters ``first`` and ``second`` and dissimilarities d
+    are known."""
+    squares, counts = np.zeros((2, n_clusters, n_clusters))
+    np.add.at(squares, (first, second), np.square(d))
+    np.add.at(counts, (first, second), 1)
+    with np.errstate(invalid="ignore"):
+        pairs = _neighbors((squares + squares.T) / (counts + counts.T))
+    return FocalSets.with_pairs(n_clusters, pairs)
+
+
+def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
+    """Pairs of neighbors, from the (c, c) mean squared dissimilarities between members of clusters, NaN where there are
+    none.
+
+    The squared distance of two clusters is that mean less half the means within each, which for Euclidean distances is
+    that of their centers. A cluster without members has no neighbors.
+    """
+    there = np.flatnonzero(np.isfinite(np.diagonal(mean)))
+    among = mean[np.ix_(there, there)]
+    within = np.diagonal(among) / 2
+    apart = np.maximum(np.nan_to_num(among - within - within[:, None], nan=np.inf), 0)
+    return [(int(there[k]), int(there[m])) for k, m in gabriel_pairs(apart) if np.isfinite(apart[k, m])]
+
+
+@dataclass(frozen=True)
+class DoubtModel:
+    """References with their clusters: an object gets masses by how near it is to the members of each.
+
+    Attributes
+    ----------
+    family : FocalSets
+        Single clusters, pairs of neighbors and the empty set.
+    fit : EvclusModel
+        What EVCLUS found, with masses on single clusters: its references serve here.
+    labels : (r,) int64 array
+        Clusters of the references.
+    surroundings : Surroundings
+    reference_masses : (r, f) array
+        Masses of the references themselves.
+    """
+
+    family: FocalSets
+    fit: EvclusModel
+    labels: np.ndarray
+    surroundings: Surroundings
+    reference_masses: np.ndarray
+
+    @classmethod
+    def of(cls, fit: EvclusModel, D: np.ndarray, kept: np.ndarray) -> DoubtModel:
+        """From a fit and the (r, r) dissimilarities between its references; those that are ``kept`` have masses of the
+        fit."""
+        labels, c = fit.reference_labels, fit.family.n_clusters
+        family = neighboring_clusters(D, labels, c, fit.counts)
+        surroundings = Surroundings.of(D, fit.counts)
+        contour, outlying = surroundings.contour(D, labels, c, np.arange(len(D)))
+        masses = doubtful_masses(contour, family, outlying)
+        model = cls(family, fit, labels, surroundings, masses)
+        model.keep(masses, kept, fit.reference_masses[kept])
+        return model
+
+    def keep(self, masses: np.ndarray, which: np.ndarray, given: np.ndarray) -> None:
+        """Write masses that the fit gave to some objects, without those on the frame, which says nothing of where they
+        are; objects with nothing else stay as they are."""
+        place = self.family.find(self.fit.family.membership)
+        own = given[:, place >= 0]
+        total = own.sum(axis=1)
+        there = which[total > 0]
+        masses[there] = 0
+        masses[np.ix_(there, place[place >= 0])] = (own / np.where(total > 0, total, 1)[:, None])[total > 0]
+
+    @property
+    def references(self) -> References:
+        return self.fit.references
+
+    @property
+    def d0(self) -> float:
+        return self.fit.d0
+
+    def masses(self, values: Any, apply: Apply) -> Array:
+        """(n, f) masses of objects read by `DissimilarityInput.new`; one that is a reference again gets its masses.
+        Those of the points of a tensor are found where it is.
+
+        Sparse rows, of some dissimilarities only, get the masses whose conflicts with those of the references match.
+        """
+        if sparse.issparse(values):
+            fit = replace(self.fit, family=self.family, reference_masses=self.reference_masses)
+            return fit.masses(values, apply)
+        dtype = self.fit.precision(values)
+        references = self.references.astype(dtype)
+        if self.fit.works_on_device(values) and references.are_points(values):
+            return self._masses_from_device(values, references)
+
+        out = np.empty((len(values), len(self.family)), dtype=dtype)
+        products = needs_products(values, references)
+        affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
+
+        def write(start: int, stop: int) -> None:
+            D = None
+            if products:
+                D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+                (contour, near), nearest = affinity.by_distances(D), D.min(axis=1)
+            else:
+                assert references.source is not None
+                contour, near, nearest = affinity.by_points(values[start:stop], references.source.objects)
+            out[start:stop] = doubtful_masses(contour, self.family, self.surroundings.outlying(near))
+            again, twin = self._twins(nearest, D, references, values, start, exact=not products)
+            out[start + again] = self.reference_masses[twin]
+
+        blocks = row_blocks(len(values), max(1, _CELLS // len(references)), most=None)
+        if not products:
+            apply(write, blocks)
+            return out
+        with one_blas_thread():  # threads go over blocks already
+            apply(write, blocks)
+        return out
+
+    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the logarithm of S_ik, to which every member adds."""
+        if sparse.issparse(values):
+            fit = replace(self.fit, family=self.family, reference_masses=self.reference_masses)
+            return fit.evidence(values, itself)
+        around, references = self.surroundings, self.references.astype(np.dtype(float))
+        D = np.ascontiguousarray(references.dissimilarities(values, exact=True), dtype=float)
+        own = np.flatnonzero(references.positions == itself)
+        w, unit = around.weights.copy(), float(around.weights.mean())
+        _, far = reach(D, w, own if len(own) else np.array([-1]), unit, *_amounts(w))
+        energies = decay(_WIDTH) * D[0] ** 2 / (np.maximum(far[0], around.scales.min()) * around.scales)
+        if len(own) and w[self.labels == self.labels[own[0]]].sum() > unit:
+            w[own] = max(w[own[0]] - unit, 0)  # an object does not speak for itself, unless it is alone
+        logs = np.full((len(w), self.family.n_clusters), -np.inf)
+        sizes = np.bincount(self.labels, w, minlength=self.family.n_clusters)[self.labels]
+        with np.errstate(divide="ignore"):
+            logs[np.arange(len(w)), self.labels] = np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
+        words = "logarithm of how alike it is with the members of the cluster"
+        return ClusterEvidence.of_strengths(words, logs, energies, references, values)
+
+    def without(self, position: int) -> DoubtModel:
+        """The same, but that one object of the fit counts for nothing, unless it is alone in its cluster."""
+        weights, own = self.surroundings.weights.copy(), self.references.positions == position
+        weights[own] = np.maximum(weights[own] - weights.mean(), 0)
+        alone = not all(weights[self.labels == k].any() for k in self.labels[own])
+        return self if alone else replace(self, surroundings=replace(self.surroundings, weights=weights))
+
+    def _masses_from_device(self, values: Array, references: References) -> Array:
+        from dempster.cluster.on_device.surroundings import masses_on_device
+        from dempster.optimize.projection_torch import room_for
+
+        out = room_for(values, len(self.family))
+        assert references.source is not None
+        points, around = references.source.objects, self.surroundings
+        what = around, self.labels, self.family, _amounts(around.weights), decay(_WIDTH)
+        alike = masses_on_device(values, points, *what, self.fit.place(values), out)
+        twin = references.equals(to_host(values[same_place(alike, values)]))
+        out[same_place(alike[twin >= 0], out)] = like(self.reference_masses[twin[twin >= 0]], out)
+        return out
+
+    def _twins(
+        self, nearest: np.ndarray, D: np.ndarray | None, references: References, values: Any, start: int, *, exact: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of a block that are references again, and which: those with the same attributes, or, where there are
+        none, at dissimilarity zero (up to rounding) and of masses that suit best. ``exact``: equal objects are at
+        distance zero, to the last bit."""
+        if references.source is None:
+            assert D is not None
+            again = np.flatnonzero(nearest / self.d0 <= rounding(D.dtype))
+            return again, twins_at_zero(D[again], self.d0, self.fit.reference_masses, self.fit.family.conflict)
+        # few rows can be equal to a reference: those at a dissimilarity that may be rounding
+        block = values[start : start + len(nearest)]
+        close = np.flatnonzero(nearest <= (0.0 if exact else self._rounded(references, block)))
+        twin = references.equals(block[close])
+        return close[twin >= 0], twin[twin >= 0]
+
+    def _rounded(self, references: References, block: Any) -> np.ndarray | float:
+        """Dissimilarities that may be no more than rounding: products of attributes lose half of the digits."""
+        assert references.source is not None
+        if not references.are_points(block):
+            return 1e-6 * self.d0
+        points = references.source.objects
+        norm = np.sqrt(np.einsum("id,id->i", block, block, dtype=float) + float(np.square(points, dtype=float).max()))
+        return np.sqrt(1000 * np.finfo(points.dtype).eps) * norm
 
 
 @dataclass(frozen=True)

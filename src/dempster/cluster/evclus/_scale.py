@@ -14,16 +14,30 @@ Where landmarks stand for many objects, half of them are enough to choose (`Scal
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
+from dempster.belief import FocalSets
+from dempster.cluster._medoid_starts import masses_from_medoids, random_masses
+from dempster.cluster.evclus._pairs import (
+    AllPairs,
+    ConflictProblem,
+    FittedPairs,
+    Links,
+    ScaleChoice,
+    likelihood_of_clusters,
+)
+from dempster.dissimilarity.transform import to_conflict
+from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import as_likely
+from dempster.partition import CredalPartition
 
-__all__ = ["SCALES", "Scale", "ScaleTrial", "PairDissimilarities", "likelihood_of_clusters"]
-
-SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)  # quantiles of the dissimilarities that are tried
-_FLOOR = 0.02
+__all__ = [
+    "Scale",
+    "ScaleTrial",
+    "ScaleOnLandmarks",
+    "StartsOfTrials",
+]
 
 
 @dataclass(frozen=True)
@@ -61,51 +75,91 @@ class Scale:
         return f"{where}; log-likelihood at other quantiles: {others}" if others else where
 
 
-class PairDissimilarities(NamedTuple):
-    """Some pairs of objects i and j with their dissimilarities and weights."""
-
-    i: np.ndarray
-    j: np.ndarray
-    dissimilarity: np.ndarray
-    weight: np.ndarray
+_SHARE, _FEWEST = 1 / 2, 300  # of the landmarks
+_SWEEPS = 8  # after which labels hardly change
 
 
-def likelihood_of_clusters(
-    dissimilarities: np.ndarray | PairDissimilarities,
-    labels: np.ndarray,
-    dimension: float,
-    weights: np.ndarray | None = None,
-) -> float:
-    """Log-likelihood per object, up to a constant, of a round Gaussian in each cluster.
+@dataclass(frozen=True)
+class StartsOfTrials:
+    """Where trials start: from ``given`` masses of all landmarks, else so many times, at random or from medoids."""
 
-    Parameters
+    random: bool
+    number: int
+    given: np.ndarray | None
+
+    def masses(self, trial: ScaleOnLandmarks, delta: np.ndarray, family: FocalSets, rng: np.random.Generator) -> list:
+        if self.given is not None:
+            return [self.given[trial.places]]
+        if self.random:
+            return [random_masses(len(delta), family, rng) for _ in range(self.number)]
+        return masses_from_medoids(delta, family, self.number, rng, trial.counts)
+
+
+@dataclass(frozen=True)
+class ScaleOnLandmarks:
+    """Lets scales compete on half of the landmarks, for a few sweeps.
+
+    Attributes
     ----------
-    dissimilarities : (n, n) array or PairDissimilarities
-    labels : (n,) array
+    places : (t,) array
+        Which of the landmarks.
+    D : (t, t) array
+        Their dissimilarities.
+    counts : (t,) array or None
+        How much each of them counts.
     dimension : float
-    weights : (n,) array, optional
-        Of the objects.
+    starts : StartsOfTrials
+    max_iter : int
+    tol : float
+        When a descent ends, after a few sweeps at the latest.
     """
-    w = np.ones(len(labels)) if weights is None else weights
-    clusters, at = np.unique(labels, return_inverse=True)
-    total = np.bincount(at, w)
-    if isinstance(dissimilarities, PairDissimilarities):
-        within = _mean_of_pairs(dissimilarities, at, len(clusters)) * (1 - np.bincount(at, w**2) / total**2)
-    else:
-        share = np.where(labels == clusters[:, None], w, 0.0)
-        within = np.einsum("ki,ki->k", share @ np.square(dissimilarities, dtype=float), share) / (2 * total**2)
-    part = total / total.sum()
-    mean = float(part @ within)
-    if not mean > 0:  # every cluster is a place
-        return np.inf
-    return float(part @ (np.log(part) - dimension / 2 * np.log(within + _FLOOR * mean)))
 
+    places: np.ndarray
+    D: np.ndarray
+    counts: np.ndarray | None
+    dimension: float
+    starts: StartsOfTrials
+    max_iter: int
+    tol: float
 
-def _mean_of_pairs(pairs: PairDissimilarities, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Half the mean squared dissimilarity of the pairs within each cluster; their mean over all where there is none."""
-    together = labels[pairs.i] == labels[pairs.j]
-    where, weight = labels[pairs.i[together]], pairs.weight[together]
-    squares = np.bincount(where, weight * np.square(pairs.dissimilarity[together]), minlength=n_clusters)
-    counts = np.bincount(where, weight, minlength=n_clusters)
-    overall = squares.sum() / max(counts.sum(), np.finfo(float).tiny)
-    return np.where(counts > 0, squares / np.where(counts > 0, counts, 1), overall) / 2
+    @classmethod
+    def of(cls, pairs: FittedPairs, starts: StartsOfTrials, max_iter: int, tol: float) -> ScaleOnLandmarks:
+        D = pairs.dissimilarities
+        assert isinstance(D, np.ndarray)
+        size = min(len(D), max(round(_SHARE * len(D)), _FEWEST))
+        places = np.arange(size) * len(D) // size
+        counts = None if pairs.counts is None else pairs.counts[places]
+        return cls(places, D[np.ix_(places, places)], counts, pairs.dimension, starts, min(max_iter, _SWEEPS), tol)
+
+    def found(
+        self, scales: list[ScaleChoice], family: FocalSets, rng: np.random.Generator, apply: Apply
+    ) -> tuple[Scale, np.ndarray]:
+        """How well each of the scales does, and the clusters of these landmarks at the best, by their numbers. Of
+        several starts at one scale, the one counts that leads to the best clusters."""
+
+        def tried(scale: ScaleChoice, seed: int) -> tuple[ScaleTrial, np.ndarray]:
+            draw, problem = np.random.default_rng(seed), AllPairs(to_conflict(self.D, scale.d0), self.counts)
+            nobody, found = Links.none(len(self.D)), []
+            for start in self.starts.masses(self, problem.delta, family, draw):
+                order = draw.permutation(len(start))
+                masses, _, _ = problem.descend(start, family, order, self.max_iter, self.tol, nobody, 0.0)
+                labels = CredalPartition.unchecked(masses, family).labels
+                found.append((likelihood_of_clusters(self.D, labels, self.dimension, self.counts), labels))
+            likelihood, labels = found[as_likely([each[0] for each in found])[0]]
+            return ScaleTrial(scale.quantile, scale.d0, likelihood), labels
+
+        seeds = rng.integers(0, 2**63, len(scales))
+        results = list(apply(tried, list(zip(scales, seeds, strict=True))))
+        scale = Scale(tuple(trial for trial, _ in results))
+        return scale, results[scale.trials.index(scale.best)][1]
+
+    def spread(self, labels: np.ndarray, problem: ConflictProblem) -> np.ndarray:
+        """Labels of all landmarks: the others join the cluster that they should conflict least with, on average."""
+        assert isinstance(problem, AllPairs)
+        members = np.zeros((len(self.places), int(labels.max()) + 1))
+        members[np.arange(len(labels)), labels] = 1 if self.counts is None else self.counts
+        total = members.sum(axis=0)
+        conflict = problem.delta[:, self.places] @ members / np.where(total > 0, total, 1)
+        everyone = np.where(total > 0, conflict, np.inf).argmin(axis=1)
+        everyone[self.places] = labels
+        return everyone

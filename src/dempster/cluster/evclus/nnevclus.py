@@ -2,47 +2,792 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from dempster import _parameters as rule
-from dempster._arrays import Array, to_host
+from dempster._arrays import Array, same_place, to_host, zeros
 from dempster._errors import InvalidInputError
+from dempster._parameters import shown
 from dempster._progress import progress_bar
 from dempster._random import generator
-from dempster._types import ArrayLike, Metric, Seed, TableLike
+from dempster._scale import mean_of_rows
+from dempster._types import Advance, ArrayLike, Metric, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from dempster.cluster._doubt import doubtful_masses
+from dempster.cluster._everyone import Everyone
 from dempster.cluster._families import Families
 from dempster.cluster._mass_step import carried_partition
 from dempster.cluster._search import Method, Sample, Search
-from dempster.cluster._starts import check_partition
-from dempster.cluster.evclus._settings import link_factor
-from dempster.cluster.evclus.evclus import EVCLUS
-from dempster.cluster.evclus.network._method import FirstMasses, NetworkMethod
-from dempster.cluster.evclus.network._model import NetworkModel
-from dempster.cluster.evclus.network._objective import Penalties
-from dempster.cluster.evclus.network._settings import NetworkSettings, are_sizes, is_module, training_device
-from dempster.cluster.evclus.network._targets import NetworkTargets, network_quantile, targets_of
-from dempster.cluster.evclus.shepard import ShepardMixin
-from dempster.cluster.evclus.training import Training
-from dempster.cluster.neighbors.belief_peaks import BeliefPeaks
-from dempster.cluster.neighbors.starts import PEAKS_RULE, peaks_of_source
+from dempster.cluster._starts import check_partition, order_along_line
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
+from dempster.cluster.evclus._checkpoint import Checkpoint, TrainingRecord, fingerprint
+from dempster.cluster.evclus._model import Surroundings, neighboring_clusters
+from dempster.cluster.evclus._network import (
+    LBFGS_STEPS,
+    SMALL,
+    Adam,
+    Arrays,
+    FeedForward,
+    GivenBatch,
+    HostArrays,
+    MassLayer,
+    Network,
+    NetworkInputs,
+    NetworkObjective,
+    NetworkTargets,
+    Penalties,
+    TrainingProgress,
+    ValueAndGradient,
+    batches_of_epoch,
+    falling,
+    network_quantile,
+    targets_of,
+    train_adaptive_steps,
+    train_lbfgs,
+    train_mini_batches,
+)
+from dempster.cluster.evclus.evclus import EVCLUS, link_factor
+from dempster.cluster.evclus.shepard import Assessment, ShepardMixin, assess
 from dempster.constraints import Constraints
+from dempster.dissimilarity.sampling import choose_landmarks
+from dempster.dissimilarity.sources import DissimilaritySource
+from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
+from dempster.optimize.lbfgs import minimize_lbfgs
 from dempster.optimize.projection_torch import torch_on
 from dempster.partition import CredalPartition
 
+__all__ = [
+    "Training",
+    "NetworkSettings",
+    "are_sizes",
+    "is_module",
+    "training_device",
+    "Preparation",
+    "prepared",
+    "learn_masses",
+    "learn_masses_in_batches",
+    "StreamedBatches",
+    "Lessons",
+    "coefficients_at_fence",
+    "lessons",
+    "scores_of_sets",
+    "NetworkModel",
+    "FirstMasses",
+    "NetworkMethod",
+    "Seeded",
+    "NNEVCLUS",
+]
+
+
+_RULES = {
+    "solver": rule.choice("auto", "lbfgs", "adaptive-steps", "mini-batch"),
+    "batch_size": rule.integer(2),
+    "learning_rate": rule.real(0, open_low=True),
+    "early_stopping": rule.flag,
+    "patience": rule.integer(1),
+}
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the network of `NNEVCLUS` is trained.
+
+    Parameters
+    ----------
+    solver : {"auto", "lbfgs", "adaptive-steps", "mini-batch"}, default="auto"
+        "lbfgs": limited-memory quasi-Newton steps on all pairs. "adaptive-steps": gradient descent on all pairs with a
+        step of its own for each weight, the papers' method. "mini-batch": Adam on all pairs inside random batches, with
+        a rate that falls to zero. "auto": L-BFGS up to 1,000 objects, mini-batches beyond.
+    batch_size : int, default=512
+        Objects of a batch.
+    learning_rate : float > 0, default=0.005
+        Of the mini-batches, at their beginning.
+    early_stopping : bool, default=False
+        Stop when held-out pairs get no better: a tenth of all pairs, which the training does not see. (Mini-batches
+        keep the best of their epochs on such pairs even if they are not stopped.)
+    patience : int, default=20
+        Rounds (ten iterations of L-BFGS, one adaptive step, or one epoch) without improvement before stopping early.
+
+    Examples
+    --------
+    >>> from dempster.cluster import Training
+    >>> Training(solver="mini-batch", batch_size=128)
+    Training(solver='mini-batch', batch_size=128, learning_rate=0.005, early_stopping=False, patience=20)
+    """
+
+    solver: str = "auto"
+    batch_size: int = 512
+    learning_rate: float = 0.005
+    early_stopping: bool = False
+    patience: int = 20
+
+    def __post_init__(self) -> None:
+        rule.check_parameters(self, _RULES)
+
+
+_WIDEST = 1_000_000  # layer of a network
+
+
+def are_sizes(network: Any) -> bool:
+    """Whether it is the size of a hidden layer, or those of several."""
+    several = isinstance(network, list | tuple) or (isinstance(network, np.ndarray) and network.ndim == 1)
+    sizes = network if several else [network]
+    return all(rule.is_integer(s) and 1 <= int(s) <= _WIDEST for s in sizes)
+
+
+def is_module(network: Any) -> bool:
+    """Whether it is a torch.nn.Module (torch may not be there to ask)."""
+    return callable(network) and hasattr(network, "state_dict")
+
+
+def training_device(device: str, sample: Sample[np.ndarray], network: Any) -> str:
+    """Where X was, if it was a tensor; few objects are quicker on the processor, and give what an array gives."""
+    if sample.device is None:
+        return device
+    in_memory = sample.device.type == "cpu" or (len(sample.values) <= SMALL and not is_module(network))
+    return "cpu" if in_memory else str(sample.device)
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """The parameters of one fit.
+
+    Attributes
+    ----------
+    network : "auto", int, sequence of int, or torch.nn.Module
+        Hidden layers, or a network.
+    penalties : Penalties
+    convention : str
+        Of the outlier unit.
+    n_partners : int or None
+        None: all pairs.
+    seed : int or None
+        The user's, where it is a number: a checkpoint belongs to one seed.
+    """
+
+    network: Any
+    penalties: Penalties
+    convention: str
+    n_partners: int | None
+    outlier_detector: Any
+    training: Training
+    n_init: int
+    max_iter: int
+    tol: float
+    device: str
+    checkpoint: str | Path | None
+    seed: int | None
+
+    @property
+    def module(self) -> Any:
+        """The network of the user's own; None if its layers are ours."""
+        return self.network if is_module(self.network) else None
+
+    @property
+    def uses_torch(self) -> bool:
+        """A network of the user's own is torch's, and so is all that happens on a device; the rest is NumPy."""
+        return self.module is not None or self.device != "cpu"
+
+    def hidden_layers(self, n_sets: int) -> list[int]:
+        """Their sizes, where the network is not the user's own."""
+        if isinstance(self.network, str):
+            return [max(20, 3 * n_sets)]
+        return [int(size) for size in np.atleast_1d(self.network)]
+
+
+_DETECTOR_SAMPLE = 10_000  # objects a detector is fitted to
+_ROWS = 10_000  # objects a detector is asked about at once
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Learnt from the objects of the fit.
+
+    Attributes
+    ----------
+    mean, scale : arrays of the shape of an object
+    detector : object with ``decision_function``, or None
+    detector_scale : float
+        Standard deviation of its decision values among the objects of the fit.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    detector: Any = None
+    detector_scale: float = 1.0
+
+    def inputs(self, X: Array) -> Array:
+        """The objects, standardised."""
+        return (X - same_place(self.mean, X)) / same_place(self.scale, X)
+
+    def decision(self, inputs: np.ndarray) -> np.ndarray | None:
+        """Decision values of standardised objects, over their standard deviation; positive inside the region of the
+        data. None without a detector."""
+        if self.detector is None:
+            return None
+        flat = inputs.reshape(len(inputs), -1)
+        parts = [self.detector.decision_function(flat[s : s + _ROWS]) for s in range(0, len(flat), _ROWS)]
+        return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
+
+
+def prepared(
+    X: np.ndarray, detector: Any, rng: np.random.Generator, of_all: tuple[np.ndarray, np.ndarray] | None = None
+) -> Preparation:
+    """Learn from the objects of a fit; ``detector`` is None, "one-class-svm" or an object with decision_function.
+
+    ``of_all`` : mean and standard deviation of all objects, where X are some of them.
+    """
+    if of_all is None:
+        # few objects are added up in a fixed order: whole batches would magnify the rounding of another
+        values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= SMALL else X
+        varies = values.max(axis=0) > values.min(axis=0)  # which rounding would hide
+        mean, scale = mean_of_rows(values), np.where(varies, values.std(axis=0, dtype=float), 0)
+    else:
+        mean, scale = of_all
+    plain = Preparation(mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype))
+    if detector is None:
+        return plain
+    inputs = plain.inputs(X).reshape(len(X), -1)
+    found = replace(plain, detector=_fitted(detector, inputs, rng))
+    values = found.decision(inputs)
+    assert values is not None
+    return replace(found, detector_scale=float(values.std()) or 1.0)
+
+
+def _fitted(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -> Any:
+    """A detector that is ready: scikit-learn says of its own whether they are fitted, others are taken to be."""
+    if isinstance(detector, str):
+        from sklearn.svm import OneClassSVM
+
+        detector = OneClassSVM(kernel="rbf", gamma=0.2, nu=0.2)
+    elif not isinstance(detector, BaseEstimator):
+        return detector
+    else:
+        try:
+            check_is_fitted(detector)
+            return detector
+        except NotFittedError:
+            detector = clone(detector)
+    if len(inputs) > _DETECTOR_SAMPLE:
+        inputs = inputs[rng.choice(len(inputs), _DETECTOR_SAMPLE, replace=False)]
+    return detector.fit(inputs)
+
+
+_ITERATIONS = 150
+_GAIN = 1e-6
+_OBJECTS = 3000
+_STEPS = 1000
+_RATE = 5e-3
+
+
+def learn_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator) -> None:
+    """By L-BFGS, from all objects or, of many, some of them: it is only where the training starts.
+
+    The objects are taken in a fixed order: so many steps would magnify the rounding of another.
+    """
+    n, arrays = len(masses), inputs.arrays
+    who = order_along_line(inputs.values.reshape(n, -1))
+    if n > _OBJECTS:
+        who = who[np.sort(rng.choice(n, _OBJECTS, replace=False))]
+    x, wanted = inputs.objects(who), arrays.array(masses[who])
+
+    def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        network.weights = arrays.array(weights)
+        value, gradient = network.taught(x, wanted)
+        return float(value), arrays.to_host(gradient).astype(np.float64)
+
+    network.weights = arrays.array(
+        minimize_lbfgs(evaluate, arrays.to_host(network.weights), max_iter=_ITERATIONS, tol=_GAIN).model
+    )
+
+
+def learn_masses_in_batches(
+    network: Network, inputs: NetworkInputs, masses: np.ndarray, batch_size: int, rng: np.random.Generator
+) -> None:
+    """By Adam: a network of the user's may be large, and draw numbers or learn from batches."""
+    n, adam = len(masses), Adam(network, inputs.arrays)
+    order, at = rng.permutation(n), 0
+    network.train()
+    for step in range(_STEPS):
+        if at + batch_size > n:
+            order, at = rng.permutation(n), 0
+        who = order[at : at + batch_size]
+        at += batch_size
+        _, gradient = network.taught(inputs.objects(who), inputs.arrays.array(masses[who]))
+        adam.step(gradient, falling(_RATE, step, _STEPS))
+    network.eval()
+
+
+_CELLS = 1 << 24  # that are read at once
+
+
+class StreamedBatches:
+    """The batches of every epoch of a training.
+
+    Parameters
+    ----------
+    everyone : Everyone
+    preparation : Preparation
+    batch_size : int
+    epochs : int
+        Of the training.
+    """
+
+    def __init__(self, everyone: Everyone, preparation: Preparation, batch_size: int, epochs: int):
+        self.everyone, self.preparation, self.batch_size, self.epochs = everyone, preparation, batch_size, epochs
+        self._read: dict[int, list[np.ndarray]] = {}
+        self._seed: int | None = None
+
+    def epoch(self, seed: int, number: int) -> Iterator[GivenBatch]:
+        """The batches of one epoch of the training with a seed."""
+        if seed != self._seed or number not in self._read:
+            self._seed, self._read = seed, self._several(seed, number)
+        for objects in self._read.pop(number):
+            inputs = self.preparation.inputs(objects)
+            yield GivenBatch(objects, inputs, self.preparation.decision(inputs))
+
+    def _several(self, seed: int, first: int) -> dict[int, list[np.ndarray]]:
+        """The objects of this epoch and of some that follow, by their numbers."""
+        n, width = len(self.everyone), self.everyone.drawn.shape[1]
+        drawn: dict[int, list[np.ndarray]] = {}
+        cells = 0
+        for number in range(first, self.epochs):
+            rows = list(batches_of_epoch(n, self.batch_size, np.random.default_rng([seed, number])))
+            cells += width * sum(map(len, rows))
+            if drawn and cells > _CELLS:
+                break
+            drawn[number] = rows
+        wanted = np.unique(np.concatenate([rows for batches in drawn.values() for rows in batches]))
+        objects = self.everyone.take(wanted, f"the objects of epochs {first + 1} to {first + len(drawn)}")
+        return {
+            number: [objects[np.searchsorted(wanted, rows)] for rows in batches] for number, batches in drawn.items()
+        }
+
+
+_REFERENCES_PER_CLUSTER = 30  # at least; of few objects all are references
+_DOUBT_CELLS = 1_000_000  # dissimilarities held at once
+_FENCE = 2.0  # interquartile ranges below the first quartile of the decision values
+_LEAST_RANGE = 0.1  # of these values, which have the standard deviation 1
+_STEEPNESS = 17.0  # half an interquartile range below the fence the share of the empty set is 0.9
+
+
+class Lessons(NamedTuple):
+    """What a network is taught: a family of sets, and masses of some objects."""
+
+    family: FocalSets
+    who: np.ndarray
+    masses: np.ndarray
+
+
+def lessons(
+    source: DissimilaritySource,
+    labels: np.ndarray,
+    n_clusters: int,
+    most: int,
+    rng: np.random.Generator,
+    *,
+    outliers: bool,
+) -> Lessons:
+    """Masses on single clusters and pairs of neighbors, of all objects or, of many, some of them.
+
+    Parameters
+    ----------
+    source : DissimilaritySource
+    labels : (n,) array
+        Clusters that were found.
+    n_clusters : int
+    most : int
+        How many objects have masses, at most.
+    rng : Generator
+    outliers : bool
+        Whether objects far from all others get mass on the empty set.
+    """
+    n = len(source)
+    references = choose_landmarks(n, max(SMALL, _REFERENCES_PER_CLUSTER * n_clusters), rng)
+    D = np.asarray(source.block(references, references), dtype=float)
+    D = (D + D.T) / 2
+    of_references = labels[references]
+    family = neighboring_clusters(D, of_references, n_clusters)
+    surroundings = Surroundings.of(D, None)
+    who = choose_landmarks(n, most, rng)
+    itself = np.full(n, -1)
+    itself[references] = np.arange(len(references))
+    masses = np.empty((len(who), len(family)))
+    for start, stop in row_blocks(len(who), max(1, _DOUBT_CELLS // len(references)), most=None):
+        some = who[start:stop]
+        near = np.ascontiguousarray(source.block(some, references), dtype=float)
+        contour, outlying = surroundings.contour(near, of_references, n_clusters, itself[some])
+        masses[start:stop] = doubtful_masses(contour, family, outlying if outliers else None)
+    return Lessons(family, who, masses)
+
+
+def scores_of_sets(first: FocalSets, family: FocalSets) -> np.ndarray:
+    """(f, g) matrix that makes scores of the sets of a family from those of the first: a pair has the mean of its two
+    clusters, so that it comes before both where they are almost alike."""
+    matrix = np.zeros((len(first), len(family)))
+    for column, members in enumerate(family.membership):
+        sources = first.singleton_index[members] if members.any() else first.find(members[None])
+        matrix[sources, column] = 1 / len(sources)
+    return matrix
+
+
+def coefficients_at_fence(layer: MassLayer, decision: np.ndarray | None) -> np.ndarray:
+    """(2,) coefficients of the outlier unit by which half of the mass goes to the empty set at the lower fence of a box
+    plot of the decision values; none without a detector."""
+    if decision is None:
+        return np.empty(0)
+    low, high = np.quantile(decision, [0.25, 0.75])
+    width = max(float(high - low), _LEAST_RANGE)
+    slope = _STEEPNESS / width * (-1 if layer.convention == "program" else 1)
+    half = np.log(np.expm1(1))  # softplus is one there
+    return np.array([half - slope * (low - _FENCE * width), slope])
+
+
+_ROWS_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True)
+class NetworkModel:
+    """A trained network with everything needed to turn an object into masses.
+
+    Attributes
+    ----------
+    family : FocalSets
+    network : Network
+    preparation : Preparation
+    validation : tuple of float
+        Errors on held-out pairs along the training, where there were any.
+    """
+
+    family: FocalSets
+    network: Network
+    preparation: Preparation
+    validation: tuple[float, ...] = ()
+
+    def masses(self, values: Array, apply: Apply) -> Array:
+        """(n, f) masses of objects by a forward pass; of their precision, and where they are."""
+        out = zeros((len(values), len(self.family)), values)
+        for start in range(0, len(values), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            inputs = self.preparation.inputs(values[rows])
+            out[rows] = self.network.masses(inputs, self.preparation.decision(inputs), apply)
+        out /= out.sum(axis=1, keepdims=True)
+        return out
+
+
+_ITERATIONS_OF_AN_EPOCH = 10  # of max_iter
+_TAUGHT, _TAUGHT_IN_BATCHES = 2000, 20_000  # objects whose doubt is read off for a network to learn
+
+
+@dataclass(frozen=True)
+class FirstMasses:
+    """What a training starts from.
+
+    Attributes
+    ----------
+    family : FocalSets
+    d0 : float
+    masses : (n, f) array or None
+        What the network learns first; None: it starts from random weights.
+    origin : str
+        Where all this comes from: a checkpoint belongs to one origin.
+    given : bool
+        Whether the masses are the user's, and not found from data and seed.
+    """
+
+    family: FocalSets
+    d0: float
+    masses: np.ndarray | None
+    origin: str
+    given: bool = False
+
+
+class Seeded(NamedTuple):
+    """The start of a training: its number, and the seed of its weights and batches."""
+
+    number: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class TrainedNetwork:
+    """A network with the family of its outputs, and the training it comes from."""
+
+    family: FocalSets
+    network: Network
+    progress: TrainingProgress
+
+
+class NetworkMethod(Method[Seeded, TrainedNetwork]):
+    """NN-EVCLUS on one sample of objects."""
+
+    def __init__(
+        self,
+        settings: NetworkSettings,
+        sample: Sample[np.ndarray],
+        targets: NetworkTargets,
+        first: FirstMasses,
+        rng: np.random.Generator,
+        progress: Callable[[int, str], AbstractContextManager[Advance]],
+        apply: Apply,
+    ):
+        self.settings, self.values, self.targets, self.first = settings, sample.values, targets, first
+        self.rng, self.progress, self.apply = rng, progress, apply
+        self.family, self.d0 = first.family, first.d0
+        if settings.outlier_detector is not None and self.family.empty_index is None:
+            raise InvalidInputError("outlier_detector gives mass to the empty set, which focal_sets lacks")
+        training = settings.training
+        self.everyone = None if sample.everyone is None or sample.everyone.are_drawn else sample.everyone
+        self.whole = training.solver in ("lbfgs", "adaptive-steps") or (
+            training.solver == "auto" and len(self.values) <= SMALL and self.everyone is None
+        )
+        if self.everyone is not None and self.whole:
+            raise InvalidInputError(
+                f"training must have the solver 'mini-batch' or 'auto' for {len(self.everyone):,} objects in blocks, "
+                f"got {shown(training.solver)}, which needs all of them at once"
+            )
+        self.preparation = prepared(self.values, settings.outlier_detector, rng, self._mean_and_scale())
+        objects = self.preparation.inputs(self.values)
+        decision = self.preparation.decision(objects)
+        self.inputs = NetworkInputs(objects, decision, self._arrays())
+        self.objective = NetworkObjective(targets, self.family, self.d0, self.inputs, settings.penalties)
+        self.seeds = rng.integers(0, 2**31, settings.n_init)
+        self.held_out = targets.pairs_to_judge(rng)
+        self.pairs = self._pairs_to_train_on()
+        self._assessed: tuple[FocalSets, np.ndarray] | None = None  # before doubt was read off
+        mark = fingerprint(*self._marks()) if settings.checkpoint is not None else ""
+        self.record = TrainingRecord(None if settings.checkpoint is None else Checkpoint(settings.checkpoint, mark))
+
+    def _mean_and_scale(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Of all objects, where they come in blocks."""
+        if self.everyone is None:
+            return None
+        moments = self.everyone.moments
+        return moments.mean, np.sqrt(moments.scatter / moments.weight)
+
+    def _arrays(self) -> Arrays:
+        """Whole batches, of small data, are computed in double precision: L-BFGS needs the last digits."""
+        s = self.settings
+        if not s.uses_torch:
+            return HostArrays(np.dtype(np.float64 if self.whole else np.float32))
+        from dempster.cluster.evclus._torch_network import DeviceArrays, precision_of
+
+        return DeviceArrays(precision_of(s.module, whole=self.whole), s.device)
+
+    def _pairs_to_train_on(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Of whole batches; None for all pairs, which need no list."""
+        n_partners, held_out = self.settings.n_partners, self.settings.training.early_stopping
+        if not self.whole or (n_partners is None and not held_out):
+            return None
+        return self.targets.pairs_to_train_on(n_partners, self.held_out if held_out else None, self.rng)
+
+    def _marks(self) -> tuple[dict[str, str], Iterator[np.ndarray]]:
+        """All that a training depends on."""
+        names = {field.name for field in fields(self.settings)} - {"checkpoint", "outlier_detector"}
+        told = {name: repr(getattr(self.settings, name)) for name in names}
+        metric = self.targets.source.metric
+        told["first"] = self.first.origin
+        told["sets"] = repr(list(self.family))
+        told["metric"] = metric if isinstance(metric, str) else getattr(metric, "__qualname__", type(metric).__name__)
+
+        def arrays() -> Iterator[np.ndarray]:
+            source, known = self.targets.source, self.targets.constraints
+            yield from (self.values, self.targets.labels, source.objects if source.matrix is None else source.matrix)
+            if known is not None:
+                yield from (known.must_link, known.cannot_link)
+            if self.inputs.decision is not None:
+                yield self.inputs.decision
+            if self.first.given and self.first.masses is not None:
+                yield self.first.masses
+            if self.settings.module is not None:
+                yield from self._new_network(0).state().values()
+            if self.everyone is not None:
+                yield from (np.array(len(self.everyone)), self.everyone.moments.mean, self.everyone.moments.scatter)
+
+        return told, arrays()
+
+    # ---- starts and runs ------------------------------------------------------------------------------------------
+
+    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Seeded], int]:
+        return [Seeded(number, int(seed)) for number, seed in enumerate(self.seeds)], len(self.seeds)
+
+    def descend(self, start: Seeded) -> Run[TrainedNetwork]:
+        """Train a network, or go on with one that a checkpoint holds."""
+        network = self._new_network(start.seed)
+        saved = self.record.state_of(start.number)
+        if saved is None:
+            self._pretrain(network, start.seed)
+        progress = TrainingProgress(network, self.inputs.arrays)
+        if saved is not None:
+            progress.restore(saved)
+        if not progress.finished:
+            self._train(progress, start.seed)
+        self.record.close(start.number, progress)
+        kept = progress.kept_rounds
+        if kept == 0 or not np.isfinite(progress.history[kept - 1]):
+            raise InvalidInputError("the loss of the network is not a number: scale X, or start from other weights")
+        network.restore(progress.best)
+        return Run(TrainedNetwork(self.family, network, progress), progress.history[:kept], progress.converged)
+
+    def chosen(self, runs: Iterable[Run[TrainedNetwork]], tol: float) -> Run[TrainedNetwork]:
+        """The smallest loss or, where pairs are held out, the smallest error on them."""
+        return min(runs, key=lambda run: run.model.progress.best_value)
+
+    def with_neighbors(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
+        """Doubt is read off by the clusters of the network, and a wider one, with outputs for pairs of neighbors and
+        without the frame, learns it. Objects that labels or constraints speak of keep the masses that these led to."""
+        found, seed = run.model, int(self.seeds[0])
+        _, trained = self.result(run)
+        self._assessed = self.family, trained
+        rng = np.random.default_rng([seed, 1])
+        labels = trained[:, self.family.singleton_index].argmax(axis=1)
+        most = _TAUGHT_IN_BATCHES if self.settings.uses_torch else _TAUGHT
+        outliers = self.inputs.decision is None  # else the detector tells them
+        source, c = self.targets.source, self.family.n_clusters
+        family, who, masses = lessons(source, labels, c, most, rng, outliers=outliers)
+        self._keep_known(masses, who, trained, family)
+        layer = MassLayer(family.empty_index, not outliers, self.settings.convention)
+        coefficients = coefficients_at_fence(layer, self.inputs.decision)
+        network = found.network.widened(scores_of_sets(self.family, family), layer, coefficients)
+        self._teach(network, replace(self.inputs, values=self.inputs.values[who]), masses, seed, rng)
+        return Run(replace(found, family=family, network=network), run.history, run.converged)
+
+    def _keep_known(self, masses: np.ndarray, who: np.ndarray, trained: np.ndarray, family: FocalSets) -> None:
+        """Write the masses, without those on the frame, that the training gave to objects with labels or constraints;
+        they stand in the rows of ``who``."""
+        known, given = self.targets.labels >= 0, self.targets.constraints
+        if given is not None and self.settings.penalties.xi > 0:
+            known[np.concatenate([given.must_link, given.cannot_link]).ravel()] = True
+        rows, place = np.flatnonzero(known[who]), family.find(self.family.membership)
+        own = trained[np.ix_(who[rows], place >= 0)]
+        total = own.sum(axis=1)
+        there = rows[total > 0]
+        masses[there] = 0
+        masses[np.ix_(there, place[place >= 0])] = (own / np.where(total > 0, total, 1)[:, None])[total > 0]
+
+    def _new_network(self, seed: int) -> Network:
+        s, f = self.settings, len(self.family)
+        layer = MassLayer(self.family.empty_index, self.inputs.decision is not None, s.convention)
+        n_inputs, arrays = int(np.prod(self.values.shape[1:])), self.inputs.arrays
+        if isinstance(arrays, HostArrays):
+            return FeedForward([n_inputs, *s.hidden_layers(f), f], layer, arrays.dtype, np.random.default_rng(seed))
+        from dempster.cluster.evclus import _torch_network as networks
+
+        assert isinstance(arrays, networks.DeviceArrays)
+        if s.module is not None:
+            body = networks.checked_module(s.module, self.values.shape[1:], self.family)
+        else:
+            body = networks.feed_forward([n_inputs, *s.hidden_layers(f), f], seed)
+        return networks.network_on(arrays, body, layer)
+
+    def _pretrain(self, network: Network, seed: int) -> None:
+        if self.first.masses is None:
+            return
+        self._teach(network, self.inputs, self._renumbered(self.first.masses), seed, np.random.default_rng(seed))
+
+    def _teach(
+        self, network: Network, inputs: NetworkInputs, masses: np.ndarray, seed: int, rng: np.random.Generator
+    ) -> None:
+        """Let a network learn the masses of the objects that are its inputs."""
+        with inputs.arrays.session(seed):
+            if self.settings.uses_torch:
+                size = min(self.settings.training.batch_size, len(masses))
+                learn_masses_in_batches(network, inputs, masses, size, rng)
+            else:
+                learn_masses(network, inputs, masses, rng)
+
+    def _renumbered(self, masses: np.ndarray) -> np.ndarray:
+        """Number the clusters of the first partition as the labels do."""
+        labels = self.targets.labels
+        known = np.flatnonzero(labels >= 0)
+        if len(known) == 0:
+            return masses
+        plausible = masses[known] @ self.family.membership
+        score = np.stack([plausible[labels[known] == k].sum(axis=0) for k in range(self.family.n_clusters)])
+        _, cluster_of_label = linear_sum_assignment(-score)
+        moved = FocalSets(self.family.membership[:, cluster_of_label])
+        where = moved.find(self.family.membership)
+        return masses[:, where] if (where >= 0).all() else masses  # a family that is not symmetric keeps its numbering
+
+    def _train(self, progress: TrainingProgress, seed: int) -> None:
+        s, objective, network = self.settings, self.objective, progress.network
+        training = s.training
+        epochs = max(1, s.max_iter // _ITERATIONS_OF_AN_EPOCH)
+        rounds = s.max_iter if training.solver == "adaptive-steps" else -(-s.max_iter // LBFGS_STEPS)
+        total = rounds if self.whole else epochs
+        with self.inputs.arrays.session(seed), self.progress(total, "rounds") as advance:
+
+            def save(state: TrainingProgress) -> None:
+                self.record.save(state)
+                advance(f"loss {state.history[-1]:.6g}")
+
+            if not self.whole:
+                train_mini_batches(
+                    progress,
+                    self._batches(network, seed, epochs),
+                    objective.judge(network, self.held_out),
+                    epochs=epochs,
+                    learning_rate=training.learning_rate,
+                    save=save,
+                    patience=training.patience if training.early_stopping else None,
+                )
+                return
+            train = train_adaptive_steps if training.solver == "adaptive-steps" else train_lbfgs
+            train(
+                progress,
+                objective.whole_loss(network, self.pairs),
+                objective.judge(network, self.held_out) if training.early_stopping else None,
+                max_iter=s.max_iter,
+                tol=s.tol,
+                save=save,
+                patience=training.patience,
+            )
+
+    def _batches(self, network: Network, seed: int, epochs: int) -> Callable[[int], Iterator[ValueAndGradient]]:
+        """The losses of the mini-batches of an epoch, by its number."""
+        objective, size = self.objective, self.settings.training.batch_size
+        if self.everyone is None:
+            return lambda epoch: objective.mini_batches(network, size, np.random.default_rng([seed, epoch]))
+        streamed = StreamedBatches(self.everyone, self.preparation, size, epochs)
+        return lambda epoch: objective.given_batches(network, streamed.epoch(seed, epoch))
+
+    # ---- results --------------------------------------------------------------------------------------------------
+
+    def partition(self, run: Run[TrainedNetwork]) -> CredalPartition:
+        model, masses = self.result(run)
+        return CredalPartition.unchecked(masses, model.family)
+
+    def result(self, run: Run[TrainedNetwork]) -> tuple[NetworkModel, np.ndarray]:
+        found = run.model
+        validation = tuple(found.progress.validation[: len(run.history)])
+        model = NetworkModel(found.family, found.network, self.preparation, validation)
+        return model, model.masses(self.values, self.apply)
+
+    def assess(self, masses: np.ndarray) -> Assessment:
+        """How well the conflicts of all objects match their dissimilarities; if doubt was read off, before that."""
+        family, masses = self._assessed or (self.family, masses)
+        return assess(masses, family, self.targets.pairs_to_assess(self.rng), self.d0, self.rng)
+
+    def remarks(self, model: Any) -> list[str]:
+        return [self.targets.remark] if self.targets.remark else []
+
+
 if TYPE_CHECKING:
     from torch import nn
-
-__all__ = ["NNEVCLUS"]
 
 
 class NNEVCLUS(ShepardMixin, EvidentialClusterer):

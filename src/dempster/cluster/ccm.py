@@ -1,0 +1,306 @@
+"""Credal c-means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from dempster import _parameters as rule
+from dempster._arrays import Array, precision_of, to_host
+from dempster._random import as_random_state
+from dempster._types import ArrayLike, Seed, TableLike
+from dempster.belief import FocalSets
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, Task
+from dempster.cluster._lifted import LiftedMethod, grounded_evidence, lifted, lifted_block
+from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
+from dempster.cluster._scales import fuzziness, reasons
+from dempster.cluster._search import MassModel, Sample
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster.ecm import OnlinePrototypes, PrototypeModel, PrototypeSettings, Statistics
+from dempster.cluster.evidence import ClusterEvidence
+from dempster.dissimilarity.sources import AttributeSource
+from dempster.optimize.normal_equations import solve_normal_equations
+from dempster.partition import CredalPartition
+
+__all__ = ["CredalSettings", "CredalModel", "CredalMethod", "CCM"]
+
+
+_COINCIDE = 0.05  # prototypes nearer to each other, in standard deviations of the data, are one
+
+
+@dataclass(frozen=True, kw_only=True)
+class CredalSettings(PrototypeSettings):
+    """Those of ECM, and the weight of the distance to the barycentre."""
+
+    gamma: float
+
+
+@dataclass(frozen=True)
+class CredalModel(PrototypeModel):
+    """Prototypes of credal c-means, in one dimension more than the data.
+
+    Because sum_{k in A} |x - v_k|^2 = |A| |x - v_A|^2 + sum_{k in A} |v_k - v_A|^2, the cost of a set is that of its
+    barycentre plus a constant, D_i(A)^2 = |x_i - v_A|^2 + s_A / (|A| + gamma) with s_A the spread of its prototypes:
+    the squared distance to a barycentre lifted off the space of the data. So the kernels of ECM serve.
+    """
+
+    gamma: float = 1.0
+
+    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
+        return grounded_evidence(super().evidence(X, itself))
+
+    def kernel_arguments(self, dtype: np.dtype) -> tuple:
+        barycentres, *others = super().kernel_arguments(dtype)
+        sets = self.step.sets
+        size = sets.sum(axis=1)
+        bary = sets @ self.centers / size[:, None]
+        gap = self.centers[None] - bary[:, None]
+        spread = np.einsum("jk,jkd,jkd->j", sets, gap, gap)
+        barycentres[-1] = np.sqrt(spread / (size + self.gamma))
+        return (barycentres, *others)
+
+    def _present_squares(self, X: np.ndarray) -> np.ndarray:
+        """The spread of the prototypes of a set counts in the attributes that an object has."""
+        sets, size = self.step.sets, self.step.sets.sum(axis=1)
+        gap = self.centers[None] - (self.step.averages @ self.centers)[:, None]
+        spreads = np.einsum("jk,jkd->jd", sets, gap**2) / (size + self.gamma)[:, None]
+        return super()._present_squares(X) + ~np.isnan(X) @ spreads.T
+
+    def _best_centers(self, statistics: Statistics) -> np.ndarray:
+        """Solve H V = R, the condition for a minimum given the masses (Liu et al., 2015)."""
+        sets = self.step.sets
+        size = sets.sum(axis=1)
+        share = 1 / (size + self.gamma)
+        H = np.diag(sets.T @ (share * statistics.total))
+        H += (sets.T * (self.gamma * share * statistics.total / size**2)) @ sets
+        return solve_normal_equations(H, (sets.T * ((1 + self.gamma / size) * share)) @ statistics.first.T)
+
+
+class CredalMethod(LiftedMethod):
+    """Credal c-means, on objects whose last coordinate is zero."""
+
+    settings: CredalSettings
+
+    def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> CredalModel:
+        step = self._mass_step(family)
+        return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.settings.gamma)
+
+    def remarks(self, model: MassModel[Any]) -> list[str]:
+        """A large beta in many dimensions draws all prototypes to the mean of the data."""
+        assert isinstance(model, CredalModel)
+        gap = model.centers[:, None] - model.centers[None]
+        apart = np.einsum("kld,kld->kl", gap, gap) + np.diag(np.full(len(gap), np.inf))
+        k, other = np.unravel_index(apart.argmin(), apart.shape)
+        if apart[k, other] >= _COINCIDE**2 * self.mean_squared_deviation:
+            return []
+        return [f"clusters {k} and {other} coincide; try a smaller beta, got {self.settings.beta:g}, or fewer sets"]
+
+
+class CCM(OnlineClusterer):
+    """Credal c-means: an object belongs to a set of clusters when it is near *all* their prototypes.
+
+    Minimises, over masses m and prototypes v,
+
+        sum_i sum_{A nonempty} m_i(A)^beta D_i(A)^2  +  delta^2 sum_i m_i(empty)^beta,
+
+        D_i(A)^2 = (sum_{k in A} d(x_i, v_k)^2 + gamma d(x_i, v_A)^2) / (|A| + gamma),
+
+    where v_A is the barycentre of the prototypes of A. In `ECM` only the last distance counts, so that the pair of the
+    two outer of three clusters in a row competes with the middle cluster, whose prototype is their barycentre. Here
+    the pair pays for the distance between its clusters, and objects are left undecided between neighbouring clusters
+    only. The objective never rises. Cost per iteration: linear in the number of objects.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
+    focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
+        Which sets of clusters may carry mass; the published T_c is the size of the largest:
+        ``FocalSets.max_cardinality(c, T_c)``. "auto": single clusters are found first; then the empty set and the pairs
+        of neighboring clusters (with no third one between them) are read off, and what was found does not move.
+        "simple", "pairs" and "full" are fitted as a whole. "selected": single clusters first, then the pairs of
+        mutually nearest clusters are added.
+    gamma : float >= 0, default=1
+        Weight of the distance to the barycentre beside those to the prototypes.
+    beta : float > 1 or "auto", default="auto"
+        Fuzziness: towards 1 the masses become certain. "auto": 1.5 up to five attributes, then less the more there are.
+    delta : float > 0 or "auto", default="auto"
+        Distance to the empty set, in units of the data: smaller values give more outliers. "auto": the upper
+        fence of a box plot (two interquartile ranges above the third quartile) of the distances to the nearest
+        prototype.
+    missing : {"refuse", "partial"}, default="refuse"
+        What to do with missing values (NaN). "partial": objects are compared by the attributes that they have, and one
+        that is missing adds the same to all costs, its variance within clusters: the less is known of an object, the
+        more it is in doubt. An object without any value is refused. ``docs/missing.md`` tells when to impute instead.
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
+CredalPartition, default="k-means++"
+        "belief-peaks": the centres found by `BeliefPeaks`, which knows no weights, or by one with parameters of its
+        own. A start without chance is used once, whatever ``n_init``.
+    n_init : int, default=10
+        Starts; the smallest objective is kept. Above 20,000 objects the starts compete on a sample of that size and
+        the winner goes on with all objects.
+    max_iter : int, default=500
+    tol : float, default=1e-6
+        Relative change of the objective that ends the iterations.
+    n_neighbor_clusters : int, default=1
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+    checkpoint : path, optional
+        For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
+        on from it, to the same result. It is refused if data or parameters are others.
+    device : str, default="cpu"
+        Where the sums over all objects are taken, in memory or in blocks; "cuda" is a GPU (needs torch, and all cells
+        of X). A tensor is not moved. Starts compete on the processor.
+    random_state : int, RandomState, Generator or None
+        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    credal_partition_ : CredalPartition
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of largest plausibility.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    focal_sets_ : FocalSets
+    beta_, delta_ : float
+        What was used.
+    objective_ : float
+    history_ : ndarray
+        Objective after every iteration.
+    n_iter_ : int
+    converged_ : bool
+    n_clusters_ : int
+    n_features_in_ : int
+    sample_indices_ : ndarray
+        Which objects were drawn, if X came in blocks.
+    n_samples_seen_ : int
+        Objects of all blocks, after `partial_fit`.
+
+    References
+    ----------
+    Z.-G. Liu, Q. Pan, J. Dezert and G. Mercier (2015). Credal c-means clustering method based on belief functions.
+    Knowledge-Based Systems 74.
+
+    Examples
+    --------
+    Three groups in a row. In ECM the middle one is also the barycentre of the two others.
+
+    >>> import numpy as np
+    >>> from dempster.cluster import CCM, ECM
+    >>> spread = np.linspace(-1, 1, 21)
+    >>> X = np.concatenate([spread - 4, spread, spread + 4])[:, None]
+    >>> for method in (ECM, CCM):  # largest mass on the pair of the outer groups within the middle one
+    ...     cp = method(3, focal_sets="pairs", beta=2.0, init=[[-4.0], [0.0], [4.0]]).fit(X).credal_partition_
+    ...     print(cp.masses[21:42, cp.focal_sets.index({0, 2})].max().round(2))
+    0.27
+    0.04
+    """
+
+    _rules = {
+        **COMMON_RULES,
+        "checkpoint": CHECKPOINT_RULE,
+        "gamma": rule.real(0),
+        "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
+        "delta": rule.choice("auto") | rule.real(0, open_low=True),
+        "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "device": DEVICE_RULE,
+        "missing": MISSING_RULE,
+    }
+    _block_reader = (lifted_block, 1)
+
+    def __init__(
+        self,
+        n_clusters: int | str = 2,
+        *,
+        focal_sets: str | FocalSets = "auto",
+        gamma: float = 1.0,
+        beta: float | str = "auto",
+        delta: float | str = "auto",
+        missing: str = "refuse",
+        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        n_neighbor_clusters: int = 1,
+        checkpoint: str | Path | None = None,
+        device: str = "cpu",
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.focal_sets = focal_sets
+        self.gamma = gamma
+        self.beta = beta
+        self.delta = delta
+        self.missing = missing
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_neighbor_clusters = n_neighbor_clusters
+        self.checkpoint = checkpoint
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+        """Cluster the objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): every
+            iteration is then a pass over them, and what has a row for each object is lazy. It may be a tensor of torch
+            (``docs/scale.md``): the fit then runs where it is, and the results are tensors there.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each object in the objective; an object of weight 2 counts as two. It may come in blocks if X
+            does.
+        """
+        return self._fit(X, sample_weight=sample_weight)
+
+    def _read(self, X: TableLike, *, reset: bool) -> Array:
+        """Attributes, and one more that is zero for all: the model has one dimension more than the data."""
+        return lifted(super()._read(X, reset=reset))
+
+    def _compared(self, values: Array) -> AttributeSource:
+        return AttributeSource(to_host(values)[:, :-1])
+
+    def _method(self, sample: Sample[np.ndarray], task: Task) -> CredalMethod:
+        attributes = sample.values[:, :-1]
+        settings = CredalSettings(
+            n_clusters=task.n_clusters,
+            alpha=0.0,
+            beta=fuzziness(attributes.shape[1]) if self.beta == "auto" else float(self.beta),
+            delta=None if self.delta == "auto" else float(self.delta),
+            adaptive=False,
+            init=centers_from_peaks(self.init, attributes, task.n_clusters, self.random_state, self.n_jobs),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            device=self.device,
+            gamma=self.gamma,
+        )
+        return CredalMethod(settings, sample, as_random_state(self.random_state), task.apply)
+
+    def _choices(self, method: CredalMethod) -> dict[str, str]:
+        used = method.settings.beta, method.delta
+        return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
+
+    def _attributes(self, method: CredalMethod, model: CredalModel) -> dict[str, Any]:
+        return self._shown(model, method, precision_of(method.values))
+
+    def _shown(self, model: CredalModel, learned: CredalMethod | OnlinePrototypes, dtype: np.dtype) -> dict[str, Any]:
+        return {
+            "cluster_centers_": model.centers[:, :-1].astype(dtype),
+            "delta_": learned.delta,
+            "beta_": model.step.beta,
+        }

@@ -1,0 +1,717 @@
+"""Evidential Gaussian mixture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dempster import _parameters as rule
+from dempster._arrays import Array, is_tensor, precision_of, same_place, to_host
+from dempster._native import kernel
+from dempster._random import as_random_state
+from dempster._scale import mean_of_rows
+from dempster._types import ArrayLike, Seed, TableLike
+from dempster.belief import FocalSets
+from dempster.cluster import _starts
+from dempster.cluster._base import COMMON_RULES, Task
+from dempster.cluster._doubt import doubtful_masses
+from dempster.cluster._families import Families, families_of, require_singletons
+from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
+from dempster.cluster._search import Method, Sample
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
+from dempster.cluster.on_device import mixtures as on_device
+from dempster.cluster.on_device.mixtures import RoundComponents
+from dempster.cluster.on_device.rows import block_on_device, rows_on_device
+from dempster.optimize.blocks import Apply, block_map, row_blocks
+from dempster.optimize.descent import Run, descend
+from dempster.optimize.normal_equations import solve_normal_equations
+from dempster.optimize.projection_torch import sent
+from dempster.partition import CredalPartition
+
+__all__ = [
+    "posteriors",
+    "EvidentialMixture",
+    "MixtureSums",
+    "positive_definite",
+    "neighbors_in_metric",
+    "OnlineMixture",
+    "block_sums",
+    "block_likelihood",
+    "EGMMSettings",
+    "EGMMMethod",
+    "EGMM",
+]
+
+
+_bootstrap_posteriors = kernel("""bootstrap_posteriors(
+    X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits], constants: float64[g, fits],
+    out: float32[n, g, fits] out)""")
+
+
+def posteriors(
+    X: np.ndarray,
+    whiteners: np.ndarray,
+    means: np.ndarray,
+    constants: np.ndarray,
+    out: np.ndarray,
+    start: int,
+    stop: int,
+) -> None:
+    """Posterior probabilities of objects start to stop - 1 under all fits; the fits run in the inner loops."""
+    _bootstrap_posteriors(X[start:stop], whiteners, means, constants, out[start:stop])
+
+
+@dataclass(frozen=True)
+class EvidentialMixture:
+    """The parameters, and how they turn objects into masses.
+
+    Attributes
+    ----------
+    components : FocalSets
+        The sets that have a Gaussian.
+    means : (c, p) array
+        Of the clusters, measured from ``origin``.
+    covariance : (p, p) array
+    weights : (g,) array
+        Of the components, one a nonempty set.
+    origin : (p,) array or None
+        To be taken off the objects first; None if they are measured from it already.
+    unit : float
+        In which means and covariance are measured; the objects too, if ``origin`` is None.
+    doubtful : FocalSets or None
+        Single clusters and pairs of neighbors: masses are then on these, read off from the probabilities of the
+        single clusters, which are the components.
+    """
+
+    components: FocalSets
+    means: np.ndarray
+    covariance: np.ndarray
+    weights: np.ndarray
+    origin: np.ndarray | None = None
+    unit: float = 1.0
+    doubtful: FocalSets | None = None
+
+    @property
+    def family(self) -> FocalSets:
+        """The sets that carry mass."""
+        return self.components if self.doubtful is None else self.doubtful
+
+    @property
+    def sets(self) -> np.ndarray:
+        """(g, c) membership of the nonempty sets that have a Gaussian."""
+        return self.components.membership[self.components.cardinality > 0].astype(float)
+
+    @property
+    def n_parameters(self) -> float:
+        """Free parameters: weights, means, covariance."""
+        c, p = self.means.shape
+        return len(self.weights) - 1 + c * p + p * (p + 1) / 2
+
+    def round_components(self) -> RoundComponents:
+        """In the metric of the covariance all components are round, with variance one."""
+        sets = self.sets
+        values, vectors = np.linalg.eigh(self.covariance)
+        rounded = vectors / np.sqrt(values)
+        places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means @ rounded
+        with np.errstate(divide="ignore"):
+            constant = np.log(self.weights) - np.einsum("jd,jd->j", places, places) / 2
+        normalizer = -(len(values) * np.log(2 * np.pi) + np.log(values).sum()) / 2
+        if self.origin is not None:
+            normalizer -= len(values) * np.log(self.unit)
+        return RoundComponents(rounded, places, constant, float(normalizer), self.origin, self.unit)
+
+    def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """A function of objects that gives their masses on the nonempty sets and their log-densities."""
+        known = self.round_components()
+        rounded, places, constant, normalizer = known.rounded, known.places, known.constants, known.normalizer
+
+        def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            objects = X.astype(float) if self.origin is None else (X - self.origin) / self.unit
+            objects = objects @ rounded
+            logs = objects @ places.T + constant
+            top = logs.max(axis=1)
+            logs -= top[:, None]
+            np.exp(logs, out=logs)
+            total = logs.sum(axis=1)
+            logs /= total[:, None]
+            return logs, np.log(total) + top - np.einsum("id,id->i", objects, objects) / 2 + normalizer
+
+        return densities
+
+    def masses(self, values: Array, apply: Apply) -> Array:
+        """(n, f) masses of objects; those of a tensor are found where it is."""
+        if is_tensor(values):
+            return self.masses_on_device(values, values.device)
+        densities = self._densities()
+        out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
+        columns = np.flatnonzero(self.components.cardinality > 0)
+
+        def write(start: int, stop: int) -> None:
+            probabilities = densities(values[start:stop])[0]
+            if self.doubtful is None:
+                out[start:stop, columns] = probabilities
+            else:
+                out[start:stop] = doubtful_masses(probabilities, self.doubtful)
+
+        apply(write, row_blocks(len(values), most=None))
+        return out
+
+    def masses_on_device(self, values: Array, device: Any) -> Array:
+        """(n, f) masses of objects, by torch."""
+        doubtful = self.doubtful is not None
+        return on_device.masses_on_device(self.round_components(), self.family, values, device, doubtful=doubtful)
+
+    def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: the logarithm of the weight times the density of its Gaussian."""
+        objects = np.asarray(values, dtype=float)
+        gap = (objects if self.origin is None else (objects - self.origin) / self.unit) - self.means
+        nonempty = np.cumsum(self.components.cardinality > 0) - 1
+        with np.errstate(divide="ignore"):
+            weights = np.log(self.weights[nonempty[self.components.singleton_index]])
+        constant = -np.linalg.slogdet(2 * np.pi * self.covariance)[1] / 2
+        if self.origin is not None:
+            constant -= self.means.shape[1] * np.log(self.unit)
+        parts = -quadratic_parts(gap, np.linalg.inv(self.covariance)[None]).T / 2
+        return ClusterEvidence.of_attributes("logarithm of weight times density", parts, weights + constant)
+
+    def log_densities(self, X: Array, apply: Apply) -> Array:
+        """(n,) logarithms of the densities of objects."""
+        if is_tensor(X):
+            return on_device.log_densities_on_device(self.round_components(), X)
+        densities = self._densities()
+        parts = apply(lambda start, stop: densities(X[start:stop])[1], row_blocks(len(X), most=None))
+        return np.concatenate(parts)
+
+    def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
+        """What a step of EM needs of the objects; ``weights`` is empty, or None, if all count alike."""
+        if is_tensor(X):
+            return MixtureSums(*on_device.sums_on_device(self.round_components(), X, weights))
+        assert weights is not None
+        densities = self._densities()
+
+        def sums(start: int, stop: int) -> MixtureSums:
+            masses, logs = densities(X[start:stop])
+            if len(weights) == 0:
+                return MixtureSums(float(logs.sum()), masses.sum(axis=0), masses.T @ X[start:stop])
+            w = weights[start:stop]
+            masses *= w[:, None]
+            return MixtureSums(float(logs @ w), masses.sum(axis=0), masses.T @ X[start:stop])
+
+        return reduce(add, apply(sums, row_blocks(len(X), most=None)))
+
+    def step(self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float) -> tuple[float, EvidentialMixture]:
+        """Minus the penalised log-likelihood, and the mixture after one step of EM (Jiao et al., 2022).
+
+        ``second`` is the weighted sum of x x', which needs no masses because they sum to one, ``n`` that of weights.
+        """
+        penalty = ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance))) if ridge > 0 else 0.0
+        return penalty - sums.likelihood, self._maximizer(sums.total, sums.first, second, n, ridge)
+
+    def _maximizer(
+        self, total: np.ndarray, first: np.ndarray, second: np.ndarray, n: float, ridge: float
+    ) -> EvidentialMixture:
+        sets = self.sets
+        mean = sets / sets.sum(axis=1, keepdims=True)
+        means = solve_normal_equations((mean.T * total) @ mean, mean.T @ first)
+        places = mean @ means
+        cross = first.T @ places
+        scatter = (second - cross - cross.T + (places.T * total) @ places) / n
+        return replace(
+            self, means=means, covariance=positive_definite(scatter + ridge * np.eye(len(scatter))), weights=total / n
+        )
+
+
+@dataclass(frozen=True)
+class MixtureSums:
+    """Sums over objects: they can be added over blocks of data.
+
+    Attributes
+    ----------
+    likelihood : float
+        Its logarithm.
+    total : (g,) sum of masses
+    first : (g, p) sum of m x
+    """
+
+    likelihood: float
+    total: np.ndarray
+    first: np.ndarray
+
+    def __add__(self, other: MixtureSums) -> MixtureSums:
+        return MixtureSums(self.likelihood + other.likelihood, self.total + other.total, self.first + other.first)
+
+    def scaled(self, factor: float) -> MixtureSums:
+        """The sums of objects that count for so much."""
+        return MixtureSums(factor * self.likelihood, factor * self.total, factor * self.first)
+
+
+def neighbors_in_metric(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
+    """Single clusters and pairs of neighbors, in the metric in which the covariance is round."""
+    values, vectors = np.linalg.eigh(positive_definite(covariance))
+    return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
+
+
+def positive_definite(covariance: np.ndarray) -> np.ndarray:
+    """The same matrix if it is well conditioned, else with its smallest eigenvalues raised."""
+    covariance = (covariance + covariance.T) / 2
+    values, vectors = np.linalg.eigh(covariance)
+    least = 1e-12 * max(float(values[-1]), np.finfo(float).tiny * 1e20)
+    if values[0] >= least:
+        return covariance
+    return (vectors * np.maximum(values, least)) @ vectors.T
+
+
+def block_sums(
+    block: np.ndarray, weights: np.ndarray, shared: tuple[EvidentialMixture, np.ndarray, float, str], apply: Apply
+) -> MixtureSums:
+    """The sums of one block of objects, measured from an origin and in a unit, on a device."""
+    model, origin, unit, device = shared
+    rows = block_on_device(block, device)
+    return model.sums((rows - same_place(origin, rows)) / unit, same_place(weights, rows), apply)
+
+
+def block_likelihood(
+    block: np.ndarray, weights: np.ndarray, shared: tuple[EvidentialMixture, str], apply: Apply
+) -> float:
+    """Logarithm of the likelihood of one block of objects, on a device."""
+    model, device = shared
+    logs = to_host(model.log_densities(block_on_device(block, device), apply))
+    return float(logs @ weights if len(weights) else logs.sum())
+
+
+@dataclass(frozen=True)
+class OnlineMixture:
+    """A mixture and the sums over the objects that it was learned from.
+
+    The masses of a block are those under the mixture of its time (Neal and Hinton, 1998: incremental variants of EM;
+    forgetting as in Cappe and Moulines, 2009: online EM).
+
+    Attributes
+    ----------
+    model : EvidentialMixture
+        What moves, measured from ``origin`` in ``unit``.
+    origin : (p,) array
+    unit : float
+    reg_covar : float
+    neighbors : bool
+        Whether doubt between neighboring clusters is read off.
+    sums : MixtureSums or None
+        None before the first block.
+    second : (p, p) array
+        Sum of x x'.
+    n : float
+        Sum of the weights.
+    """
+
+    model: EvidentialMixture
+    origin: np.ndarray
+    unit: float
+    reg_covar: float
+    neighbors: bool
+    sums: MixtureSums | None = None
+    second: np.ndarray | float = 0.0
+    n: float = 0.0
+
+    @property
+    def objective(self) -> float:
+        """Minus the log-likelihood of all objects so far, each under the mixture of its time."""
+        assert self.sums is not None
+        return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
+
+    def after(self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply) -> Self:
+        """After one more block; ``kept`` is the share of the earlier sums that is not forgotten."""
+        data = (X - same_place(self.origin, X)) / self.unit
+        w = same_place(weights if len(weights) else np.ones(len(X)), X)
+        sums, second, n = self.model.sums(data, w, apply), to_host((data.T * w) @ data), float(w.sum())
+        if self.sums is not None:
+            sums, second, n = self.sums.scaled(kept) + sums, kept * self.second + second, kept * self.n + n
+        later = replace(self, sums=sums, second=second, n=n)
+        return replace(later, model=later._maximizer()) if update else later
+
+    def _maximizer(self) -> EvidentialMixture:
+        assert self.sums is not None
+        assert isinstance(self.second, np.ndarray)
+        mean = self.sums.first.sum(axis=0) / self.n  # masses sum to one
+        variance = max(float(np.trace(self.second)) / self.n - float(mean @ mean), 0.0) / len(mean)
+        return self.model.step(self.sums, self.second, self.n, self.reg_covar * variance)[1]
+
+    def fitted(self) -> EvidentialMixture:
+        """The model for new objects, in their coordinates."""
+        model = self.model
+        doubtful = neighbors_in_metric(model.means, model.covariance) if self.neighbors else None
+        return replace(model, origin=self.origin, unit=self.unit, doubtful=doubtful)
+
+
+_FIRST_STEPS = 10  # of k-means, from the first means
+
+
+@dataclass(frozen=True)
+class EGMMSettings:
+    """What a user may set. ``init`` names a way to draw starts, or is the means or the partition to start from."""
+
+    n_clusters: int
+    reg_covar: float
+    init: str | ArrayLike | CredalPartition
+    n_init: int
+    max_iter: int
+    tol: float
+    device: str = "cpu"
+
+
+class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
+    """EM from several starts. The objects are measured from their mean, as products of attributes lose digits far away,
+    and in units of their spread, so that relative changes of the likelihood do not depend on the units of X."""
+
+    def __init__(self, settings: EGMMSettings, sample: Sample[np.ndarray], rng: np.random.RandomState, apply: Apply):
+        self.settings, self.values, self.rng, self.apply = settings, sample.values, rng, apply
+        self.everyone = sample.everyone
+        self.weights = np.ones(len(self.values)) if sample.weights is None else sample.weights
+        moments = None if self.everyone is None else self.everyone.moments
+        self.on_device = None
+        if self.everyone is None:
+            self.on_device = rows_on_device(self.values, sample.kernel_weights, settings.device)
+        if self.on_device is None:
+            self.origin = moments.mean if moments else mean_of_rows(self.values, self.weights)
+            gaps = self.values - self.origin
+            spread = moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(gaps, self.weights)
+            self.unit = float(np.sqrt(spread / gaps.shape[1])) or 1.0
+            self.data = gaps / self.unit
+            self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+        else:
+            self.origin = self.on_device.mean()
+            spread = self.on_device.mean_squared_deviation()
+            self.unit = float(np.sqrt(spread / self.values.shape[1])) or 1.0
+            self.on_device = self.on_device.standardized(self.origin, self.unit)
+            self.data = self.on_device.rows
+            self.sample, self.sample_weights = self.on_device.representative_sample(rng)
+        _starts.check_different_objects(self.data, self.sample, settings.n_clusters, self.weights)
+        self.n = moments.weight if moments else float(self.weights.sum())
+        self.second = moments.scatter / self.unit**2 if moments else self._products()
+        self.ridge = settings.reg_covar * self._mean_variance()
+
+    def _products(self) -> np.ndarray:
+        if self.on_device is not None:
+            return self.on_device.products()
+        return (self.data.T * self.weights) @ self.data
+
+    def _mean_variance(self) -> float:
+        return float(np.trace(self.second)) / self.n / self.data.shape[1]
+
+    # ---- starts ---------------------------------------------------------------------------------------------------
+
+    def given_start(self, family: FocalSets) -> EvidentialMixture | None:
+        init = self.settings.init
+        return None if isinstance(init, str) else self._from_means(family, self._given_means(init))
+
+    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvidentialMixture], int]:
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
+        return (self._drawn(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
+
+    def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> EvidentialMixture:
+        init = self.settings.init
+        assert isinstance(init, str)
+        means = _starts.first_centers(self.sample, self.sample_weights, self.settings.n_clusters, init, rng)
+        return self._from_means(family, _starts.k_means(self.sample, self.sample_weights, means, _FIRST_STEPS))
+
+    def _given_means(self, init: ArrayLike | CredalPartition) -> np.ndarray:
+        shape = (self.settings.n_clusters, self.data.shape[1])
+        if isinstance(init, CredalPartition):
+            _starts.check_partition(init, len(self.data), shape[0])
+            share = to_host(init.pignistic()) * self.weights[:, None]
+            return (share.T @ to_host(self.data)) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)[:, None]
+        return (_starts.checked_centers(init, shape) - self.origin) / self.unit
+
+    def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
+        """Equal weights, and the scatter of the objects about their nearest mean as covariance."""
+        require_singletons(family, "each has a mean of its own")
+        gap = self.sample - means[_starts.nearest_centers(self.sample, means)]
+        scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
+        # as many clusters as objects leave no scatter
+        least = max(self.ridge, 1e-6 * self._mean_variance())
+        covariance = positive_definite(scatter + least * np.eye(len(scatter)))
+        g = int((family.cardinality > 0).sum())
+        return EvidentialMixture(family, means, covariance, np.full(g, 1 / g))
+
+    # ---- runs -----------------------------------------------------------------------------------------------------
+
+    def compete(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
+        second = (self.sample.T * self.sample_weights) @ self.sample
+        return self._run(start, self.sample, self.sample_weights, second)
+
+    def completed(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
+        all_competed = _starts.holds_all(self.sample, self.data, self.weights)
+        all_competed &= self.everyone is None or self.everyone.are_drawn
+        return best if all_competed else self.descend(best.model)
+
+    def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
+        everyone = self.everyone
+        if everyone is None:
+            weights = self.weights if self.on_device is None else self.on_device.weights
+            return self._run(start, self.data, weights, self.second)
+
+        def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
+            shared = mixture, self.origin, self.unit, self.settings.device
+            sums = everyone.sum(block_sums, shared, MixtureSums)
+            return mixture.step(sums, self.second, self.n, self.ridge)
+
+        return self._descended(step, start)
+
+    def extended(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
+        return self.descend(self._from_means(family, run.model.means))
+
+    def with_neighbors(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
+        """A Gaussian between two others would take objects of neither, or none if they fit; so doubt comes from the
+        probabilities."""
+        neighbors = neighbors_in_metric(run.model.means, run.model.covariance)
+        return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
+
+    def _run(
+        self, start: EvidentialMixture, data: Array, weights: Array | None, second: np.ndarray
+    ) -> Run[EvidentialMixture]:
+        n = float(len(data) if weights is None else weights.sum())
+        return self._descended(
+            lambda mixture: mixture.step(mixture.sums(data, weights, self.apply), second, n, self.ridge), start
+        )
+
+    def _descended(
+        self, step: Callable[[EvidentialMixture], tuple[float, EvidentialMixture]], start: EvidentialMixture
+    ) -> Run[EvidentialMixture]:
+        return descend(step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
+
+    # ---- results --------------------------------------------------------------------------------------------------
+
+    def partition(self, run: Run[EvidentialMixture]) -> CredalPartition:
+        return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
+
+    def result(self, run: Run[EvidentialMixture]) -> tuple[EvidentialMixture, Array]:
+        model = replace(run.model, origin=self.origin, unit=self.unit)
+        if self.on_device is not None:
+            return model, model.masses_on_device(self.values, self.on_device.rows.device)
+        return model, model.masses(self.values, self.apply)
+
+    def finished(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
+        """The objective in the units of X."""
+        shift = self.n * self.data.shape[1] * np.log(self.unit)
+        return replace(run, history=[float(value + shift) for value in run.history])
+
+    def log_likelihood(self, model: EvidentialMixture) -> float:
+        """Of all objects."""
+        if self.everyone is not None:
+            return self.everyone.sum(block_likelihood, (model, self.settings.device), float)
+        values = self.values if self.on_device is None else sent(self.values, self.on_device.rows.device)
+        return float(to_host(model.log_densities(values, self.apply)) @ self.weights)
+
+    def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
+        """Where learning block by block begins; ``neighbors``: whether doubt between neighbors is read off."""
+        return OnlineMixture(model, self.origin, self.unit, self.settings.reg_covar, neighbors)
+
+
+class EGMM(OnlineClusterer):
+    """Evidential Gaussian mixture: a component for every *set* of clusters, at the barycentre of their means.
+
+    The model is the mixture density
+
+        p(x) = sum_{A nonempty} pi_A N(x; mu_A, Sigma),    mu_A the mean of mu_k, k in A,
+
+    with one covariance matrix for all components; the mass of an object on A is the probability that it comes from
+    component A. There is no mass on the empty set. Fitted by EM: the likelihood never falls. Since all components
+    have the same shape, no parameter says what is imprecise or far away: objects between two clusters make the weight
+    of the pair grow. Cost per iteration: linear in the number of objects.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=2
+        "auto": the number for which most speaks (see `dempster.model_selection.number_of_clusters`); ``number_`` then
+        holds the candidates and the reasons.
+    focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
+        Which sets of clusters may carry mass, the empty set left out of the named families. "auto": the mixture has
+        single clusters as components; then doubt between neighboring clusters (with no third one between them) is read
+        off from their probabilities, as mass on the pair. "simple", "pairs" and "full" are fitted as a whole, each set
+        with a Gaussian. "selected": single clusters first, then the pairs of mutually nearest clusters are added.
+    reg_covar : float >= 0, default=1e-6
+        Times the mean variance of the attributes, added to the diagonal of the covariance matrix at every M-step (the
+        exact maximiser of the likelihood with the penalty ``reg n / 2 tr(Sigma^-1)``).
+    init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array of shape (n_clusters, n_features) or \
+CredalPartition, default="k-means++"
+        First means, moved by a few steps of k-means when drawn. "belief-peaks": the centres found by `BeliefPeaks`,
+        which knows no weights, or by one with parameters of its own. A start without chance is used once, whatever
+        ``n_init``.
+    n_init : int, default=10
+        Starts; the largest likelihood is kept. Above 20,000 objects the starts compete on a sample of that size and
+        the winner goes on with all objects.
+    max_iter : int, default=500
+    tol : float, default=1e-7
+        Relative change of the likelihood that ends the iterations.
+    n_neighbor_clusters : int, default=1
+        For ``focal_sets="selected"``: pairs of clusters, each among this many nearest ones of the other.
+    checkpoint : path, optional
+        For X that comes in blocks: a file to which what each pass over them gave is added; a fit that was killed goes
+        on from it, to the same result. It is refused if data or parameters are others.
+    device : str, default="cpu"
+        Where the sums over all objects are taken, in memory or in blocks; "cuda" is a GPU (needs torch, and all cells
+        of X). A tensor is not moved. Starts compete on the processor.
+    random_state : int, RandomState, Generator or None
+        The same seed gives the same result bit for bit, whatever ``n_jobs``.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    credal_partition_ : CredalPartition
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of largest plausibility.
+    means_ : ndarray of shape (n_clusters, n_features)
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The same.
+    covariance_ : ndarray of shape (n_features, n_features)
+    weights_ : ndarray
+        Probability of every focal set.
+    log_likelihood_ : float
+        Of all objects.
+    ebic_ : float
+        Log-likelihood minus half the number of parameters times log n: the number of clusters that makes it largest
+        is a good one.
+    focal_sets_ : FocalSets
+    objective_ : float
+        Minus the penalised log-likelihood.
+    history_ : ndarray
+        Objective after every iteration.
+    n_iter_ : int
+    converged_ : bool
+    n_clusters_ : int
+    n_features_in_ : int
+    sample_indices_ : ndarray
+        Which objects were drawn, if X came in blocks.
+    n_samples_seen_ : int
+        Objects of all blocks, after `partial_fit`.
+
+    References
+    ----------
+    L. Jiao, T. Denoeux, Z. Liu and Q. Pan (2022). EGMM: an evidential version of the Gaussian mixture model for
+    clustering. Applied Soft Computing 129.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dempster.cluster import EGMM
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-4, 1, 80), rng.normal(4, 1, 80), rng.normal(0, 1, 20)])[:, None]
+    >>> model = EGMM(2, focal_sets="pairs", random_state=0).fit(X)
+    >>> model.focal_sets_.names()
+    ['{0}', '{1}', 'Ω']
+    >>> model.weights_.round(2)
+    array([0.45, 0.44, 0.11])
+    """
+
+    _rules = {
+        **COMMON_RULES,
+        "checkpoint": CHECKPOINT_RULE,
+        "reg_covar": rule.real(0),
+        "init": rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array,
+        "device": DEVICE_RULE,
+    }
+    _model: EvidentialMixture
+    _sums_products = True
+
+    def __init__(
+        self,
+        n_clusters: int | str = 2,
+        *,
+        focal_sets: str | FocalSets = "auto",
+        reg_covar: float = 1e-6,
+        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 500,
+        tol: float = 1e-7,
+        n_neighbor_clusters: int = 1,
+        checkpoint: str | Path | None = None,
+        device: str = "cpu",
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.focal_sets = focal_sets
+        self.reg_covar = reg_covar
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_neighbor_clusters = n_neighbor_clusters
+        self.checkpoint = checkpoint
+        self.device = device
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+        """Cluster the objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            float32 is kept. A pandas table keeps its index. It may come in blocks (``docs/blocks.md``): every
+            iteration is then a pass over them, and what has a row for each object is lazy. It may be a tensor of torch
+            (``docs/scale.md``): the fit then runs where it is, and the results are tensors there.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each object in the likelihood; an object of weight 2 counts as two. It may come in blocks if X
+            does.
+        """
+        return self._fit(X, sample_weight=sample_weight)
+
+    def score_samples(self, X: TableLike) -> np.ndarray:
+        """Logarithm of the density of each object: low for objects unlike those of `fit`."""
+        check_is_fitted(self, "means_")
+        values = self._read(X, reset=False)
+        with block_map(self.n_jobs) as apply:
+            return self._model.log_densities(values, apply)
+
+    def score(self, X: TableLike, y: None = None) -> float:
+        """Mean logarithm of the density."""
+        return float(self.score_samples(X).mean())
+
+    def _families(self, n_clusters: int) -> Families:
+        return families_of(self.focal_sets, n_clusters, self.n_neighbor_clusters, empty=False)
+
+    def _method(self, sample: Sample[np.ndarray], task: Task) -> EGMMMethod:
+        settings = EGMMSettings(
+            n_clusters=task.n_clusters,
+            reg_covar=self.reg_covar,
+            init=centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            device=self.device,
+        )
+        return EGMMMethod(settings, sample, as_random_state(self.random_state), task.apply)
+
+    def _attributes(self, method: EGMMMethod, model: EvidentialMixture) -> dict[str, Any]:
+        likelihood = method.log_likelihood(model)
+        return {
+            **self._shown(model, method, precision_of(method.values)),
+            "log_likelihood_": likelihood,
+            "ebic_": likelihood - model.n_parameters * np.log(method.n) / 2,
+        }
+
+    def _shown(self, model: EvidentialMixture, learned: EGMMMethod | OnlineMixture, dtype: np.dtype) -> dict[str, Any]:
+        means = (model.means * model.unit + learned.origin).astype(dtype)
+        weights = np.zeros(len(model.family))
+        components = model.components.membership[model.components.cardinality > 0]
+        weights[model.family.find(components)] = model.weights
+        return {
+            "means_": means,
+            "cluster_centers_": means,
+            "covariance_": model.covariance * model.unit**2,
+            "weights_": weights,
+        }

@@ -1,0 +1,183 @@
+/* A part of eknnclus.c, once for each type `integer` of the graph. */
+
+/* One sweep: every object in turn takes the label that its neighbours support most.
+ *
+ * The plausibility that object i belongs to cluster k is proportional to exp(u_k), u_k = sum of the weights of its
+ * neighbours in k (Denoeux, Kanjanatarakul and Sriboonchitta, 2015), so this is the evidential k-NN rule. An object
+ * moves if it gains; if `settle`, also if it loses nothing and the other label is lower.
+ *
+ * `labels` and `awake` change in place: where the graph is symmetric, objects sleep until a neighbour moves. `support`
+ * is scratch, one zero a label. The sum of gains goes to `gained`; the result is the number of moves. */
+KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, const integer *indptr,
+                      const integer *indices, const double *weights, bool symmetric, const index_t *order,
+                      int32_t *labels, bool *awake, double *support, bool settle, double *gained, index_t *result) {
+    (void)n, (void)e, (void)n_labels;
+    index_t n_moves = 0;
+    double total = 0.0;
+    for (index_t v = 0; v < visits; v++) {
+        const index_t i = order[v], begin = indptr[i], end = indptr[i + 1];
+        if (v + SOON < visits) { /* rows lie anywhere in memory: ask for those that come soon */
+            const index_t later = indptr[order[v + SOON]];
+            __builtin_prefetch(indices + later);
+            __builtin_prefetch(weights + later);
+        }
+        if (!awake[i]) continue;
+        awake[i] = !symmetric;
+        const int32_t own = labels[i];
+        int32_t best = begin == end && settle ? 0 : own; /* without neighbours nobody speaks for any label */
+        for (index_t a = begin; a < end; a++) support[labels[indices[a]]] += weights[a];
+        for (index_t a = begin; a < end; a++) {
+            const int32_t k = labels[indices[a]];
+            if (support[k] > support[best] || (support[k] == support[best] && k < best)) best = k;
+        }
+        const double gain = support[best] - support[own];
+        for (index_t a = begin; a < end; a++) support[labels[indices[a]]] = 0.0;
+        if (!(gain > SMALLEST_GAIN || (settle && gain >= 0 && best < own))) continue;
+        labels[i] = best;
+        n_moves++;
+        total += gain;
+        for (index_t a = begin; a < end && symmetric; a++) awake[indices[a]] = true;
+    }
+    *gained = total;
+    *result = n_moves;
+    return DONE;
+}
+
+/* Half the sum of the weights between objects of the same label: for a symmetric graph, that over pairs. */
+KERNEL TYPED(agreement)(index_t n, index_t e, const integer *indptr, const integer *indices, const double *weights,
+                        const int32_t *labels, double *result) {
+    (void)e;
+    double total = 0.0;
+    for (index_t i = 0; i < n; i++)
+        for (index_t a = indptr[i]; a < indptr[i + 1]; a++)
+            if (labels[indices[a]] == labels[i]) total += weights[a];
+    *result = total / 2;
+    return DONE;
+}
+
+/* Dempster's combination of the neighbours of n objects, on the columns empty, single clusters, frame.
+ *
+ * With r_k = exp(u_k) - 1: m({k}) = r_k / (1 + sum r), m(frame) = 1 / (1 + sum r); all is divided by the largest
+ * exp(u_k), so nothing overflows. */
+KERNEL TYPED(neighbor_masses)(index_t n, index_t e, index_t m, const integer *indptr, const integer *indices,
+                              const double *weights, const int32_t *labels, index_t n_clusters, double *out) {
+    (void)e, (void)m;
+    Scratch scratch = {0};
+    double *support = take_zeros(&scratch, n_clusters, sizeof *support);
+    for (index_t i = 0; i < n && !scratch.failed; i++) {
+        double *row = out + i * (n_clusters + 2), largest = 0.0;
+        for (index_t a = indptr[i]; a < indptr[i + 1]; a++) {
+            const int32_t k = labels[indices[a]];
+            support[k] += weights[a];
+            largest = larger(support[k], largest);
+        }
+        const double frame = exp(-largest);
+        double total = frame;
+        for (index_t k = 0; k < n_clusters; k++) {
+            row[1 + k] = support[k] > 0 ? -expm1(-support[k]) * exp(support[k] - largest) : 0.0;
+            support[k] = 0.0;
+            total += row[1 + k];
+        }
+        row[0] = 0.0;
+        row[n_clusters + 1] = frame;
+        for (index_t k = 1; k < n_clusters + 2; k++) row[k] /= total;
+    }
+    return release(&scratch);
+}
+
+/* ---- graphs in another order ------------------------------------------------------------------------------------- */
+
+/* Write the rows of the objects order[start], ..., order[stop - 1] one after the other, where `new_indptr` says, with new
+ * numbers for their neighbours. */
+KERNEL TYPED(reordered_rows)(index_t n, index_t e, const integer *indptr, const integer *indices, const double *weights,
+                             const index_t *order, const integer *rank, index_t start, index_t stop,
+                             const integer *new_indptr, integer *new_indices, double *new_weights) {
+    (void)n, (void)e;
+    for (index_t row = start; row < stop; row++) {
+        index_t place = new_indptr[row];
+        for (index_t a = indptr[order[row]]; a < indptr[order[row] + 1]; a++, place++) {
+            new_indices[place] = rank[indices[a]];
+            new_weights[place] = weights[a];
+        }
+    }
+    return DONE;
+}
+
+/* ---- graphs of which each object sees both sides ---------------------------------------------------------------- */
+
+/* The rows of the transposed matrix, each in the order of the rows it comes from: a counting sort. */
+KERNEL TYPED(transposed_rows)(index_t n, index_t e, const integer *indptr, const integer *indices,
+                              const double *weights, integer *turned_indptr, integer *turned_indices,
+                              double *turned_weights) {
+    Scratch scratch = {0};
+    integer *next = take(&scratch, n, sizeof *next);
+    if (!scratch.failed) {
+        memset(turned_indptr, 0, sizeof(integer) * (size_t)(n + 1));
+        for (index_t a = 0; a < e; a++) turned_indptr[indices[a] + 1]++;
+        for (index_t i = 0; i < n; i++) {
+            turned_indptr[i + 1] += turned_indptr[i];
+            next[i] = turned_indptr[i];
+        }
+        for (index_t i = 0; i < n; i++)
+            for (index_t a = indptr[i]; a < indptr[i + 1]; a++) {
+                const integer place = next[indices[a]]++;
+                turned_indices[place] = (integer)i;
+                turned_weights[place] = weights[a];
+            }
+    }
+    return release(&scratch);
+}
+
+/* How many objects are near each of the objects start..stop - 1, or have it near. */
+KERNEL TYPED(union_sizes)(index_t n, index_t e, const integer *indptr, const integer *indices,
+                          const integer *turned_indptr, const integer *turned_indices, index_t start, index_t stop,
+                          integer *sizes) {
+    (void)e;
+    Scratch scratch = {0};
+    integer *seen_by = take_zeros(&scratch, n, sizeof *seen_by); /* 1 + the last object that has it near */
+    for (index_t i = start; i < stop && !scratch.failed; i++) {
+        integer size = indptr[i + 1] - indptr[i];
+        for (index_t a = indptr[i]; a < indptr[i + 1]; a++) seen_by[indices[a]] = (integer)(i + 1);
+        for (index_t a = turned_indptr[i]; a < turned_indptr[i + 1]; a++)
+            size += seen_by[turned_indices[a]] != (integer)(i + 1);
+        sizes[i] = size;
+    }
+    return release(&scratch);
+}
+
+/* The rows start..stop - 1 of the union: the larger of two weights or, for `mean`, half their sum, where a weight that
+ * is not there counts as none. Objects that are near come first. */
+KERNEL TYPED(union_rows)(index_t n, index_t e, index_t u, const integer *indptr, const integer *indices,
+                         const double *weights, const integer *turned_indptr, const integer *turned_indices,
+                         const double *turned_weights, bool mean, index_t start, index_t stop,
+                         const integer *union_indptr, integer *union_indices, double *union_weights) {
+    (void)e, (void)u;
+    Scratch scratch = {0};
+    integer *place_of = take(&scratch, n, sizeof *place_of);
+    const double share = mean ? 0.5 : 1.0;
+    if (!scratch.failed) memset(place_of, 0xff, sizeof(integer) * (size_t)n); /* -1 */
+    for (index_t i = start; i < stop && !scratch.failed; i++) {
+        const integer begin = union_indptr[i];
+        integer place = begin;
+        for (index_t a = indptr[i]; a < indptr[i + 1]; a++, place++) {
+            union_indices[place] = indices[a];
+            union_weights[place] = share * weights[a];
+            place_of[indices[a]] = place;
+        }
+        for (index_t a = turned_indptr[i]; a < turned_indptr[i + 1]; a++) {
+            const integer j = turned_indices[a], known = place_of[j];
+            const double weight = share * turned_weights[a];
+            if (known >= begin) {
+                double *own = union_weights + known;
+                *own = mean ? *own + weight : larger(*own, weight);
+            } else {
+                union_indices[place] = j;
+                union_weights[place++] = weight;
+            }
+        }
+    }
+    return release(&scratch);
+}
+
+#undef integer
+#undef SUFFIX

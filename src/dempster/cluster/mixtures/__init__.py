@@ -1,1 +1,0 @@
-"""Methods built on Gaussian mixtures."""

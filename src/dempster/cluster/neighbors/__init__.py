@@ -1,1 +1,0 @@
-"""Methods that look at the nearest neighbours of each object."""

@@ -1,1 +1,0 @@
-"""Methods with prototypes among attributes: evidential c-means and its relatives."""

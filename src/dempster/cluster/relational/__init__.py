@@ -1,1 +1,0 @@
-"""Methods for dissimilarities whose prototypes are objects, or means of objects."""
