@@ -23,20 +23,8 @@ MODULES = {
 # From the ground up. A module imports from its own floor or a lower one. The numerical kernels of `optimize` know
 # nothing of the rest, so they lie below everything that needs them.
 FLOORS = [
-    {
-        "_arrays",
-        "_blas",
-        "_errors",
-        "_fitting",
-        "_input",
-        "_missing",
-        "_native",
-        "_parameters",
-        "_progress",
-        "_random",
-        "_reading",
-    }
-    | {"_scale", "_site", "_sizes", "_tables", "_types", "optimize", "data"},
+    {"_arrays", "_blas", "_errors", "_fitting", "_native", "_progress", "_random", "_site", "_types", "_validation"}
+    | {"optimize", "data"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},
@@ -227,6 +215,8 @@ def test_private_attributes_stay_in_their_package():
         defined.setdefault(package_of(module), set()).update(defined_names(module))
     wrong = []
     for module in MODULES:
+        if package_of(module) in SEE_INSIDE:
+            continue
         for node in nodes_of(module):
             if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr.endswith("__"):
                 continue

@@ -23,9 +23,8 @@ from dempster import (
     mixture,
     model_selection,
     partition,
-    recipe,
-    report,
 )
+from dempster.apps import recipe, report
 from dempster.constraints import Constraints, suggest_pairs
 from dempster.datasets.records import Preparation
 from dempster.datasets.sources import RawData, prepare

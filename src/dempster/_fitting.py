@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from dempster._parameters import plain_number
+from dempster._validation import plain_number
 
 __all__ = ["draft_of"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 
 __all__ = ["generator", "as_random_state", "seed_sequence", "seed_number"]

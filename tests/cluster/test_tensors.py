@@ -167,7 +167,7 @@ def test_what_a_tensor_cannot_do_is_refused(monkeypatch):
         ECM(2, n_init=1).fit(X).predict(X[:, :2])
     with pytest.raises(ValueError, match="X must hold numbers of at most 1e"):
         ECM(2).fit(X * 1e80)
-    monkeypatch.setattr("dempster._input.check_tensor", lambda X, name: None)  # meta stands for other devices
+    monkeypatch.setattr("dempster._validation.check_tensor", lambda X, name: None)  # meta stands for other devices
     elsewhere = torch.empty((20, 2), device="meta")
     for model in (RECM(2), EVCLUS(2, metric="cityblock"), ECM(2, missing="partial")):
         with pytest.raises(ValueError, match="is a tensor on meta: give X.cpu"):

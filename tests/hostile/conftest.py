@@ -2,7 +2,7 @@
 
 import pytest
 
-from dempster import _parameters
+from dempster import _validation as _parameters
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,17 @@ import numpy as np
 
 from dempster._arrays import Array, is_tensor, library_of, to_host
 from dempster._errors import InvalidInputError
-from dempster._parameters import hashable, is_integer, listed, shown
-from dempster._reading import same_label
-from dempster._scale import as_reals, as_truth, real_tensor
-from dempster._tables import column_names
+from dempster._validation import (
+    as_reals,
+    as_truth,
+    column_names,
+    hashable,
+    is_integer,
+    listed,
+    real_tensor,
+    same_label,
+    shown,
+)
 from dempster.belief.focal_sets import FocalSets
 
 __all__ = [

@@ -16,8 +16,7 @@ import numpy as np
 
 from dempster._arrays import Array, divided, is_tensor, library_of, precision_of, same_place, to_host, zeros
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_choice
-from dempster._sizes import check_memory
+from dempster._validation import check_choice, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, unique_sets
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from dempster._arrays import Array, library_of, looked_up, precision_of, product, zeros
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, check_choice, integer, is_number, shown
-from dempster._scale import as_reals
+from dempster._validation import as_reals, check, check_choice, integer, is_number, shown
 from dempster.belief.focal_sets import FocalSets
 
 __all__ = [

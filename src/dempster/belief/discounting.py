@@ -9,9 +9,7 @@ import numpy as np
 
 from dempster._arrays import Array, is_tensor, library_of, like, zeros
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
-from dempster._scale import as_reals
-from dempster._sizes import check_memory
+from dempster._validation import as_reals, check_memory, shown
 from dempster.belief.focal_sets import FocalSets, unique_sets
 
 __all__ = ["discounted", "checked_contexts", "contextually_discounted"]

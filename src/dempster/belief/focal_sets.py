@@ -12,9 +12,7 @@ import numpy as np
 
 from dempster._arrays import frozen
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_flags, is_integer, listed, shown, texts
-from dempster._scale import as_reals, as_truth
-from dempster._sizes import check_memory
+from dempster._validation import as_reals, as_truth, check_flags, check_memory, is_integer, listed, shown, texts
 from dempster.belief.gabriel import gabriel_pairs
 
 _FEW_SETS = 1000  # up to which sets are listed one by one

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._scale import as_reals, check_size
-from dempster._sizes import check_memory
+from dempster._validation import as_reals, check_memory, check_size
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, checked_family, inside, unique_sets
 

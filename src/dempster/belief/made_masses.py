@@ -8,8 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import listed, shown
-from dempster._tables import in_order_of, names_of_table
+from dempster._validation import in_order_of, listed, names_of_table, shown
 from dempster.belief import inverse, opinions, transforms
 from dempster.belief._arguments import SUM_TOLERANCE, checked_frame, checked_probabilities, positions
 from dempster.belief.focal_sets import FocalSets, checked_family

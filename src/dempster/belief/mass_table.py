@@ -10,8 +10,7 @@ import numpy as np
 
 from dempster._arrays import Array, copied, frozen, like, same_place, to_host, zeros
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_integer
-from dempster._tables import names_of_table, table
+from dempster._validation import is_integer, names_of_table, table
 from dempster.belief._arguments import (
     checked_frame,
     checked_index,

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, choice, real, shown
-from dempster._scale import as_reals, read_fields
-from dempster._tables import in_order_of
+from dempster._validation import as_reals, check, choice, in_order_of, read_fields, real, shown
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets
 from dempster.belief.mass_table import MassTable

@@ -7,7 +7,7 @@ import html
 import numpy as np
 
 from dempster._arrays import to_host
-from dempster._tables import printable
+from dempster._validation import printable
 from dempster.belief.mass_table import MassTable
 
 __all__ = ["text", "html_table"]

@@ -14,14 +14,33 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._input import readable
-from dempster._parameters import check, check_choice, hashable, listed, real, shown
-from dempster._reading import as_labels, is_missing, plain_text, reading, reading_labels
-from dempster._scale import as_reals, check_scale, check_size, checked_masses
 from dempster._site import DocumentedEstimator
-from dempster._tables import column_names, in_order_of, object_index, object_weights, order_of_names, ordered_like
+from dempster._validation import (
+    as_labels,
+    as_reals,
+    check,
+    check_choice,
+    check_scale,
+    check_size,
+    checked_masses,
+    column_names,
+    hashable,
+    in_order_of,
+    is_missing,
+    listed,
+    object_index,
+    object_weights,
+    order_of_names,
+    ordered_like,
+    plain_text,
+    readable,
+    reading,
+    reading_labels,
+    real,
+    shown,
+)
 from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.decisions import DECISION_RULES, SET_RULES
 from dempster.dissimilarity.input import columns_of_fit, square_table

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.classify._weights import two_class_scores
 
 __all__ = ["LinearLayer", "last_layer", "is_network"]

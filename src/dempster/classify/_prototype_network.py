@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._random import as_random_state
-from dempster._scale import as_reals, mean_of_rows
+from dempster._validation import as_reals, mean_of_rows
 from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import Run

@@ -11,11 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
-from dempster._parameters import listed, shown
-from dempster._reading import as_labels
 from dempster._site import DocumentedEstimator
-from dempster._tables import object_index, object_weights, order_of_names, ordered_like
 from dempster._types import ArrayLike
+from dempster._validation import as_labels, listed, object_index, object_weights, order_of_names, ordered_like, shown
 from dempster.belief import MassFunctions
 
 __all__ = ["ContextualDiscounting"]

@@ -10,13 +10,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
-from dempster._parameters import shown
-from dempster._scale import as_reals
-from dempster._tables import in_order_of, object_index
 from dempster._types import ArrayLike, Metric
+from dempster._validation import as_reals, in_order_of, object_index, shown
 from dempster.belief import MassFunctions
 from dempster.classify._adaptive_steps import adaptive_steps
 from dempster.classify._base import EvidentialClassifier, Targets, singletons_and_frame

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike, Seed
 from dempster.classify._base import singletons_and_frame

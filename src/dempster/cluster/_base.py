@@ -13,18 +13,28 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._arrays import Array, copied, is_followed, same_place, to_host
 from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
-from dempster._input import readable, tensor_attributes
-from dempster._missing import check_missing, remedy
 from dempster._progress import progress_bar
-from dempster._reading import reading
-from dempster._scale import check_scale, check_size, checked_masses
 from dempster._site import DocumentedEstimator
-from dempster._tables import column_names, object_index, object_weights, order_of_names, ordered_like
 from dempster._types import Advance, ArrayLike, Index, TableLike
+from dempster._validation import (
+    check_missing,
+    check_scale,
+    check_size,
+    checked_masses,
+    column_names,
+    object_index,
+    object_weights,
+    order_of_names,
+    ordered_like,
+    readable,
+    reading,
+    remedy,
+    tensor_attributes,
+)
 from dempster.belief import FocalSets
 from dempster.cluster._blockwise import BlockwiseClusterer, check_alone
 from dempster.cluster._families import NAMES, Families, families_of

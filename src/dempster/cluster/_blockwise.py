@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._missing import remedy
 from dempster._progress import progress_bar
-from dempster._scale import checked_masses
 from dempster._types import ArrayLike, Seed, TableLike
+from dempster._validation import checked_masses, remedy
 from dempster.belief import FocalSets
 from dempster.cluster._everyone import Everyone, Passes
 from dempster.cluster._search import Sample

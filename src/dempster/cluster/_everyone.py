@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._scale import check_scale
-from dempster._tables import printable
 from dempster._types import Seed
+from dempster._validation import check_scale, printable
 from dempster.cluster._starts import SAMPLE_SIZE
 from dempster.data.blocks import BlockFunction, Blocks
 from dempster.data.door import moments_of, sample_rows, weighted_sample

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._scale import within_range
+from dempster._validation import within_range
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import order_along_line, sample_in_order

@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
 from dempster._types import ArrayLike, Metric, TableLike

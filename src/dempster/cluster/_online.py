@@ -9,11 +9,11 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._arrays import Array, copied, is_tensor, precision_of, to_host
 from dempster._errors import InvalidInputError
-from dempster._scale import checked_masses
 from dempster._types import ArrayLike, TableLike
+from dempster._validation import checked_masses
 from dempster.cluster._base import EvidentialClusterer, Task
 from dempster.cluster._incomplete import prepared
 from dempster.cluster._search import MassModel, Sample, Search

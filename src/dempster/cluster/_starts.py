@@ -15,10 +15,8 @@ import numpy as np
 from dempster._arrays import Array, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
-from dempster._missing import has_missing
-from dempster._reading import reading
-from dempster._scale import as_reals, check_size, mean_of_rows, within_range
 from dempster._types import ArrayLike
+from dempster._validation import as_reals, check_size, has_missing, mean_of_rows, reading, within_range
 from dempster.belief import FocalSets
 from dempster.partition import CredalPartition
 

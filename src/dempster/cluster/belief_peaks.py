@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._arrays import Array, to_host
 from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of

@@ -13,13 +13,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
 from dempster._progress import heard_by
 from dempster._random import seed_sequence
-from dempster._sizes import check_memory
 from dempster._types import Advance, ArrayLike, Seed, TableLike
+from dempster._validation import check_memory
 from dempster.belief import FocalSets
 from dempster.cluster import egmm as _kernels
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task

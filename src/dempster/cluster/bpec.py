@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster import _parameters as rule
-from dempster._missing import has_missing
+from dempster import _validation as rule
 from dempster._types import ArrayLike, Seed, TableLike
+from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task

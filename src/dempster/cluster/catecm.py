@@ -9,13 +9,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._input import readable
 from dempster._native import kernel
 from dempster._random import as_random_state
-from dempster._reading import reading_labels, reading_table
 from dempster._types import ArrayLike, Seed, TableLike
+from dempster._validation import readable, reading_labels, reading_table
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task

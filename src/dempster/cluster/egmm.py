@@ -12,12 +12,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._arrays import Array, is_tensor, precision_of, same_place, to_host
 from dempster._native import kernel
 from dempster._random import as_random_state
-from dempster._scale import mean_of_rows
 from dempster._types import ArrayLike, Seed, TableLike
+from dempster._validation import mean_of_rows
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, Task

@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
 from dempster._random import generator
-from dempster._reading import as_labels
 from dempster._types import ArrayLike, Metric, Seed, TableLike
+from dempster._validation import as_labels
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from dempster.cluster._search import MassModel, Method, Sample

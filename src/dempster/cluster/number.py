@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._missing import has_missing
 from dempster._random import as_random_state
-from dempster._scale import mean_of_rows
 from dempster._types import Seed
+from dempster._validation import has_missing, mean_of_rows
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._peaks import PeakSettings, find_peaks
 from dempster.cluster._starts import order_along_line, sample_in_order

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._native import interruptible
 from dempster._random import as_random_state

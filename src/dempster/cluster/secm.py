@@ -8,13 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
 from dempster._random import as_random_state
-from dempster._reading import reading
-from dempster._scale import as_reals, check_scale, check_size, mean_of_rows
 from dempster._types import ArrayLike, Seed
+from dempster._validation import as_reals, check_scale, check_size, mean_of_rows, reading
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task

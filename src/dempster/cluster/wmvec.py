@@ -13,14 +13,20 @@ from scipy.spatial.distance import cdist
 from scipy.special import rel_entr
 from sklearn.base import BaseEstimator
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
 from dempster._random import as_random_state
-from dempster._reading import check_tensor
-from dempster._scale import as_reals
-from dempster._tables import in_order_of, numbered_attributes, object_index, order_of_names, printable
 from dempster._types import ArrayLike, Index, Seed, TableLike
+from dempster._validation import (
+    as_reals,
+    check_tensor,
+    in_order_of,
+    numbered_attributes,
+    object_index,
+    order_of_names,
+    printable,
+)
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task

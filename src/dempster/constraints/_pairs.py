@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_integer, listed, shown
 from dempster._random import generator
-from dempster._reading import reading
+from dempster._validation import is_integer, listed, reading, shown
 
 __all__ = [
     "checked_pairs",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._sizes import check_memory
+from dempster._validation import check_memory
 from dempster.constraints._pairs import pair_codes
 from dempster.constraints.closure import ContradictionError
 from dempster.constraints.constraints import Constraints

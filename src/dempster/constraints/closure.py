@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from dempster._sizes import check_memory
+from dempster._validation import check_memory
 
 __all__ = [
     "Contradiction",

@@ -8,9 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
-from dempster._reading import as_labels, reading_labels
-from dempster._sizes import check_memory
+from dempster._validation import as_labels, check_memory, reading_labels, shown
 from dempster.constraints._pairs import (
     all_pairs,
     checked_count,

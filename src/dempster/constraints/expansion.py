@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
-from dempster._reading import reading
+from dempster._validation import reading, shown
 
 __all__ = ["neighborhoods", "expanded"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import listed
+from dempster._validation import listed
 from dempster.constraints.constraints import Constraints
 from dempster.io import atomic_write
 from dempster.io.atomic import as_file, as_path

@@ -9,9 +9,7 @@ import numpy as np
 
 from dempster._arrays import made_by
 from dempster._errors import InvalidInputError
-from dempster._reading import reading
-from dempster._scale import check_size
-from dempster._tables import column_names, printable
+from dempster._validation import check_size, column_names, printable, reading
 
 __all__ = ["Columns"]
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dempster._missing import has_missing
-from dempster._scale import mean_of_rows
+from dempster._validation import has_missing, mean_of_rows
 
 __all__ = ["Moments"]
 

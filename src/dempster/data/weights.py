@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._scale import LARGEST, SMALLEST
+from dempster._validation import LARGEST, SMALLEST
 from dempster.data.blocks import is_dask
 
 __all__ = ["WeightsInOrder", "checked_weights", "weight_blocks"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_flags
+from dempster._validation import check_flags
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch

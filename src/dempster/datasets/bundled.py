@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._parameters import check_flags
+from dempster._validation import check_flags
 from dempster.datasets.bunch import to_bunch
 from dempster.datasets.generators import make_fourclass
 

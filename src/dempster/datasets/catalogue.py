@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.datasets._uci_records import UCI_RECORDS
 from dempster.datasets.records import DatasetRecord
 

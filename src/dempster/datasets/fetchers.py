@@ -12,7 +12,7 @@ import os
 from typing import Any, Protocol
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, check_flags, choice, is_integer, shown
+from dempster._validation import check, check_flags, choice, is_integer, shown
 from dempster.datasets.bunch import to_bunch
 from dempster.datasets.catalogue import CATALOGUE, find_record
 from dempster.datasets.records import DatasetRecord, size_in_words

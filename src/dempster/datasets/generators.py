@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_flags, is_integer, is_number, shown
 from dempster._random import as_random_state
-from dempster._scale import LARGEST
+from dempster._validation import LARGEST, check_flags, is_integer, is_number, shown
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch

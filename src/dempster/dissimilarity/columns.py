@@ -13,7 +13,7 @@ import numpy as np
 
 from dempster._arrays import is_tensor, to_host
 from dempster._errors import InvalidInputError
-from dempster._tables import with_plain_columns
+from dempster._validation import with_plain_columns
 
 __all__ = ["Column", "read_columns"]
 

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.dissimilarity._gower_kernels import MISSING, UNSEEN, fill_block, fill_pairs
 from dempster.dissimilarity.columns import Column, read_columns
 

@@ -18,14 +18,22 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._input import readable
-from dempster._missing import check_missing, remedy
-from dempster._reading import naming_table, reading
-from dempster._scale import check_scale, check_size, mean_of_rows
-from dempster._tables import column_index, object_index, order_of_names
 from dempster._types import Metric, TableLike
+from dempster._validation import (
+    check_missing,
+    check_scale,
+    check_size,
+    column_index,
+    mean_of_rows,
+    naming_table,
+    object_index,
+    order_of_names,
+    readable,
+    reading,
+    remedy,
+)
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
 from dempster._random import as_random_state
 from dempster._types import Seed
+from dempster._validation import shown
 from dempster.dissimilarity.block_neighbors import BlockFinder, needs_blocks
 from dempster.dissimilarity.point_tree import PointTree, minkowski_power
 from dempster.dissimilarity.sources import (

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster._missing import has_missing
-from dempster._scale import within_range
+from dempster._validation import has_missing, within_range
 from dempster.optimize.blocks import row_blocks
 
 __all__ = ["filled", "pair_squares", "partial_squares", "point_squares", "same_rows"]

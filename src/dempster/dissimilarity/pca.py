@@ -8,13 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
-from dempster._input import readable
 from dempster._random import as_random_state
-from dempster._reading import reading
 from dempster._site import DocumentedEstimator
+from dempster._validation import readable, reading
 from dempster.dissimilarity.input import columns_of_fit, square_table
 from dempster.dissimilarity.sources import check_square, check_values
 

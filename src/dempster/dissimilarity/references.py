@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._missing import has_missing
+from dempster._validation import has_missing
 from dempster.dissimilarity.sources import DissimilaritySource, Twins
 
 __all__ = ["References"]

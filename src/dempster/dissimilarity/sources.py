@@ -18,9 +18,8 @@ from scipy import sparse
 
 from dempster._arrays import Array, precision_of, same_place, to_host
 from dempster._errors import InvalidInputError
-from dempster._missing import has_missing
-from dempster._scale import SMALLEST, check_size, mean_of_rows
 from dempster._types import Metric
+from dempster._validation import SMALLEST, check_size, has_missing, mean_of_rows
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
-from dempster._parameters import is_number, shown
-from dempster._scale import as_reals
+from dempster._validation import as_reals, is_number, shown
 
 __all__ = ["to_conflict", "conflicts_among", "decay", "default_quantile", "scale_at", "LARGE_CONFLICT"]
 

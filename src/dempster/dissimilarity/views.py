@@ -22,8 +22,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from dempster._errors import InvalidInputError
-from dempster._tables import column_names, numbered_attributes, object_index, order_of_names, printable
 from dempster._types import Index, Metric, TableLike
+from dempster._validation import column_names, numbered_attributes, object_index, order_of_names, printable
 from dempster.dissimilarity.input import DissimilarityInput, with_columns_like_rows
 from dempster.dissimilarity.sources import MatrixSource
 

@@ -13,9 +13,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _num_samples
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_estimator, shown
-from dempster._reading import reading_table
-from dempster._tables import object_index, order_of_names, ordered_like
+from dempster._validation import is_estimator, object_index, order_of_names, ordered_like, reading_table, shown
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, square_part
 from dempster.explain._subject import partition_of

@@ -8,8 +8,7 @@ import numpy as np
 
 from dempster._arrays import to_host, with_shape
 from dempster._errors import InvalidInputError
-from dempster._reading import reading_labels, reading_table
-from dempster._tables import numbered_attributes, object_index, order_of_names
+from dempster._validation import numbered_attributes, object_index, order_of_names, reading_labels, reading_table
 from dempster.dissimilarity.columns import Column, read_columns
 from dempster.dissimilarity.views import joined_views, split_views
 from dempster.partition import CredalPartition

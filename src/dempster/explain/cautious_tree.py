@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._site import DocumentedEstimator
-from dempster._tables import object_index, object_weights, ordered_like
 from dempster._types import ArrayLike, TableLike
+from dempster._validation import object_index, object_weights, ordered_like
 from dempster.belief import FocalSets
 from dempster.explain._subject import joined_attributes, matched_partition, read_attributes
 from dempster.explain._tree.columns import column_values, split_columns

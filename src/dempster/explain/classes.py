@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._reading import as_labels
-from dempster._tables import object_index, order_of_names
 from dempster._types import ArrayLike
+from dempster._validation import as_labels, object_index, order_of_names
 from dempster.partition import CredalPartition
 
 __all__ = ["checked_classes", "numbered", "shared_objects", "one_to_one", "cluster_of_class", "class_of_cluster"]

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_choice, is_number, shown
-from dempster._scale import as_reals, read_fields
-from dempster._tables import ordered_like
 from dempster._types import ArrayLike
+from dempster._validation import as_reals, check_choice, is_number, ordered_like, read_fields, shown
 from dempster.explain._subject import partition_of
 from dempster.explain.classes import checked_classes, cluster_of_class, numbered
 from dempster.explain.doubt import doubt_of

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster import _parameters as rules
+from dempster import _validation as rules
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
-from dempster._reading import is_missing, same_label
-from dempster._tables import object_index
 from dempster._types import TableLike
+from dempster._validation import is_missing, object_index, same_label, shown
 from dempster.explain._profile import text as wording
 from dempster.explain._profile.apart import tell_apart
 from dempster.explain._profile.attributes import Attribute, Feature, attributes_of, features_of

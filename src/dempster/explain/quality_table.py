@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_choice
 from dempster._random import generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
+from dempster._validation import check_choice
 from dempster.belief import FocalSets
 from dempster.dissimilarity.views import joined_views
 from dempster.explain._subject import partition_of

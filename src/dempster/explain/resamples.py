@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._random import generator, seed_number
-from dempster._tables import printable
 from dempster._types import Seed, TableLike
+from dempster._validation import printable
 from dempster.explain._resampling import Refit, Resampling
 from dempster.explain.classes import one_to_one, shared_objects
 from dempster.explain.doubt import doubt_of

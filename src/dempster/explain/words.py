@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._tables import printable
+from dempster._validation import printable
 
 __all__ = ["cluster_name", "group_name", "answer_words", "short_number", "numbered"]
 

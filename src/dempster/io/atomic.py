@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import listed, shown
+from dempster._validation import listed, shown
 
 __all__ = ["as_file", "as_path", "atomic_write", "atomic_writes"]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._sizes import check_memory
+from dempster._validation import check_memory
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_file, as_path, atomic_write
 from dempster.io.failures import failure_in_words, missing_pyarrow, unwritable

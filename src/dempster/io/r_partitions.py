@@ -41,6 +41,8 @@ def read_r(path: str | os.PathLike[str]) -> CredalPartition:
     with failure_in_words(path):
         try:
             return _from_r(read_rds(path))
+        except InvalidInputError:
+            raise
         except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError) as error:
             raise InvalidInputError("its content is damaged, or none of a credal partition") from error
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, integer, shown
+from dempster._validation import check, integer, shown
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_path, atomic_write
 from dempster.io.failures import missing_pyarrow

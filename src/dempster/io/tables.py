@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster.io.atomic import as_file
 from dempster.io.failures import OTHERWISE, failure_in_words

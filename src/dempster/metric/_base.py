@@ -13,14 +13,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
-from dempster._input import readable
-from dempster._reading import reading
-from dempster._scale import check_scale, check_size, far_origin
 from dempster._site import DocumentedEstimator
-from dempster._sizes import check_memory
+from dempster._validation import check_memory, check_scale, check_size, far_origin, readable, reading
 
 __all__ = [
     "MetricLearner",

@@ -14,7 +14,7 @@ from scipy.optimize import OptimizeResult, minimize
 
 from dempster._errors import InvalidInputError
 from dempster._native import interruptible
-from dempster._scale import mean_of_rows
+from dempster._validation import mean_of_rows
 from dempster.metric._base import Descent, signed_rows
 from dempster.metric._supervision import Pairs
 

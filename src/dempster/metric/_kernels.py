@@ -11,10 +11,9 @@ from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, rbf_kernel
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._input import readable
-from dempster._scale import far_origin
+from dempster._validation import far_origin, readable
 from dempster.dissimilarity.input import columns_of_fit, square_table
 from dempster.metric._base import MetricLearner
 

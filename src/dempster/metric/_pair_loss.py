@@ -11,7 +11,7 @@ from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
 
 from dempster._errors import InvalidInputError
-from dempster._scale import as_reals, mean_of_rows
+from dempster._validation import as_reals, mean_of_rows
 from dempster.metric._base import Descent, signed_rows
 from dempster.metric._supervision import Pairs
 

@@ -9,9 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
-from dempster._reading import is_missing, plain_text, reading_labels
-from dempster._tables import object_index, ordered_like
+from dempster._validation import is_missing, object_index, ordered_like, plain_text, reading_labels, shown
 from dempster.constraints import Constraints
 from dempster.constraints.checked import checked_constraints
 

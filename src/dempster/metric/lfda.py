@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.metrics.pairwise import euclidean_distances
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
 from dempster._native import interruptible

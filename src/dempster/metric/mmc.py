@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._fitting import draft_of
 from dempster._random import generator
 from dempster._types import ArrayLike, Seed, TableLike

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._fitting import draft_of
 from dempster._native import interruptible
 from dempster._random import generator

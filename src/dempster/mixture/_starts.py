@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._reading import as_labels, reading_labels
-from dempster._scale import as_reals, mean_of_rows
+from dempster._validation import as_labels, as_reals, mean_of_rows, reading_labels
 from dempster.belief import MassFunctions
 from dempster.mixture.em import EMResult, GaussianParameters, fit_em
 from dempster.mixture.hierarchical import MergeTree, merge_tree

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_choice
-from dempster._scale import read_fields
+from dempster._validation import check_choice, read_fields
 from dempster.mixture import _em_kernels as kernels
 from dempster.mixture.models import DIAGONAL_MODELS, MODELS
 

@@ -12,17 +12,22 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._fitting import draft_of
-from dempster._input import readable
 from dempster._progress import progress_bar
 from dempster._random import as_random_state
-from dempster._reading import reading
-from dempster._scale import check_scale, check_size
 from dempster._site import DocumentedEstimator
-from dempster._sizes import check_memory
-from dempster._tables import object_index, object_weights, ordered_like
+from dempster._validation import (
+    check_memory,
+    check_scale,
+    check_size,
+    object_index,
+    object_weights,
+    ordered_like,
+    readable,
+    reading,
+)
 from dempster.mixture._starts import Starts
 from dempster.mixture.em import EMResult, GaussianParameters, log_densities
 from dempster.mixture.models import DIAGONAL_MODELS, MODELS, model_name, n_parameters

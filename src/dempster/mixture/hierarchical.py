@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.mixture import _agglomeration as kernel
 
 __all__ = ["MergeTree", "merge_tree"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_integer, listed, shown
+from dempster._validation import is_integer, listed, shown
 
 __all__ = ["checked_candidates"]
 

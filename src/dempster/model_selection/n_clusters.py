@@ -11,9 +11,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, check_flags, is_estimator, shown, verbosity
 from dempster._random import seed_number
-from dempster._reading import reading_table
+from dempster._validation import check, check_flags, is_estimator, reading_table, shown, verbosity
 from dempster.belief import FocalSets
 from dempster.model_selection._candidates import checked_candidates
 from dempster.optimize.blocks import fits_in_threads, n_threads

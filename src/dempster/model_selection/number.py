@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._tables import object_index, object_weights, ordered_like
 from dempster._types import ArrayLike, Metric, Seed, TableLike
+from dempster._validation import object_index, object_weights, ordered_like
 from dempster.cluster.number import NumberOfClusters, compared_numbers
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import SparseSource

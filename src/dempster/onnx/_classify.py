@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.belief import FocalSets
 from dempster.classify._linear_layer import is_network
 from dempster.classify.eknn import EKNNClassifier

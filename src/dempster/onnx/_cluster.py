@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.belief import FocalSets
 from dempster.cluster._doubt import pair_columns
 from dempster.cluster._mass_step import MassStep

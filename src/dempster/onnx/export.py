@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_choice
+from dempster._validation import check_choice
 from dempster.io.atomic import as_path, atomic_write
 from dempster.onnx.graph import Graph, Value
 from dempster.onnx.tables import exporter_of, is_pipeline, known_names, label_shares, object_shape, preparation_of

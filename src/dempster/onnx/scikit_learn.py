@@ -15,7 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.svm import OneClassSVM
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.onnx.formulas import centred, squared_distances
 from dempster.onnx.graph import Value, maximum, minimum
 

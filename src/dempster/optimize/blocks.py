@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from dempster._parameters import check
-from dempster._parameters import n_jobs as n_jobs_rule
+from dempster._validation import check
+from dempster._validation import n_jobs as n_jobs_rule
 
 __all__ = ["Apply", "row_blocks", "n_threads", "block_map", "fits_in_threads", "outside_jobs"]
 

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
-from dempster._parameters import check, integer
-from dempster._scale import as_reals, check_size
+from dempster._validation import as_reals, check, check_size, integer
 from dempster.optimize.blocks import block_map, row_blocks
 from dempster.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
 

@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, check_choice, choice, integer, kind, listed, real, repetitions, verbosity
 from dempster._random import generator
-from dempster._tables import order_of_names
+from dempster._validation import (
+    check,
+    check_choice,
+    choice,
+    integer,
+    kind,
+    listed,
+    order_of_names,
+    real,
+    repetitions,
+    verbosity,
+)
 from dempster.belief import FocalSets
 from dempster.belief.combination import NORMALIZATIONS
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition

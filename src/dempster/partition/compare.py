@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import (
+from dempster._validation import (
     Rule,
     check,
     check_choice,
@@ -24,9 +24,9 @@ from dempster._parameters import (
     is_integer,
     is_number,
     listed,
+    order_of_names,
     seed,
 )
-from dempster._tables import order_of_names
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import pair_forms, sample_pairs
 

@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, check_choice, choice, hashable, integer
-from dempster._reading import is_missing, reading_labels, same_label
-from dempster._scale import as_reals, as_truth
-from dempster._sizes import check_memory
+from dempster._validation import (
+    as_reals,
+    as_truth,
+    check,
+    check_choice,
+    check_memory,
+    choice,
+    hashable,
+    integer,
+    is_missing,
+    reading_labels,
+    same_label,
+)
 from dempster.belief import FocalSets, inverse, transforms
 
 __all__ = ["masses_from_hard", "masses_from_fuzzy", "masses_from_soft", "masses_from_rough", "checked_possibilities"]

@@ -10,8 +10,7 @@ import numpy as np
 
 from dempster._arrays import Array, copied, frozen, library_of, looked_up, positions_where, to_host
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, check_choice, check_flags, choice, kind, shown
-from dempster._tables import names_of_table, object_index
+from dempster._validation import check, check_choice, check_flags, choice, kind, names_of_table, object_index, shown
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition import convert
 from dempster.partition.relational import RelationalPartition

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, choice, integer, is_integer, shown
+from dempster._validation import check, choice, integer, is_integer, shown
 from dempster.belief import FocalSets
 from dempster.data.blocks import Blocks
 from dempster.optimize.blocks import Apply

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_choice, listed, texts
 from dempster._random import seed_number
+from dempster._validation import check_choice, listed, texts
 from dempster.partition.compare import credal_rand_index
 from dempster.partition.credal_partition import as_credal_partition
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._parameters import check, integer
-from dempster._tables import object_weights, ordered_like
+from dempster._validation import check, integer, object_weights, ordered_like
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 
 __all__ = ["cluster_similarity", "mutual_neighbors", "nearest_pairs"]

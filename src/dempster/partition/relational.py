@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, choice, integer
 from dempster._random import generator
-from dempster._reading import reading
-from dempster._sizes import check_memory
+from dempster._validation import check, check_memory, choice, integer, reading
 from dempster.belief import FocalSets, MassFunctions
 
 __all__ = ["RelationalPartition", "pair_forms", "sample_pairs", "checked_pairs"]

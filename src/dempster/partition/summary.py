@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._tables import printable
+from dempster._validation import printable
 from dempster.belief import FocalSets, MassFunctions
 
 if TYPE_CHECKING:

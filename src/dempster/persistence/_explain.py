@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_integer
+from dempster._validation import is_integer
 from dempster.explain._tree.columns import SplitColumn
 from dempster.explain._tree.nodes import TreeNode
 from dempster.explain.cautious_tree import CautiousTree

@@ -28,7 +28,7 @@ from typing import IO, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._sizes import check_memory
+from dempster._validation import check_memory
 
 __all__ = ["FORMAT_VERSION", "Reader", "write_container", "open_container"]
 

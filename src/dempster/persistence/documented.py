@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_integer
+from dempster._validation import is_integer
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition import CredalPartition
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster.io.atomic import as_file, as_path, atomic_write
 from dempster.persistence.codec import Decoder, Encoder

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_integer
+from dempster._validation import is_integer
 from dempster.persistence.documented import check_feature_names, check_shapes, check_types, family_lengths
 from dempster.persistence.tried import try_model
 

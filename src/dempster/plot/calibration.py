@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, choice, integer
 from dempster._random import generator
 from dempster._types import Seed
+from dempster._validation import check, choice, integer
 from dempster.plot._drawing.arguments import finite_numbers
 from dempster.plot._drawing.canvas import GREY, equal_units, panels_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import PALETTE

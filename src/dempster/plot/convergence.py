@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._scale import as_reals
+from dempster._validation import as_reals
 from dempster.plot._drawing.arguments import named, named_estimators, number
 from dempster.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._scale import as_reals
+from dempster._validation import as_reals
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot._drawing.canvas import axes_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors

@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, choice, real
-from dempster._scale import as_reals
+from dempster._validation import as_reals, check, choice, real
 from dempster.plot._drawing.arguments import finite_numbers
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors

@@ -9,9 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_choice
-from dempster._reading import as_labels
-from dempster._scale import as_reals
+from dempster._validation import as_labels, as_reals, check_choice
 from dempster.belief import FocalSets
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot._drawing.canvas import INK, axes_to_draw_on, quiet_frame

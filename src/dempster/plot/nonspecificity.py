@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._scale import as_reals, as_truth
+from dempster._validation import as_reals, as_truth
 from dempster.plot._drawing.arguments import numbers_of_clusters
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import PALETTE

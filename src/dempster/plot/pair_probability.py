@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
-from dempster._scale import as_reals
+from dempster._validation import as_reals, shown
 from dempster.partition import CredalPartition
 from dempster.plot._drawing.arguments import finite_numbers
 from dempster.plot._drawing.canvas import INK, panels_to_draw_on, quiet_frame

@@ -8,8 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, choice, real
-from dempster._scale import as_reals
+from dempster._validation import as_reals, check, choice, real
 from dempster.partition.map import PartitionMap, map_of_partitions
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, equal_units, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors

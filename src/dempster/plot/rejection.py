@@ -9,9 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, real, shown
-from dempster._reading import as_labels
-from dempster._scale import as_reals, as_truth, read_fields
+from dempster._validation import as_labels, as_reals, as_truth, check, read_fields, real, shown
 from dempster.belief import MassFunctions
 from dempster.belief.decisions import SINGLE_RULES
 from dempster.plot._drawing.arguments import named_estimators

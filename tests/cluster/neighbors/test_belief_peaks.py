@@ -12,8 +12,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dempster.cluster import BeliefPeaks
-from dempster.cluster import belief_peaks as _peaks
+from dempster.cluster import BeliefPeaks, _peaks
 from dempster.dissimilarity import neighbors
 from dempster.dissimilarity.gower import gower_matrix
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dempster.cluster.belief_peaks import add_up_belief, first_higher, follow
+from dempster.cluster._peaks import add_up_belief, first_higher, follow
 from dempster.cluster.eknnclus import agreement, both_sides, relabel, write_masses
 
 # ---- the graph of EK-NNclus -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from dempster._tables import order_of_names
+from dempster._validation import order_of_names
 from dempster.apps.cli.shared.errors import UserError, WrongUse, user_errors
 from dempster.apps.cli.shared.kinds import PATH, WholeNumber
 from dempster.apps.cli.shared.options import common

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._scale import as_reals, read_fields
+from dempster._validation import as_reals, read_fields
 from dempster.apps.recipe.columns import as_numbers, check_table, choose_columns, notes_of_categories
 from dempster.apps.recipe.words import counted, quoted
 

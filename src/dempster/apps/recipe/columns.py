@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_flags, hashable, listed
+from dempster._validation import check_flags, hashable, listed
 from dempster.apps.recipe.words import counted, quoted
 from dempster.io.written.numbers import meant_as_number
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._reading import as_labels, reading_labels
 from dempster._types import ArrayLike, Seed
+from dempster._validation import as_labels, reading_labels
 from dempster.apps.recipe.columns import check_table
 from dempster.apps.recipe.words import counted, quoted
 from dempster.io.atomic import as_file, as_path

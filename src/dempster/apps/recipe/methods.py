@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check_choice
+from dempster._validation import check_choice
 
 __all__ = [
     "Parameter",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import listed
+from dempster._validation import listed
 from dempster.io import read_table
 from dempster.io.atomic import as_file, as_path
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._random import generator
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.apps.recipe import Recipe

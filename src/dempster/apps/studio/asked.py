@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.apps.recipe import Recipe
 from dempster.apps.recipe.methods import method_takes, parse_value
 from dempster.apps.studio.sessions import Session

@@ -17,10 +17,8 @@ from sklearn.base import clone
 from dempster._arrays import Array, is_tensor, library_of, same_place, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_integer, is_number
-from dempster._reading import reading_labels
-from dempster._scale import as_reals
 from dempster._types import ArrayLike
+from dempster._validation import as_reals, is_integer, is_number, reading_labels
 from dempster.belief import FocalSets
 from dempster.cluster.evclus._pairs import link_form
 from dempster.cluster.evclus.shepard import ComparedPairs

@@ -23,8 +23,8 @@ from scipy import sparse
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
 from dempster._random import as_random_state
-from dempster._scale import mean_of_rows
 from dempster._types import ArrayLike
+from dempster._validation import mean_of_rows
 from dempster.belief import FocalSets
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import order_along_line, systematic_draw

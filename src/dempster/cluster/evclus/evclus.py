@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._arrays import Array, same_place, to_host
 from dempster._errors import InvalidInputError
-from dempster._input import tensor_attributes
 from dempster._random import generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
+from dempster._validation import tensor_attributes
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
 from dempster.cluster._families import Families

@@ -16,14 +16,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._arrays import Array, same_place, to_host, zeros
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
 from dempster._progress import progress_bar
 from dempster._random import generator
-from dempster._scale import mean_of_rows
 from dempster._types import Advance, ArrayLike, Metric, Seed, TableLike
+from dempster._validation import mean_of_rows, shown
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from dempster.cluster._doubt import doubtful_masses

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dempster._parameters import check, choice, integer
 from dempster._random import generator
 from dempster._types import Seed
+from dempster._validation import check, choice, integer
 from dempster.belief import FocalSets
 from dempster.dissimilarity.transform import to_conflict
 from dempster.optimize.conflict_fit import conflicts_of_pairs

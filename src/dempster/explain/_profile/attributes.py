@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._tables import printable
+from dempster._validation import printable
 from dempster.dissimilarity.columns import Column
 from dempster.explain.words import short_number
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dempster._tables import printable
+from dempster._validation import printable
 from dempster.explain._profile.attributes import Feature
 from dempster.explain.words import numbered, short_number
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._tables import printable
+from dempster._validation import printable
 from dempster.explain._tree.columns import SplitColumn
 from dempster.explain.words import answer_words, numbered
 

@@ -10,9 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_integer, shown
-from dempster._scale import as_reals
 from dempster._types import Index, TableLike
+from dempster._validation import as_reals, is_integer, shown
 from dempster.belief import MassFunctions
 from dempster.dissimilarity.sources import check_values
 from dempster.dissimilarity.views import Views

@@ -10,10 +10,8 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, choice, shown
-from dempster._scale import as_reals
-from dempster._tables import object_index, order_of_names, ordered_like
 from dempster._types import Index, TableLike
+from dempster._validation import as_reals, check, choice, object_index, order_of_names, ordered_like, shown
 from dempster.cluster.evidence import ClusterEvidence, ReadObject, attributes_of, read_object
 from dempster.dissimilarity.input import with_columns
 from dempster.dissimilarity.sources import AttributeSource, check_values

@@ -12,10 +12,8 @@ import numpy as np
 
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown, texts
-from dempster._reading import reading_table
-from dempster._tables import numbered_attributes, object_index
 from dempster._types import Index, TableLike
+from dempster._validation import numbered_attributes, object_index, reading_table, shown, texts
 from dempster.dissimilarity.views import Views
 
 __all__ = ["ObjectTable", "Cells", "is_missing", "rows_of", "array_of"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._tables import printable
+from dempster._validation import printable
 
 if TYPE_CHECKING:
     from dempster.explain.objects._changes import Change

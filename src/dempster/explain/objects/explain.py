@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, check_flags, integer, listed
 from dempster._types import TableLike
+from dempster._validation import check, check_flags, integer, listed
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.explain.objects._changes import Target, smallest_changes
 from dempster.explain.objects._members import members_of, typical_cells

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import hashable, shown
-from dempster._reading import same_label
+from dempster._validation import hashable, same_label, shown
 from dempster.explain.objects._changes import Change
 from dempster.partition import CredalPartition
 

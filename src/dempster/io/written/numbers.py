@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dempster._parameters import shown
+from dempster._validation import shown
 
 if TYPE_CHECKING:
     import pandas as pd

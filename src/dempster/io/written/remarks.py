@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.io.written.cells import blank_cells, is_regular, split_cells
 from dempster.io.written.marks import looks_like_number
 from dempster.io.written.numbers import is_one_number

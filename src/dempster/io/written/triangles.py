@@ -11,8 +11,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
-from dempster._sizes import check_memory
+from dempster._validation import check_memory, shown
 from dempster.io.written.cells import blank_cells, split_cells
 from dempster.io.written.marks import decimal_mark, is_number, looks_like_number
 from dempster.io.written.numbers import MISSING_WORDS

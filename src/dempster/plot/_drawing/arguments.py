@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import check, listed, real, shown
-from dempster._scale import as_reals
+from dempster._validation import as_reals, check, listed, real, shown
 
 __all__ = ["finite_numbers", "numbers_of_clusters", "named", "number", "named_estimators"]
 

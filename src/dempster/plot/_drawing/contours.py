@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
-from dempster._scale import as_reals
+from dempster._validation import as_reals, shown
 from dempster.plot._drawing.canvas import INK
 from dempster.plot._drawing.labels import place_labels
 

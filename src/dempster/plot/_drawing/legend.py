@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._tables import printable
+from dempster._validation import printable
 from dempster.plot._drawing.canvas import GREY, INK
 from dempster.plot._drawing.rough_picture import RoughPicture
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import listed
-from dempster._tables import printable
+from dempster._validation import listed, printable
 
 __all__ = ["shown_names", "shortened", "short_names"]
 

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 
 __all__ = ["checked_options", "wanted"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import is_integer, shown
+from dempster._validation import is_integer, shown
 from dempster.belief import FocalSets, MassFunctions
 
 __all__ = ["check_two_attributes", "grid", "like", "chosen_sets"]

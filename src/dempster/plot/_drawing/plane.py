@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._missing import check_missing
-from dempster._reading import reading
-from dempster._scale import check_scale
+from dempster._validation import check_missing, check_scale, reading
 from dempster.dissimilarity.partial import filled
 
 __all__ = ["Plane", "to_plane"]

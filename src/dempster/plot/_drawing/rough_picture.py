@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._scale import as_reals, as_truth
+from dempster._validation import as_reals, as_truth
 from dempster.plot._drawing.hulls import hull_vertices
 
 __all__ = ["RoughPicture"]

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 import click
 
-from dempster._tables import printable
+from dempster._validation import printable
 
 __all__ = [
     "DEBUG_VARIABLE",

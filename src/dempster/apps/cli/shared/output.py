@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dempster._errors import InvalidInputError
-from dempster._tables import printable
+from dempster._validation import printable
 from dempster.apps.cli.shared.errors import UserError, WrongUse
 from dempster.apps.recipe.words import counted
 

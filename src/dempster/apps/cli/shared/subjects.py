@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dempster._tables import object_index
+from dempster._validation import object_index
 from dempster.apps.cli.shared.errors import UserError, user_errors
 
 if TYPE_CHECKING:

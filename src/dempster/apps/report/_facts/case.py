@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from dempster import _parameters as rule
+from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._tables import column_names, numbered_attributes, object_index, order_of_names
 from dempster._types import TableLike
+from dempster._validation import column_names, numbered_attributes, object_index, order_of_names
 from dempster.apps.report._facts.frames import as_frame, naming_columns, plain_rows
 from dempster.apps.report._facts.given import Given
 from dempster.apps.report._facts.naming import ObjectNames, different, renamed_frame

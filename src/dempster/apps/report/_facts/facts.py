@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._tables import ordered_like
+from dempster._validation import ordered_like
 from dempster.apps.report._facts.case import Case
 from dempster.apps.report._facts.described import Described, Pair, described, pairs_between
 from dempster.apps.report._facts.places import Places, places_of

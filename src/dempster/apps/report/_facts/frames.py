@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._tables import column_names, numbered_attributes
 from dempster._types import TableLike
+from dempster._validation import column_names, numbered_attributes
 from dempster.apps.report._facts.naming import different
 from dempster.dissimilarity.views import joined_views
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from dempster._tables import printable
+from dempster._validation import printable
 
 __all__ = ["ObjectNames", "shown", "shortened", "different", "renamed_frame"]
 

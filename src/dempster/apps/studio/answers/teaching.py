@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.apps.studio.answers.objects import cells
 from dempster.apps.studio.packing import plain
 from dempster.apps.studio.runs import Run

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import Rule, check, is_integer, kind
+from dempster._validation import Rule, check, is_integer, kind
 from dempster.apps.studio.errors import TooLargeError, in_words
 from dempster.apps.studio.packing import MEDIA_TYPE
 from dempster.apps.studio.runs import Run

@@ -9,7 +9,7 @@ import numpy as np
 from starlette.responses import Response
 
 from dempster._errors import InvalidInputError
-from dempster._parameters import shown
+from dempster._validation import shown
 from dempster.apps.recipe import TableModel
 from dempster.apps.studio.asked import shared_recipe
 from dempster.apps.studio.routes.asking import Given, as_file, route, run_of
