@@ -11,12 +11,12 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
 from dempster import CredalPartition
+from dempster._text import shorten, shorten_all
 from dempster.cluster import ECM
 from dempster.datasets import load_iris
 from dempster.explain import CautiousTree, profile
 from dempster.plot import CautiousTreeDisplay, ProfileDisplay
 from dempster.plot._drawing.colors import PALETTE
-from dempster.plot._drawing.names import short_names, shortened
 
 
 @pytest.fixture(autouse=True)
@@ -201,9 +201,9 @@ def test_a_tree_is_drawn_on_given_axes(iris):
 
 def test_short_names_stay_different():
     names = [f"customers of region {k} who come rarely" for k in range(3)]
-    assert len({shortened(name, 20) for name in names}) == 1
-    short = short_names([*names, "short"], 20)
+    assert len({shorten(name, 20) for name in names}) == 1
+    short = shorten_all([*names, "short"], 20)
     assert len(set(short)) == 4
     assert max(map(len, short)) <= 20
     assert short[-1] == "short"
-    assert short_names(["same"] * 2 + ["x" * 50] * 2, 20)[:2] == ["same", "same"]
+    assert shorten_all(["same"] * 2 + ["x" * 50] * 2, 20)[:2] == ["same", "same"]

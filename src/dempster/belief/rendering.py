@@ -7,7 +7,7 @@ import html
 import numpy as np
 
 from dempster._arrays import to_host
-from dempster._validation import printable
+from dempster._text import format_count, printable
 from dempster.belief.mass_table import MassTable
 
 __all__ = ["text", "html_table"]
@@ -21,7 +21,7 @@ _NAMED_ANSWERS = 8
 def text(m: MassTable) -> str:
     """How many there are, and the largest masses of the first."""
     names = ",".join(map(printable, m.frame)) if m.n_clusters <= _NAMED_ANSWERS else f"{m.n_clusters} answers"
-    head = f"{type(m).__name__}({len(m)} mass function{'s' * (len(m) != 1)} on {{{names}}})"
+    head = f"{type(m).__name__}({format_count(len(m), 'mass function')} on {{{names}}})"
     lines = [_row_text(m, i) for i in range(min(len(m), _SHOWN_LINES))]
     if len(m) > _SHOWN_LINES:
         lines.append(f"... {len(m) - _SHOWN_LINES} more")

@@ -13,8 +13,8 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._random import generator, seed_number
+from dempster._text import join_some, printable
 from dempster._types import Seed, TableLike
-from dempster._validation import printable
 from dempster.explain._resampling import Refit, Resampling
 from dempster.explain.classes import one_to_one, shared_objects
 from dempster.explain.doubt import doubt_of
@@ -164,8 +164,7 @@ class Stability:
             )
         index = self.partition.index
         some = [printable(i if index is None else index[i]) for i in self.changing[:_NAMED]]
-        more = len(self.changing) - len(some)
-        listed = f": {', '.join(some)}{f' and {more:,} more' * (more > 0)}" if some else ""
+        listed = f": {join_some(some, _NAMED, total=len(self.changing))}" if some else ""
         correlation = self.doubt_correlation
         lines += [
             f"objects stay in {self.mean:.1%} of the resamples; {len(self.changing):,} ever changed{listed}",

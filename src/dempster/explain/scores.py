@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster._text import printable
 from dempster._types import ArrayLike
-from dempster._validation import check, check_choice, hashable, printable, same_label
+from dempster._validation import check, check_choice, hashable, same_label
 from dempster.explain._subject import partition_of
 from dempster.explain.classes import checked_classes, class_of_cluster, numbered, shared_objects
 from dempster.partition import CredalPartition

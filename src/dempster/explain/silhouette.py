@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._random import generator
+from dempster._text import printable
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster._validation import object_index, order_of_names, printable
+from dempster._validation import object_index, order_of_names
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
 from dempster.dissimilarity.views import joined_views

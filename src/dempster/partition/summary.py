@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._validation import printable
+from dempster._text import join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class PartitionSummary:
         names = [self.names[k] for k in clusters]
         if len(names) == len(self.names) > 2:
             return f"all {len(names)} clusters"
-        return f"clusters {', '.join(names[:-1])} and {names[-1]}"
+        return f"clusters {join_words(names)}"
 
     def __str__(self) -> str:
         width = max(len("ambiguous"), *(len(f"cluster {name}") for name in self.names))
@@ -133,9 +133,10 @@ class PartitionSummary:
         if len(self.ambiguous) > 6:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
         lines.append(f"{'ambiguous':{width}}  {torn:7d}  {'; '.join(parts)}".rstrip())
-        named = ", ".join(printable(i) for i in self.outliers[:_NAMED_OUTLIERS])
-        more = f" and {self.n_outliers - _NAMED_OUTLIERS} more" if self.n_outliers > _NAMED_OUTLIERS else ""
-        lines.append(f"{'outliers':{width}}  {self.n_outliers:7d}  {named}{more}".rstrip())
+        named = join_some(
+            [printable(i) for i in self.outliers[:_NAMED_OUTLIERS]], _NAMED_OUTLIERS, total=self.n_outliers
+        )
+        lines.append(f"{'outliers':{width}}  {self.n_outliers:7d}  {named}".rstrip())
         lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
         lines += [f"chosen: {name} = {printable(words)}" for name, words in self.choices.items()]
         return "\n".join(lines)

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster._text import shorten, shorten_all
 from dempster.explain import CautiousTree
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on
 from dempster.plot._drawing.colors import cluster_colors
-from dempster.plot._drawing.names import short_names, shortened
 from dempster.plot._drawing.options import checked_options
 
 __all__ = ["CautiousTreeDisplay"]
@@ -127,7 +127,7 @@ class CautiousTreeDisplay:
             to_x, to_y = self.places[child]
             width = 0.8 + 5 * self.tree.nodes_[child].share
             self.ax_.plot([x, x, to_x], [y, to_y, to_y], color="#C4C4C4", linewidth=width, solid_joinstyle="miter")
-            words = shortened(node.condition(left), 44)
+            words = shorten(node.condition(left), 44)
             text = self.ax_.text(x + 0.09, to_y + 0.035, words, fontsize=8.5, color=INK, va="bottom", parse_math=False)
             self.texts_.append(text)
 
@@ -189,10 +189,10 @@ class CautiousTreeDisplay:
 
 
 def _answers(tree: CautiousTree) -> list[str]:
-    """The answers of the leaves in words; names that are different stay so when they are shortened."""
+    """The answers of the leaves in words; names that are different stay so when they are shorten."""
     words = [leaf.answer_in(tree.frame_) for leaf in tree.leaves_]
     different = list(dict.fromkeys(words))
-    short = dict(zip(different, short_names(different, 40), strict=True))
+    short = dict(zip(different, shorten_all(different, 40), strict=True))
     return [short[text] for text in words]
 
 
@@ -201,7 +201,7 @@ def _places(tree: CautiousTree) -> dict[int, tuple[float, float]]:
     letters = np.zeros(tree.get_depth() + 1)
     for node in tree.nodes_:
         if not node.is_leaf:
-            longest = max(len(shortened(node.condition(left), 44)) for left in (True, False))
+            longest = max(len(shorten(node.condition(left), 44)) for left in (True, False))
             letters[node.depth + 1] = max(letters[node.depth + 1], longest)
     x = np.cumsum(np.where(letters > 0, _LETTER * letters + 0.3, 0))
     heights = {leaf.number: -_ROW * row for row, leaf in enumerate(tree.leaves_)}

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import printable
+from dempster._text import format_cluster, printable
 from dempster.explain import ObjectExplanation, explain_object
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors
@@ -209,7 +209,7 @@ class ObjectExplanationDisplay:
         """The clusters above the bars that pull to them; both sides are as wide, so that lengths can be compared."""
         reach = 1.05 * float(np.abs(widths).max()) or 1.0
         self.ax_.set_xlim(-reach, reach if self.clusters[0] != self.clusters[1] else max(0.02 * reach, widths.max()))
-        first, second = (f"cluster {k}" if isinstance(k, int | np.integer) else printable(k) for k in self.clusters)
+        first, second = map(format_cluster, self.clusters)
         style = {"transform": self.ax_.transAxes, "va": "bottom", "fontweight": "bold", "parse_math": False}
         if first == second:
             self.ax_.text(0.0, 1.015, f"away from {_short(first)}", ha="left", color=left, **style)

@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster._text import shorten_all
 from dempster.explain import Profile, profile
 from dempster.plot._drawing.canvas import GREY, INK, panels_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors, mixed_colors
 from dempster.plot._drawing.markers import split_markers
-from dempster.plot._drawing.names import short_names
 from dempster.plot._drawing.options import checked_options
 
 __all__ = ["ProfileDisplay"]
@@ -139,12 +139,12 @@ class ProfileDisplay:
 
     def _feature_labels(self, most: int) -> list[str]:
         features = [self.profile.features[q] for q in self.features_]
-        names = short_names([feature.label for feature in features], most)
+        names = shorten_all([feature.label for feature in features], most)
         return [f"{name} *" if f.attribute.clustered else name for name, f in zip(names, features, strict=True)]
 
     def _group_labels(self) -> list[str]:
         groups = [self.profile.groups[g] for g in self.groups_]
-        names = short_names([group.name for group in groups], 26)
+        names = shorten_all([group.name for group in groups], 26)
         return [f"{name} ({len(group):,})" for name, group in zip(names, groups, strict=True)]
 
     # ---- map ------------------------------------------------------------------------------------------------------

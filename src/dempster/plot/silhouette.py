@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import printable
+from dempster._text import printable
 from dempster.explain import CredalSilhouette, credal_silhouette
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import printable
+from dempster._text import printable
 from dempster.explain import Stability, doubt_of, stability
 from dempster.plot._drawing.canvas import GREY, INK, panels_to_draw_on, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dempster._validation import printable
+from dempster._text import format_number, printable
 from dempster.dissimilarity.columns import Column
-from dempster.explain.words import short_number
 
 __all__ = ["Attribute", "Feature", "attributes_of", "features_of"]
 
@@ -56,7 +55,7 @@ class Attribute:
             return "-"
         if self.kind == "date":
             return str(self.moment(value).astype("datetime64[D]"))
-        return short_number(value) if self.kind == "number" else f"{value:.0%}"
+        return format_number(value) if self.kind == "number" else f"{value:.0%}"
 
     def moment(self, value: float) -> np.datetime64:
         """The date of a number of days."""

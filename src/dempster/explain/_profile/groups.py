@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster.explain.words import group_name
+from dempster._text import format_group
 from dempster.partition import CredalPartition
 
 __all__ = ["Group", "groups_of", "group_weights", "add_typical"]
@@ -59,7 +59,7 @@ def groups_of(partition: CredalPartition, rule: str) -> list[Group]:
     nobody = np.empty(0, dtype=np.intp)
     groups = [
         Group(
-            group_name(clusters, partition.frame),
+            format_group(clusters, partition.frame),
             clusters,
             members.get(clusters, nobody),
             int(possible[clusters[0]]) if len(clusters) == 1 else None,

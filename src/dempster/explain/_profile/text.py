@@ -7,9 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dempster._validation import printable
+from dempster._text import format_count, format_number, printable
 from dempster.explain._profile.attributes import Feature
-from dempster.explain.words import numbered, short_number
 
 __all__ = ["text", "html_table"]
 
@@ -28,8 +27,8 @@ _UNKNOWN = "Which attributes were clustered is not known (see clustered=); p-val
 def text(profile: Profile, n_features: int) -> str:
     """A paragraph for each group: who, how many, and what differs most from the rest."""
     lines = [
-        f"{numbered(len(profile.partition))}, {numbered(profile.partition.n_clusters, 'cluster')}, "
-        f"{numbered(len(profile.attributes), 'attribute')}"
+        f"{format_count(len(profile.partition))}, {format_count(profile.partition.n_clusters, 'cluster')}, "
+        f"{format_count(len(profile.attributes), 'attribute')}"
     ]
     for g, group in enumerate(profile.groups[:_SHOWN_GROUPS]):
         lines += ["", _head(group)]
@@ -52,7 +51,7 @@ def _head(group: Any) -> str:
     if not len(group):
         return f"{name}: no certain object{_possible(group)}"
     typical = ", ".join(printable(i) for i in group.typical)
-    size = f"{numbered(len(group))}{_possible(group)}"
+    size = f"{format_count(len(group))}{_possible(group)}"
     return f"{name}: {size}{f'; typical: {typical}' if typical else ''}"
 
 
@@ -91,7 +90,7 @@ def _mean(feature: Feature, mean: float, std: float) -> str:
     words = attribute.text(mean)
     if not attribute.is_number or np.isnan(std):
         return words
-    return f"{words} ± {short_number(std, 2)}{' days' * (attribute.kind == 'date')}"
+    return f"{words} ± {format_number(std, 2)}{' days' * (attribute.kind == 'date')}"
 
 
 def _p(p: float) -> str:
@@ -134,7 +133,7 @@ def _html_row(profile: Profile, g: int) -> str:
         mean, std, delta, p = (float(profile.statistics[n][g, q]) for n in ("mean", "std", "delta", "p_adjusted"))
         shown = feature.attribute.text(mean)
         if feature.attribute.kind == "number" and not np.isnan(std):
-            shown += f" ± {short_number(std, 2)}"
+            shown += f" ± {format_number(std, 2)}"
         cells.append(
             f"<td{_shade(delta)} title={chr(34)}delta {delta:+.2f}, {html.escape(_p(p))}{chr(34)}>{shown}</td>"
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._validation import printable
+from dempster._text import printable
 from dempster.dissimilarity.columns import Column
 
 __all__ = ["SplitColumn", "split_columns", "column_values", "round_between", "threshold_text"]

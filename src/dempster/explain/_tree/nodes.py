@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import printable
+from dempster._text import format_answer, format_count, printable
 from dempster.explain._tree.columns import SplitColumn
-from dempster.explain.words import answer_words, numbered
 
 __all__ = ["TreeNode", "rule_words", "tree_text"]
 
@@ -22,7 +21,7 @@ class TreeNode:
     Attributes
     ----------
     number, depth : int
-        Nodes are numbered from the root, 0, each before its children, left before right.
+        Nodes are format_count from the root, 0, each before its children, left before right.
     children : pair of int, or empty tuple
         Numbers of the nodes for objects that fulfil the condition, and for those that do not.
     column : SplitColumn or None
@@ -67,7 +66,7 @@ class TreeNode:
 
     def answer_in(self, frame: Sequence[Hashable]) -> str:
         """Its answer in words, with the names of the clusters."""
-        return answer_words(self.answer, frame)
+        return format_answer(self.answer, frame)
 
     def condition(self, left: bool) -> str:
         """In words, which objects go to a side of it."""
@@ -85,7 +84,7 @@ def tree_text(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
         indent = "    " * node.depth
         if node.is_leaf:
             answer = node.answer_in(frame)
-            lines.append(f"{indent}{answer}: {numbered(node.n_objects)}, fidelity {node.fidelity:.2f}")
+            lines.append(f"{indent}{answer}: {format_count(node.n_objects)}, fidelity {node.fidelity:.2f}")
             return
         for child, left in zip(node.children, (True, False), strict=True):
             lines.append(f"{indent}{node.condition(left)}")

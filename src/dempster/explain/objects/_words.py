@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._validation import printable
+from dempster._text import format_cell, format_cluster, format_clusters, join_words, printable
 
 if TYPE_CHECKING:
     from dempster.explain.objects._changes import Change
     from dempster.explain.objects.explanation import ObjectExplanation
 
-__all__ = ["in_words", "cell_in_words", "cluster_in_words", "object_in_words"]
+__all__ = ["in_words"]
 
 _NAMED = 3  # attributes named on one side
 _LEAST_OF_LARGEST = 0.25  # of the strongest object, below which one is not named
@@ -27,39 +26,20 @@ def in_words(explanation: ObjectExplanation) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def object_in_words(name: Any) -> str:
+def _object(name: Any) -> str:
     """An object at the beginning of a sentence."""
     return "The object" if name is None else f"Object {printable(name)}"
 
 
-def cluster_in_words(name: Any) -> str:
-    """``cluster 1``; names of its own stand alone."""
-    return f"cluster {name}" if isinstance(name, int | np.integer) else printable(name)
-
-
-def cell_in_words(value: Any) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return "unknown"
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else printable(value)
-
-
-def listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _clusters(names: Sequence[Any]) -> str:
-    if len(names) > 1 and all(isinstance(name, int | np.integer) for name in names):
-        return f"clusters {listed([str(name) for name in names])}"
-    return listed([cluster_in_words(name) for name in names])
-
-
 def _where(e: ObjectExplanation) -> str:
-    who, mass = object_in_words(e.name), float(e.masses.masses[0, e.masses.best_set[0]])
+    who, mass = _object(e.name), float(e.masses.masses[0, e.masses.best_set[0]])
     if len(e.best_set) == 0:
         return f"{who} is an outlier: mass {mass:.2f} says that it belongs to none of the clusters."
     if len(e.best_set) == 1:
-        return f"{who} is in {cluster_in_words(e.best_set[0])} (mass {mass:.2f})."
-    where = f"all {len(e.best_set)} clusters" if len(e.best_set) == e.masses.n_clusters > 3 else _clusters(e.best_set)
+        return f"{who} is in {format_cluster(e.best_set[0])} (mass {mass:.2f})."
+    where = (
+        f"all {len(e.best_set)} clusters" if len(e.best_set) == e.masses.n_clusters > 3 else format_clusters(e.best_set)
+    )
     together = "them together" if len(e.best_set) > 2 else "the two together"
     return f"{who} is torn between {where} (mass {mass:.2f} on {together})."
 
@@ -71,7 +51,7 @@ def _why(e: ObjectExplanation) -> str:
     pull = e.between(first, second)
     size = np.abs(pull).sum()
     if not size > 0:
-        return f"Nothing about it tells {_clusters((first, second))} apart."
+        return f"Nothing about it tells {format_clusters((first, second))} apart."
     if e.by == "objects":
         return _near_and_far(e)
     order = np.argsort(-np.abs(pull), kind="stable")
@@ -81,7 +61,7 @@ def _why(e: ObjectExplanation) -> str:
         sign = -1 if cluster == first else 1
         some = [d for d in named if np.sign(pull[d]) == sign][:_NAMED]
         if some:
-            sides.append(f"to {cluster_in_words(cluster)} by {listed([_attribute(e, d) for d in some])}")
+            sides.append(f"to {format_cluster(cluster)} by {join_words([_attribute(e, d) for d in some])}")
     text = f"It is pulled {', '.join(sides)}."
     return f"{_far(e)} {text}".strip() if len(e.best_set) == 0 else text
 
@@ -95,13 +75,13 @@ def _near_and_far(e: ObjectExplanation) -> str:
             strength = np.where(np.array(e.attributes) == str(e.name), 0, sign * e.parts[:, k])  # others only
             some = [j for j in np.argsort(-strength, kind="stable")[:_NAMED] if strength[j] > least]
             if some:
-                who = listed([printable(e.attributes[j]) for j in some])
-                sentences.append(f"It is {where} {who}, which speaks {verdict} {cluster_in_words(cluster)}.")
+                who = join_words([printable(e.attributes[j]) for j in some])
+                sentences.append(f"It is {where} {who}, which speaks {verdict} {format_cluster(cluster)}.")
     return " ".join(sentences)
 
 
 def _attribute(e: ObjectExplanation, d: int) -> str:
-    value = "" if e.values is None else f" ({cell_in_words(e.values[d])})"
+    value = "" if e.values is None else f" ({format_cell(e.values[d])})"
     return f"{printable(e.attributes[d])}{value}"
 
 
@@ -112,7 +92,7 @@ def _far(e: ObjectExplanation) -> str:
         return ""
     order = np.argsort(nearest, kind="stable")
     far = [d for d in order if nearest[d] <= 2 * _LEAST_SHARE * nearest[nearest < 0].sum()][:_NAMED] or [order[0]]
-    return f"Even from the nearest cluster it is far, most in {listed([_attribute(e, d) for d in far])}."
+    return f"Even from the nearest cluster it is far, most in {join_words([_attribute(e, d) for d in far])}."
 
 
 def _besides(e: ObjectExplanation) -> str:
@@ -121,7 +101,7 @@ def _besides(e: ObjectExplanation) -> str:
     others, pull = float(e.base[1] - e.base[0]), np.abs(e.between()).sum()
     if abs(others) <= 0.25 * pull:
         return ""
-    return f"Besides, more speaks for {cluster_in_words(e.clusters[int(others > 0)])} whatever the attributes."
+    return f"Besides, more speaks for {format_cluster(e.clusters[int(others > 0)])} whatever the attributes."
 
 
 def _examples(e: ObjectExplanation) -> str:
@@ -131,8 +111,8 @@ def _examples(e: ObjectExplanation) -> str:
     shown = [(k, nearest[k]) for k in e.clusters[:3] if k in nearest]
     if not shown:
         return "No other object is certain of these clusters."
-    parts = [f"of {cluster_in_words(k)} is {printable(name)}" for k, name in shown]
-    return f"The nearest certain object {listed(parts)}."
+    parts = [f"of {format_cluster(k)} is {printable(name)}" for k, name in shown]
+    return f"The nearest certain object {join_words(parts)}."
 
 
 def _what_if(e: ObjectExplanation) -> list[str]:
@@ -147,12 +127,12 @@ def _what_if(e: ObjectExplanation) -> list[str]:
             for alone in (True, False)
         )
         if single is None and whole is None:
-            lines.append(f"Nothing that was tried makes it certain of {cluster_in_words(cluster)}.")
+            lines.append(f"Nothing that was tried makes it certain of {format_cluster(cluster)}.")
             continue
         # one attribute is easier to say; all of them only if that is a much smaller move
         told = whole if single is None or (whole is not None and whole.size < single.size / 2) else single
         assert told is not None
-        lines.append(f"It would be certain of {cluster_in_words(cluster)} if {_condition(told)}.")
+        lines.append(f"It would be certain of {format_cluster(cluster)} if {_condition(told)}.")
     return lines
 
 
@@ -160,7 +140,7 @@ def _condition(change: Change) -> str:
     if change.towards is not None and change.share is not None:
         return f"it moved {max(change.share, 0.01):.0%} of the way to object {printable(change.towards)}"
     parts = [
-        f"{printable(name)} were {cell_in_words(after)} instead of {cell_in_words(before)}"
+        f"{printable(name)} were {format_cell(after)} instead of {format_cell(before)}"
         for name, before, after in zip(change.attributes, change.before, change.after, strict=True)
     ]
-    return listed(parts[:4]) + (f" and {len(parts) - 4} more changed" if len(parts) > 4 else "")
+    return join_words(parts[:4]) + (f" and {len(parts) - 4} more changed" if len(parts) > 4 else "")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._validation import printable
+from dempster._text import format_cluster, printable
 from dempster.plot._drawing.canvas import GREY, INK
 from dempster.plot._drawing.rough_picture import RoughPicture
 
@@ -53,7 +53,7 @@ def legend_handles(
     handles: list[Any] = []
     if picture.n_clusters <= MOST_LISTED:
         for name, color in zip(cluster_names, colors, strict=True):
-            handles.append(marker(f"cluster {name}" if name.isdigit() else name, marker="o", markersize=6, color=color))
+            handles.append(marker(format_cluster(name), marker="o", markersize=6, color=color))
     if lower:
         handles.append(
             Patch(facecolor="#DDDDDD", edgecolor="#AAAAAA", label=f"certain{': lower approximation' * explained}")

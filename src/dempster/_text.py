@@ -1,0 +1,194 @@
+"""Format names, numbers, lists and sets of clusters as text.
+
+Everything that is shown to people (summaries, explanations, pictures, reports, the program and the studio) is formatted
+here, so that the same thing reads the same everywhere. Only the standard library is imported.
+
+- names: `printable`, `one_line`, `shorten`, `shorten_all`, `unique_names`
+- lists: `join_words` ("a, b and c"), `join_some` ("a, b and 3 more"), `quote_names` ("'a', 'b' and 3 more")
+- numbers: `format_number`, `format_count` ("12,345 objects"), `format_share` ("12%"), `format_cell`
+- clusters: `format_cluster` ("cluster 2"), `format_clusters` ("clusters 1 and 2"), `format_group` ("between 1 and 2"),
+  `format_answer` ("cluster 1 or 2")
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+__all__ = [
+    "printable",
+    "one_line",
+    "shorten",
+    "shorten_all",
+    "unique_names",
+    "join_words",
+    "join_some",
+    "quote_names",
+    "format_number",
+    "format_count",
+    "format_share",
+    "format_cell",
+    "format_cluster",
+    "format_clusters",
+    "format_group",
+    "format_answer",
+]
+
+MAX_NAMED_CLUSTERS = 4
+"""Sets of more clusters are described by their size."""
+
+_JOINERS = "\u200c\u200d"  # between the parts of an emoji, and between letters of some scripts
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def printable(name: Any) -> str:
+    """Return a name as text in which control characters are escaped, so that it cannot steer a terminal."""
+    text = str(name)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
+
+
+def one_line(name: Any) -> str:
+    """Return a name as printable text without line breaks, "(no name)" if nothing is visible."""
+    return printable(" ".join(str(name).split())) or "(no name)"
+
+
+def shorten(name: str, limit: int) -> str:
+    """Shorten a name to at most ``limit`` characters by leaving out its middle: the ends say more."""
+    if len(name) <= limit:
+        return name
+    tail = (limit - 1) // 3
+    return f"{name[: limit - 1 - tail].rstrip()}…{name[len(name) - tail :].lstrip()}"
+
+
+def shorten_all(names: Sequence[str], limit: int) -> list[str]:
+    """Shorten names to at most ``limit`` characters; names that would become equal lose their common beginning."""
+    short = [shorten(name, limit) for name in names]
+    for text in [text for text, count in Counter(short).items() if count > 1]:
+        alike = [k for k, other in enumerate(short) if other == text]
+        if len({names[k] for k in alike}) == 1:
+            continue
+        letters = zip(*(names[k] for k in alike), strict=False)
+        start = next((at for at, these in enumerate(letters) if len(set(these)) > 1), 0)
+        head = names[alike[0]][: min(start, limit // 3)].rstrip()
+        for k in alike:
+            short[k] = f"{head}…{shorten(names[k][start:], limit - len(head) - 1)}"
+    return short
+
+
+def unique_names(names: Iterable[Any], limit: int) -> list[str]:
+    """Shorten names, in one line each, and number those that are equal."""
+    taken: dict[str, int] = {}
+    unique = []
+    for short in shorten_all([one_line(str(name)[: 40 * limit]) for name in names], limit):
+        candidate = short
+        while candidate in taken:
+            taken[short] += 1
+            candidate = f"{short} ({taken[short]})"
+        taken.setdefault(candidate, 1)
+        unique.append(candidate)
+    return unique
+
+
+# ---- lists ----------------------------------------------------------------------------------------------------------
+
+
+def join_words(words: Sequence[str], conjunction: str = "and") -> str:
+    """Join words as ``a, b and c``."""
+    return f"{', '.join(words[:-1])} {conjunction} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def join_some(words: Sequence[str], limit: int = 8, *, total: int | None = None) -> str:
+    """Join the first words as ``a, b and 3 more``; ``total`` is the number of words if not all are given."""
+    more = (len(words) if total is None else total) - limit
+    return ", ".join(words[:limit]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def quote_names(names: Iterable[Any], limit: int = 8) -> str:
+    """Join names as ``'a', 'b' and 3 more``."""
+    return join_some([f"'{name}'" for name in names], limit)
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+def format_number(value: Any, digits: int = 4) -> str:
+    """Round a number to some digits: no needless zeros, commas in large ones, "-" for NaN."""
+    number = float(value)
+    if not math.isfinite(number):
+        return "-" if math.isnan(number) else str(number)
+    if 10 ** (digits - 1) <= abs(number) < 1e9:
+        return f"{number:,.0f}"
+    return f"{number:.{digits}g}"
+
+
+def format_count(count: int, thing: str = "object") -> str:
+    """Return ``1 object``, ``12,345 objects``."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def format_share(part: int, whole: int) -> str:
+    """Return a percentage, ``<1%`` and ``>99%`` where rounding would give none or all."""
+    percent = 100 * part / whole if whole else 0.0
+    if 0 < percent < 1:
+        return "<1%"
+    return ">99%" if 99 < percent < 100 else f"{percent:.0f}%"
+
+
+def format_cell(value: Any) -> str:
+    """Return a cell of a table: numbers with four digits, "unknown" for missing values."""
+    is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
+    if value is None or (is_fraction and math.isnan(value)):
+        return "unknown"
+    return f"{float(value):.4g}" if is_fraction else printable(value)
+
+
+# ---- clusters -------------------------------------------------------------------------------------------------------
+
+
+def format_cluster(name: Hashable) -> str:
+    """Return ``cluster 2`` for a number, and a name alone."""
+    text = printable(name)
+    return f"cluster {text}" if _is_number(text) else text
+
+
+def format_clusters(names: Sequence[Hashable]) -> str:
+    """Return ``clusters 1 and 2`` for numbers, ``a and b`` for names."""
+    texts = [printable(name) for name in names]
+    if len(texts) > 1 and all(map(_is_number, texts)):
+        return f"clusters {join_words(texts)}"
+    return join_words([format_cluster(name) for name in names])
+
+
+def format_group(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
+    """Describe the objects whose answer is a set of clusters: ``cluster 2``, ``between 2 and 3``, ``outliers``.
+
+    Clusters are given by their positions in ``frame``.
+    """
+    if not len(clusters):
+        return "outliers"
+    if len(clusters) == 1:
+        return format_cluster(frame[clusters[0]])
+    if len(clusters) > MAX_NAMED_CLUSTERS:
+        return f"between {'all ' if len(clusters) == len(frame) else ''}{len(clusters)} clusters"
+    return f"between {join_words([printable(frame[k]) for k in clusters])}"
+
+
+def format_answer(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
+    """Describe the set of clusters a rule answers: ``cluster 2``, ``cluster 2 or 3``, ``no cluster (outlier)``."""
+    if not len(clusters):
+        return "no cluster (outlier)"
+    if len(clusters) > MAX_NAMED_CLUSTERS:
+        return f"any of {'all ' if len(clusters) == len(frame) else ''}{len(clusters)} clusters"
+    others = [printable(frame[k]) for k in clusters[1:]]
+    return join_words([format_cluster(frame[clusters[0]]), *others], "or")
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").isdigit()
