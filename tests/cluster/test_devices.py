@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dempster.cluster import CCM, ECM, EGMM, EVCLUS
-from dempster.cluster._starts import order_along_line
-from dempster.cluster.on_device.order import order_on_device
+from dempster.data.device import order_on_device
+from dempster.data.sampling import order_along_line
 from dempster.persistence import load, save
 
 torch = pytest.importorskip("torch")
@@ -38,7 +38,7 @@ METHODS = {
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_fit_on_a_device_is_that_of_the_processor(name, weighted, device, monkeypatch):
-    monkeypatch.setattr("dempster.cluster._starts.SAMPLE_SIZE", 500)  # so that all objects are gone over
+    monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)  # so that all objects are gone over
     kind, options = METHODS[name]
     X = groups()
     weights = np.random.default_rng(1).integers(0, 4, len(X)).astype(float) if weighted else None

@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import pairwise_distances
 
 from dempster.cluster._medoid_starts import medoid_starts
-from dempster.cluster._starts import sample_in_order
+from dempster.data.sampling import sample_in_order
 
 
 @pytest.fixture

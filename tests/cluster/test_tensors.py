@@ -58,7 +58,7 @@ def on_host(values):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.filterwarnings("ignore:.*did not converge")
 def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch):
-    monkeypatch.setattr("dempster.cluster._starts.SAMPLE_SIZE", 300)  # so that all objects are gone over
+    monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 300)  # so that all objects are gone over
     kind, options = METHODS[name]
     X = groups(n=60 if name == "evclus all" else 150)
     more = {}
@@ -87,7 +87,7 @@ def test_a_fit_to_a_tensor_is_that_of_numpy(name, weighted, device, monkeypatch)
 @pytest.mark.parametrize("kind", [ECM, CCM, EGMM, EVCLUS])
 def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
     """No tensor of all objects is brought to the host: what comes there are samples, moments and positions."""
-    monkeypatch.setattr("dempster.cluster._starts.SAMPLE_SIZE", 500)
+    monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)
     X = torch.tensor(groups(np.float32, n=15_000), device=device)  # more cells than 50,000 pairs have
     to_numpy, largest = torch.Tensor.numpy, []
 
@@ -104,7 +104,7 @@ def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
 
 def test_blocks_are_sent_to_the_device(monkeypatch):
     """Passes over blocks run on the device: "cpu:0" is one that torch has everywhere."""
-    monkeypatch.setattr("dempster.cluster._starts.SAMPLE_SIZE", 500)
+    monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)
     monkeypatch.setattr("dempster.cluster._everyone.SAMPLE_SIZE", 500)
     X = groups()
     for kind in (ECM, CCM, EGMM):

@@ -11,12 +11,12 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._types import Seed
 from dempster._validation import check_scale, printable
-from dempster.cluster._starts import SAMPLE_SIZE
 from dempster.data.blocks import BlockFunction, Blocks
 from dempster.data.door import moments_of, sample_rows, weighted_sample
 from dempster.data.journal import NoJournal
 from dempster.data.moments import Moments
 from dempster.data.notes import PassNotes
+from dempster.data.sampling import SAMPLE_SIZE
 from dempster.optimize.blocks import Apply
 
 __all__ = ["Everyone", "Passes", "WeightedBlockFunction"]

@@ -14,7 +14,7 @@ import numpy as np
 from dempster._validation import within_range
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Sample
-from dempster.cluster._starts import order_along_line, sample_in_order
+from dempster.data.sampling import order_along_line, sample_in_order
 from dempster.dissimilarity.partial import filled, point_squares
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, GowerSource
 from dempster.optimize.k_means import k_means

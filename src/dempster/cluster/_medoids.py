@@ -23,8 +23,10 @@ from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._scales import outlier_distance
 from dempster.cluster._search import Method, Sample
-from dempster.cluster._starts import order_along_line, too_few
+from dempster.cluster._starts import too_few
 from dempster.cluster.evidence import ClusterEvidence
+from dempster.data import sampling
+from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.references import References
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
@@ -346,7 +348,7 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
         check_different_objects(lambda i: whole.columns(np.array([i]))[:, 0], whole.weights, settings.n_clusters)
         self.positions, part = np.arange(n), whole
         if n > SAMPLE_SIZE:
-            self.positions, weights = _starts.sample_in_order(whole.order, whole.weights, SAMPLE_SIZE, rng)
+            self.positions, weights = sampling.sample_in_order(whole.order, whole.weights, SAMPLE_SIZE, rng)
             part = whole.subset(self.positions, weights)
         assert part.matrix is not None
         self.zero = 1e-12 * float((part.matrix**self.cost_power).mean())

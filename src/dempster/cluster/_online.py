@@ -62,7 +62,7 @@ class OnlineClusterer(EvidentialClusterer):
         super()._check_parameters()
         if self.device == "cpu":
             return
-        from dempster.optimize.projection_torch import torch_on
+        from dempster.data.device import torch_on
 
         if self.missing == "partial":
             raise InvalidInputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster.cluster._starts import systematic_draw
+from dempster.data.sampling import systematic_draw
 from dempster.optimize.k_means import k_means
 
 __all__ = ["fuzziness", "outlier_distance", "distances_to_centers", "isolated", "isolated_by_distances", "reasons"]

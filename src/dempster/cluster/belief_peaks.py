@@ -19,9 +19,9 @@ from dempster._types import Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES, check_enough_objects
 from dempster.cluster._blockwise import named_rows
 from dempster.cluster._peaks import Peaks, PeakSettings, find_peaks
-from dempster.cluster._starts import SAMPLE_SIZE
 from dempster.data.blocks import Blocks, comes_in_blocks
 from dempster.data.door import blocks_of, sample_rows
+from dempster.data.sampling import SAMPLE_SIZE
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import finder
 from dempster.dissimilarity.partial import filled

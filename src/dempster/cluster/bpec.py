@@ -20,6 +20,7 @@ from dempster.cluster._scales import fuzziness, outlier_distance, reasons
 from dempster.cluster._search import Method, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, fitted_peaks
 from dempster.cluster.ecm import ZERO, PrototypeModel
+from dempster.data import sampling
 from dempster.dissimilarity.partial import point_squares
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run, descend
@@ -47,9 +48,9 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def __init__(self, settings: FixedPrototypeSettings, sample: Sample[np.ndarray], apply: Apply):
         self.settings, self.values, self.weights, self.apply = settings, sample.values, sample.kernel_weights, apply
         # second moments, which the adaptive metric needs, lose digits far from the origin
-        origin = _starts.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
+        origin = sampling.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
         self.data, self.centers, self.within = self.values - origin, settings.centers - origin, sample.within
-        self.zero = ZERO * _starts.mean_squared_deviation(self.data, self.weights)
+        self.zero = ZERO * sampling.mean_squared_deviation(self.data, self.weights)
         self.delta = self._outlier_distance() if settings.delta is None else settings.delta
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:

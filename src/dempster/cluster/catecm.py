@@ -23,6 +23,7 @@ from dempster.cluster._mass_step import MassStep, carried_masses
 from dempster.cluster._search import Method, Sample
 from dempster.cluster._starts import check_different
 from dempster.cluster.evidence import ClusterEvidence
+from dempster.data import sampling
 from dempster.dissimilarity.gower import GowerEncoder
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import Apply, row_blocks
@@ -310,9 +311,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
     def _drawn_sample(self) -> tuple[np.ndarray, np.ndarray]:
         """The different objects on which starts compete, with weights."""
         codes, weights = self.codes[self.present], self.weights[self.present]
-        if len(codes) <= _starts.SAMPLE_SIZE:
+        if len(codes) <= sampling.SAMPLE_SIZE:
             return codes, weights
-        drawn, count = np.unique(_starts.systematic_draw(weights, _starts.SAMPLE_SIZE, self.rng), return_counts=True)
+        drawn, count = np.unique(sampling.systematic_draw(weights, sampling.SAMPLE_SIZE, self.rng), return_counts=True)
         return codes[drawn], count.astype(float)
 
     def _outlier_distance(self, family: FocalSets) -> float:
@@ -362,7 +363,7 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(start, self.sample, self.sample_weights)
 
     def completed(self, best: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        return best if _starts.holds_all(self.sample, self.codes, self.weights) else self.descend(best.model)
+        return best if sampling.holds_all(self.sample, self.codes, self.weights) else self.descend(best.model)
 
     def descend(self, start: CategoricalModel) -> Run[CategoricalModel]:
         return self._run(start, self.codes, self.weights)

@@ -14,7 +14,6 @@ from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
-from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
 from dempster.cluster._search import Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
@@ -28,6 +27,7 @@ from dempster.cluster.ecm import (
 )
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.constraints import Constraints, links
+from dempster.data import sampling
 from dempster.dissimilarity.references import References
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import Apply
@@ -239,7 +239,7 @@ class ConstrainedMethod(PrototypeMethod):
         """Objects without constraints on which starts compete; they weigh as much as all of them."""
         if len(self.free) == 0:
             return self.free, np.empty(0)
-        drawn, weights = _starts.representative_sample(self.free, self.free_weights, rng)
+        drawn, weights = sampling.representative_sample(self.free, self.free_weights, rng)
         total = self.free_weights.sum() if len(self.free_weights) else len(self.free)
         return drawn, weights * (total / weights.sum())
 

@@ -28,7 +28,8 @@ from dempster.cluster._search import MassModel, Method, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.cluster.on_device import prototypes as on_device
-from dempster.cluster.on_device.rows import block_on_device, rows_on_device
+from dempster.data import sampling
+from dempster.data.device import block_on_device, rows_on_device
 from dempster.data.moments import Moments
 from dempster.dissimilarity.partial import filled, point_squares
 from dempster.optimize.blocks import Apply, row_blocks
@@ -491,7 +492,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.origin = self._origin(moments)
         if self.on_device is None:
             self.data = self.values if self.origin is None else self.values - self.origin
-            self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+            self.sample, self.sample_weights = sampling.representative_sample(self.data, self.weights, rng)
         else:
             self.on_device = self.on_device if self.origin is None else self.on_device.measured_from(self.origin)
             self.data = self.on_device.rows
@@ -512,7 +513,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _mean(self) -> np.ndarray:
         if self.on_device is not None:
             return self.on_device.mean()
-        return _starts.mean_of_objects(self.values, self.weights)
+        return sampling.mean_of_objects(self.values, self.weights)
 
     def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
         if self.on_device is not None:
@@ -522,7 +523,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _mean_squared_deviation(self) -> float:
         if self.on_device is not None:
             return self.on_device.mean_squared_deviation()
-        return _starts.mean_squared_deviation(self.data, self.weights)
+        return sampling.mean_squared_deviation(self.data, self.weights)
 
     @property
     def delta(self) -> float:
@@ -607,7 +608,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return self._run(start, on_sample=True)
 
     def completed(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        all_competed = _starts.holds_all(self.sample, self.data, self.weights)
+        all_competed = sampling.holds_all(self.sample, self.data, self.weights)
         all_competed &= self.everyone is None or self.everyone.are_drawn
         return best if all_competed else self.descend(best.model)
 

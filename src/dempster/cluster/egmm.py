@@ -29,11 +29,11 @@ from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.cluster.on_device import mixtures as on_device
 from dempster.cluster.on_device.mixtures import RoundComponents
-from dempster.cluster.on_device.rows import block_on_device, rows_on_device
+from dempster.data import sampling
+from dempster.data.device import block_on_device, rows_on_device, sent
 from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.optimize.normal_equations import solve_normal_equations
-from dempster.optimize.projection_torch import sent
 from dempster.partition import CredalPartition
 
 __all__ = [
@@ -381,10 +381,10 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         if self.on_device is None:
             self.origin = moments.mean if moments else mean_of_rows(self.values, self.weights)
             gaps = self.values - self.origin
-            spread = moments.mean_squared_deviation if moments else _starts.mean_squared_deviation(gaps, self.weights)
+            spread = moments.mean_squared_deviation if moments else sampling.mean_squared_deviation(gaps, self.weights)
             self.unit = float(np.sqrt(spread / gaps.shape[1])) or 1.0
             self.data = gaps / self.unit
-            self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+            self.sample, self.sample_weights = sampling.representative_sample(self.data, self.weights, rng)
         else:
             self.origin = self.on_device.mean()
             spread = self.on_device.mean_squared_deviation()
@@ -447,7 +447,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return self._run(start, self.sample, self.sample_weights, second)
 
     def completed(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        all_competed = _starts.holds_all(self.sample, self.data, self.weights)
+        all_competed = sampling.holds_all(self.sample, self.data, self.weights)
         all_competed &= self.everyone is None or self.everyone.are_drawn
         return best if all_competed else self.descend(best.model)
 

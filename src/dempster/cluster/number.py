@@ -26,7 +26,7 @@ from dempster._types import Seed
 from dempster._validation import has_missing, mean_of_rows
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._peaks import PeakSettings, find_peaks
-from dempster.cluster._starts import order_along_line, sample_in_order
+from dempster.data.sampling import order_along_line, sample_in_order
 from dempster.dissimilarity.dimension import intrinsic_dimension
 from dempster.dissimilarity.neighbors import finder
 from dempster.dissimilarity.partial import filled

@@ -31,6 +31,7 @@ from dempster.cluster._scales import isolated_by_distances, outlier_distance
 from dempster.cluster._search import Method, Sample, Search
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
+from dempster.data import sampling
 from dempster.dissimilarity.references import References
 from dempster.dissimilarity.sources import DissimilaritySource, check_square, rounding
 from dempster.optimize.blocks import Apply, row_blocks
@@ -350,7 +351,7 @@ class RelationalObjects:
         few."""
         if len(self) <= SAMPLE_FROM:
             return np.arange(len(self)), self
-        which, weights = _starts.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
+        which, weights = sampling.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
         D = np.ascontiguousarray(self.distances[np.ix_(which, which)])
         return which, RelationalObjects(D, weights, np.arange(len(D)))
 

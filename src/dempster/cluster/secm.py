@@ -21,6 +21,7 @@ from dempster.cluster._lifted import SpatialMethod, SpatialModel, lifted
 from dempster.cluster._scales import fuzziness, reasons
 from dempster.cluster._search import Sample
 from dempster.cluster.ecm import PrototypeSettings
+from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
 
@@ -308,7 +309,7 @@ class SECM(EvidentialClusterer):
             self.n_features_in_, self.image_shape_ = pixels.shape[1], shape
             # before the means: rounding would make equal pixels different, and near ones equal
             check_scale(pixels, "X")
-            some = pixels[:: max(1, len(pixels) // _starts.SAMPLE_SIZE)]
+            some = pixels[:: max(1, len(pixels) // sampling.SAMPLE_SIZE)]
             _starts.check_different_objects(pixels, some, self._wanted_clusters() or 1)
         elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
             raise InvalidInputError(

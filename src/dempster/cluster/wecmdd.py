@@ -12,7 +12,6 @@ from dempster import _validation as rule
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
-from dempster.cluster import _starts
 from dempster.cluster._base import Task
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import (
@@ -28,6 +27,7 @@ from dempster.cluster._medoids import (
 )
 from dempster.cluster._search import MassModel, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
+from dempster.data import sampling
 from dempster.dissimilarity.references import References
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.optimize.blocks import Apply
@@ -193,7 +193,7 @@ class WeightedMedoidDescent(MedoidDescent[WeightedMedoidSettings, PrototypeWeigh
         wanted, n = settings.n_candidates, len(objects)
         if wanted == "auto":
             wanted = None if objects.matrix is not None else SAMPLE_SIZE
-        which, counts = _starts.sample_in_order(
+        which, counts = sampling.sample_in_order(
             objects.order, objects.weights, n if wanted is None else int(wanted), rng
         )
         by_position = np.argsort(which)

@@ -38,6 +38,7 @@ from dempster.cluster._search import MassModel, Method, Sample
 from dempster.cluster._starts import too_few
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
+from dempster.data import sampling
 from dempster.dissimilarity.dimension import intrinsic_dimension
 from dempster.dissimilarity.input import DissimilarityInput, mark_tags
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource
@@ -449,7 +450,7 @@ class Coordinates:
 
     @classmethod
     def of(cls, X: np.ndarray, view: np.ndarray, weights: np.ndarray) -> Coordinates:
-        origin = _starts.mean_of_objects(X, weights)
+        origin = sampling.mean_of_objects(X, weights)
         shares = np.full(len(X), 1 / len(X)) if len(weights) == 0 else weights / weights.sum()
         squares = np.zeros(X.shape[1])
         for start, stop in row_blocks(len(X)):
@@ -593,7 +594,7 @@ class ViewMethod(Method[ViewModel, ViewModel]):
         self.rng, self.apply = rng, apply
         self.coordinates = Coordinates.of(self.values, view, self.weights)
         self.data = self.coordinates(self.values)
-        self.sample, self.sample_weights = _starts.representative_sample(self.data, self.weights, rng)
+        self.sample, self.sample_weights = sampling.representative_sample(self.data, self.weights, rng)
         _starts.check_different_objects(self.data, self.sample, settings.n_clusters, sample.weights)
         self.shapeless = np.array(
             [
@@ -675,7 +676,7 @@ class ViewMethod(Method[ViewModel, ViewModel]):
         return self._run(start, self.sample, self.sample_weights)
 
     def completed(self, best: Run[ViewModel]) -> Run[ViewModel]:
-        return best if _starts.holds_all(self.sample, self.data, self.weights) else self.descend(best.model)
+        return best if sampling.holds_all(self.sample, self.data, self.weights) else self.descend(best.model)
 
     def descend(self, start: ViewModel) -> Run[ViewModel]:
         return self._run(start, self.data, self.weights)
@@ -817,7 +818,7 @@ class MedoidViewMethod(Method[MedoidViewModel, MedoidViewModel]):
         self.dispersions = np.where(self.varies, dispersions, 1.0)
         sums = np.sum([_weighted_sums(D, share[:, None])[0] / s for D, s in self._views()], axis=0)
         order = np.argsort(sums, kind="stable")
-        self.positions, self.sample_weights = _starts.sample_in_order(order, self.weights, _SAMPLE_SIZE, rng)
+        self.positions, self.sample_weights = sampling.sample_in_order(order, self.weights, _SAMPLE_SIZE, rng)
         self._check_different_objects()
         self.shapeless = self._shapeless_dispersions()
         self.rule = self._weight_rule()

@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, precision_of
-from dempster._errors import InvalidInputError
+from dempster._arrays import Array, precision_of
+from dempster.data.device import bring, room_for, sent, torch_on
 from dempster.optimize.projection import linear_image, projection_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
-__all__ = ["project_euclidean", "simplex_qp_torch", "torch_on", "sent", "bring", "room_for"]
+__all__ = [
+    "project_euclidean",
+    "simplex_qp_torch",
+]
 
 _CONFLICTS_AT_ONCE = 1 << 28  # 1 GB in single precision
-_PIECE = 1 << 26  # bytes that come back from a GPU at a time
 _LONGEST_LIST = 8  # nonzero masses a row may have here
 _RIDGE = 1e-12
 _ENTER = 1e-9  # relative size of a negative reduced gradient that lets a set enter
@@ -191,69 +193,3 @@ def _finish(H: Any, G: Any, rows: Any, out: Any) -> None:
     X = np.zeros((len(rows), G.shape[1]))
     simplex_qp_batch(H.cpu().numpy(), G[rows].cpu().numpy(), X, 0, len(rows))
     out[rows] = torch.as_tensor(X, device=out.device)
-
-
-def sent(values: Array, device: Any) -> Any:
-    """An array as a tensor on a device; where that is the memory of the host, perhaps the same memory. A tensor that is
-    there is left as it is."""
-    import torch
-
-    if is_tensor(values):
-        return values.to(device)
-    contiguous = np.ascontiguousarray(values)
-    return torch.as_tensor(contiguous if contiguous.flags.writeable else contiguous.copy(), device=device)
-
-
-def bring(block: Any, out: Array) -> None:
-    """Write a tensor into an array, straight from its device, or into another tensor."""
-    import torch
-
-    target = out if is_tensor(out) else torch.from_numpy(out)
-    if block.is_cuda and not target.is_cuda:
-        _bring_from_gpu(block, target)
-    else:
-        target.copy_(block)
-
-
-def _bring_from_gpu(block: Any, target: Any) -> None:
-    """By two page-locked pieces of memory in turn: while the GPU fills one, all cores empty the other. Straight into
-    the array, one core would do all of it, and touch every page of new memory for the first time on its own."""
-    import torch
-
-    size = max(1, _PIECE // max(1, block[:1].nelement() * target.element_size()))
-    starts = range(0, len(block), size)
-    pieces = [torch.empty_like(target[:size], pin_memory=True) for _ in range(min(2, len(starts)))]
-    filled = [torch.cuda.Event() for _ in pieces]
-
-    def fill(number: int) -> None:
-        rows = block[number * size : (number + 1) * size]
-        pieces[number % 2][: len(rows)].copy_(rows, non_blocking=True)
-        filled[number % 2].record(torch.cuda.current_stream(block.device))
-
-    fill(0)
-    for number, start in enumerate(starts):
-        if number + 1 < len(starts):
-            fill(number + 1)
-        filled[number % 2].synchronize()
-        rows = target[start : start + size]
-        rows.copy_(pieces[number % 2][: len(rows)])
-
-
-def room_for(rows: Array, width: int) -> Array:
-    """Where a row of results for each of the rows is written: an array for an array, a tensor beside a tensor."""
-    if is_tensor(rows):
-        return rows.new_empty((len(rows), width))
-    return np.empty((len(rows), width), dtype=rows.dtype)
-
-
-def torch_on(device: Any, what: str | None = None) -> Any:
-    """The torch package, if it is installed and knows the device; ``what`` is needing it, if not the device."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(f"{what or f'device={device!r}'} needs torch: pip install 'dempster[nn]'") from error
-    try:
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:
-        raise InvalidInputError(f"device={device!r} is not available: {str(error).splitlines()[0]}") from error
-    return torch

@@ -7,9 +7,9 @@ from sklearn.metrics import pairwise_distances
 
 from dempster.cluster import EVCLUS
 from dempster.cluster._search import Sample
-from dempster.cluster._starts import order_along_line
 from dempster.cluster.evclus._pairs import distinct_objects
 from dempster.constraints import Constraints
+from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.sources import AttributeSource
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
 

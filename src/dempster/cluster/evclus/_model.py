@@ -388,7 +388,7 @@ class DoubtModel:
 
     def _masses_from_device(self, values: Array, references: References) -> Array:
         from dempster.cluster.on_device.surroundings import masses_on_device
-        from dempster.optimize.projection_torch import room_for
+        from dempster.data.device import room_for
 
         out = room_for(values, len(self.family))
         assert references.source is not None

@@ -27,10 +27,10 @@ from dempster._types import ArrayLike
 from dempster._validation import mean_of_rows
 from dempster.belief import FocalSets
 from dempster.cluster._search import Sample
-from dempster.cluster._starts import order_along_line, systematic_draw
 from dempster.cluster.evclus.shepard import ComparedPairs
 from dempster.constraints import Constraints
 from dempster.constraints import links as linked_pairs
+from dempster.data.sampling import order_along_line, systematic_draw
 from dempster.dissimilarity.dimension import intrinsic_dimension
 from dempster.dissimilarity.partial import filled, same_rows
 from dempster.dissimilarity.references import References
@@ -280,8 +280,7 @@ def _order(
         sums = [objects.matrix[a:b].astype(float) @ weights for a, b in row_blocks(n, 1024, most=None)]
         return np.argsort(np.concatenate(sums), kind="stable"), repeated
     if isinstance(objects, TensorSource) or (isinstance(objects, AttributeSource) and device != "cpu"):
-        from dempster.cluster.on_device.order import order_on_device
-        from dempster.optimize.projection_torch import sent
+        from dempster.data.device import order_on_device, sent
 
         rows = objects.objects if isinstance(objects, TensorSource) else sent(objects.objects, device)
         order, again = order_on_device(rows)

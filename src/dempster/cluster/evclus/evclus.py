@@ -752,7 +752,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _check_device(self) -> None:
         if self.device == "cpu":
             return
-        from dempster.optimize.projection_torch import torch_on
+        from dempster.data.device import torch_on
 
         if self.metric != "euclidean":
             raise InvalidInputError(f"device={self.device!r} works with metric='euclidean' only")

@@ -30,7 +30,7 @@ from dempster.cluster._everyone import Everyone
 from dempster.cluster._families import Families
 from dempster.cluster._mass_step import carried_partition
 from dempster.cluster._search import Method, Sample, Search
-from dempster.cluster._starts import check_partition, order_along_line
+from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evclus._checkpoint import Checkpoint, TrainingRecord, fingerprint
 from dempster.cluster.evclus._model import Surroundings, neighboring_clusters
@@ -61,12 +61,13 @@ from dempster.cluster.evclus._network import (
 from dempster.cluster.evclus.evclus import EVCLUS, link_factor
 from dempster.cluster.evclus.shepard import Assessment, ShepardMixin, assess
 from dempster.constraints import Constraints
+from dempster.data.device import torch_on
+from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.sampling import choose_landmarks
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
-from dempster.optimize.projection_torch import torch_on
 from dempster.partition import CredalPartition
 
 __all__ = [

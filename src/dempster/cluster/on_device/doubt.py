@@ -6,7 +6,7 @@ from typing import Any
 
 from dempster.belief import FocalSets
 from dempster.cluster._doubt import pair_columns
-from dempster.optimize.projection_torch import sent
+from dempster.data.device import sent
 
 __all__ = ["DoubtOnDevice"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from dempster._arrays import Array, precision_of
 from dempster.belief import FocalSets
 from dempster.cluster.on_device.doubt import DoubtOnDevice
-from dempster.optimize.projection_torch import bring, room_for, sent, torch_on
+from dempster.data.device import bring, room_for, sent, torch_on
 
 __all__ = ["RoundComponents", "sums_on_device", "masses_on_device", "log_densities_on_device"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dempster._arrays import Array, precision_of
 from dempster.cluster._mass_step import MassStep
-from dempster.optimize.projection_torch import bring, room_for, sent, torch_on
+from dempster.data.device import bring, room_for, sent, torch_on
 
 __all__ = ["sums_on_device", "masses_on_device"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from dempster._arrays import Array, precision_of, to_host
 from dempster.belief import FocalSets
 from dempster.cluster.on_device.doubt import DoubtOnDevice
-from dempster.optimize.projection_torch import bring, sent, torch_on
+from dempster.data.device import bring, sent, torch_on
 
 __all__ = ["masses_on_device"]
 
