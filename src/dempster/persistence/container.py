@@ -30,7 +30,7 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._validation import check_memory
 
-__all__ = ["FORMAT_VERSION", "Reader", "write_container", "open_container"]
+__all__ = ["FORMAT_VERSION", "Reader", "UnreadableFileError", "write_container", "open_container"]
 
 FORMAT_VERSION = 1
 _FORMAT = "dempster"
@@ -39,6 +39,10 @@ _LONGEST_HEADER = 64 << 20
 _AT_ONCE = 1 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same object gives the same bytes
 _KINDS = "biufcMmSU"  # of arrays: numbers, truth values, moments and text
+
+
+class UnreadableFileError(InvalidInputError):
+    """A file that cannot be read; the message names it."""
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -97,7 +101,7 @@ def open_container(path: Path) -> Iterator[Reader]:
     with open(path, "rb") as file:
         start = file.read(4)
     if start[:2] != b"PK":
-        raise InvalidInputError(f"{path} {_what_it_is(start)}")
+        raise UnreadableFileError(f"{path} {_what_it_is(start)}")
     try:
         with zipfile.ZipFile(path) as archive:
             yield Reader(path, archive)
@@ -123,9 +127,11 @@ def _what_it_is(start: bytes) -> str:
     )
 
 
-def _damaged(path: Path, why: str) -> ValueError:
+def _damaged(path: Path, why: str) -> UnreadableFileError:
     words = " ".join(why.split()).rstrip(".")
-    return ValueError(f"{path} is cut short, damaged or altered ({words}): get the file again, or write it again")
+    return UnreadableFileError(
+        f"{path} is cut short, damaged or altered ({words}): get the file again, or write it again"
+    )
 
 
 class Reader:
@@ -142,7 +148,7 @@ class Reader:
         entries = archive.infolist()
         self._sizes = {entry.filename: entry.file_size for entry in entries}
         if _HEADER not in self._sizes:
-            raise InvalidInputError(f"{path} {_other_archive(set(self._sizes))}")
+            raise UnreadableFileError(f"{path} {_other_archive(set(self._sizes))}")
         packed = next((e for e in entries if e.compress_type != zipfile.ZIP_STORED or e.flag_bits & 0x1), None)
         if packed is not None or any(entry.file_size != entry.compress_size for entry in entries):
             raise self._too_large("its members are compressed or encrypted")
@@ -152,8 +158,10 @@ class Reader:
         total = sum(self._sizes.values())
         check_memory(total, f"{path}: its content", "save the object in parts")
 
-    def _too_large(self, why: str) -> ValueError:
-        return ValueError(f"{self.path}: {why}, which dempster.persistence.save never does; do not trust this file")
+    def _too_large(self, why: str) -> UnreadableFileError:
+        return UnreadableFileError(
+            f"{self.path}: {why}, which dempster.persistence.save never does; do not trust this file"
+        )
 
     def _checked_header(self) -> dict[str, Any]:
         if self._sizes[_HEADER] > _LONGEST_HEADER:
@@ -162,7 +170,7 @@ class Reader:
         if not isinstance(header, dict) or header.get("format") != _FORMAT or type(header.get("version")) is not int:
             raise _damaged(self.path, "its header does not say what it is")
         if header["version"] > FORMAT_VERSION:
-            raise InvalidInputError(
+            raise UnreadableFileError(
                 f"{self.path} was written by dempster {header.get('library', '?')} in version {header['version']} of "
                 f"the format, but this dempster reads versions up to {FORMAT_VERSION}: upgrade dempster"
             )

@@ -13,7 +13,7 @@ from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster.io.atomic import as_file, as_path, atomic_write
 from dempster.persistence.codec import Decoder, Encoder
-from dempster.persistence.container import FORMAT_VERSION, Reader, open_container, write_container
+from dempster.persistence.container import FORMAT_VERSION, Reader, UnreadableFileError, open_container, write_container
 from dempster.persistence.schema import schema_for
 
 __all__ = ["save", "load", "describe"]
@@ -122,13 +122,13 @@ def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any
     with open_container(path) as reader:
         try:
             obj = Decoder(reader, network).decode_all(reader.content())
+        except UnreadableFileError:
+            raise
+        except ValueError as error:
+            raise _unfit(path, reader, " ".join(str(error).split())) from error
         except (TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
             # what Python says of it is for those who look for the cause
             raise _unfit(path, reader, "its content is not laid out as dempster.persistence.save does it") from error
-        except ValueError as error:
-            if str(path) in str(error):
-                raise
-            raise _unfit(path, reader, " ".join(str(error).split())) from error
     if kind is not None and not isinstance(obj, kind):
         raise InvalidInputError(f"{path} holds {_with_article(type(obj).__name__)}, not {_with_article(kind.__name__)}")
     return obj
@@ -185,15 +185,15 @@ def _library_version() -> str:
     return __version__
 
 
-def _unfit(path: Path, reader: Reader, words: str) -> ValueError:
+def _unfit(path: Path, reader: Reader, words: str) -> UnreadableFileError:
     """A whole file whose content this version cannot make an object of."""
     library = reader.header.get("library", "?")
     if library != _library_version():
-        return ValueError(
+        return UnreadableFileError(
             f"{path} cannot be read: {words}; dempster {library} wrote it in version {FORMAT_VERSION} of the format, "
             f"this is dempster {_library_version()}"
         )
-    return ValueError(f"{path} cannot be read: {words}")
+    return UnreadableFileError(f"{path} cannot be read: {words}")
 
 
 def _with_article(name: str) -> str:
