@@ -38,7 +38,7 @@ FLOORS = [
 ]
 # Values draw and write themselves: looks upwards, taken when they are asked for.
 LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selection", "explain")}
-LOOKS_UP |= {("partition", "io"), ("constraints", "persistence"), ("persistence", "apps"), ("onnx", "apps")}
+LOOKS_UP |= {("partition", "io"), ("constraints", "persistence"), ("onnx", "apps")}
 # Files and graphs are written of what is inside the estimators.
 SEE_INSIDE = {"persistence", "onnx"}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.

@@ -2,29 +2,48 @@
 
 None, truth values, whole numbers, finite floats, text and lists are JSON as they are. All else is an object whose key
 says what it is: ``{"array": 3}`` is the fourth array of the file, ``{"object": 5}`` the sixth of its objects,
-``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ... (`foreign` has the values of other libraries).
+``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ...
 An object of a class of ours is ``{"class": "cluster.ECM", "parts": {...}}`` as its `Schema` says, one of another
 library, such as an index of pandas, ``{"value": ...}``. It refers to earlier ones only, so that what is shared stays
-shared and nothing can refer to itself.
+shared and nothing can refer to itself. Values of other libraries are of a closed list of types.
 """
 
 from __future__ import annotations
 
+import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dempster._arrays import is_tensor, to_host
 from dempster._errors import InvalidInputError
-from dempster.persistence import foreign
 from dempster.persistence.container import Reader
 from dempster.persistence.schema import schema_for, schema_named
 
 __all__ = ["Encoder", "Decoder"]
 
 _FLOATS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
-_ARRAYS = "biufcMmSU"
-_DEEPEST = 100
+_CELL_KINDS = "biufcMmSU"  # of NumPy's arrays and scalars
+_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+_SPARSE_FORMATS = ("csr", "csc", "coo")
+_MAX_DEPTH = 100
+# Values of these types are written wherever they occur; all others once, however often they occur.
+_WRITTEN_IN_PLACE = frozenset(
+    (
+        "scalar",
+        "dtype",
+        "scalar type",
+        "range",
+        "slice",
+        "path",
+        "date",
+        "datetime",
+        "missing",
+        "Timestamp",
+        "Timedelta",
+    )
+)
 
 
 class Encoder:
@@ -43,12 +62,12 @@ class Encoder:
         self.arrays: list[np.ndarray] = []
         self.weights: list[bytes] = []
         self.objects: list[Any] = []
-        self._known: dict[int, Any] = {}
+        self._encoded: dict[int, Any] = {}
         self._alive: list[Any] = []  # the identity of an object means something as long as it lives
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
-        """A value as JSON; ``where`` it was found is told if it cannot be written."""
-        if depth > _DEEPEST:
+        """Return a value as JSON; an error says ``where`` it was found."""
+        if depth > _MAX_DEPTH:
             raise InvalidInputError(f"{where} cannot be written to a file: it is nested too deeply, or holds itself")
         if value is None or type(value) in (bool, int, str):
             return value
@@ -56,22 +75,21 @@ class Encoder:
             return value if np.isfinite(value) else {"float": str(value)}
         if type(value) is list:
             return [self.encode(part, f"{where}[{k}]", depth + 1) for k, part in enumerate(value)]
-        if id(value) in self._known:
-            return self._known[id(value)]
-        told = self._told(value, where, depth + 1)
-        if told.keys() & {"array", "object", "network"}:
-            self._known[id(value)] = told
+        if id(value) in self._encoded:
+            return self._encoded[id(value)]
+        encoded = self._encode_object(value, where, depth + 1)
+        if encoded.keys() & {"array", "object", "network"}:
+            self._encoded[id(value)] = encoded
             self._alive.append(value)
-        return told
+        return encoded
 
-    def _told(self, value: Any, where: str, depth: int) -> dict[str, Any]:
-        known = schema_for(value)
-        if known is not None:
-            name, schema = known
+    def _encode_object(self, value: Any, where: str, depth: int) -> dict[str, Any]:
+        found = schema_for(value)
+        if found is not None:
+            name, schema = found
             inside = type(value).__name__ if depth == 1 else where
             parts = {k: self.encode(v, f"{inside}.{k}", depth) for k, v in schema.parts(value).items()}
-            self.objects.append({"class": name, "parts": parts})
-            return {"object": len(self.objects) - 1}
+            return self._append({"class": name, "parts": parts})
         if type(value) is tuple:
             return {"tuple": self.encode(list(value), where, depth)}
         if type(value) in (set, frozenset):
@@ -82,42 +100,42 @@ class Encoder:
         if type(value) is bytes:
             return {"bytes": value.hex()}
         if isinstance(value, np.ndarray):
-            return self._array(value, where, depth)
+            return self._encode_array(value, where, depth)
         if is_tensor(value):  # a file knows no device
-            return self._array(to_host(value), where, depth)
-        if foreign.is_torch_module(value):
-            self.weights.append(foreign.packed_weights(value))
-            layers = foreign.plain_layers(value)
+            return self._encode_array(to_host(value), where, depth)
+        if any(kind.__module__.startswith("torch.nn") and kind.__name__ == "Module" for kind in type(value).__mro__):
+            self.weights.append(_pack_weights(value))
+            layers = _describe_layers(value)
             return {"network": len(self.weights) - 1, "class": type(value).__name__, "layers": layers}
-        told = foreign.told(value)
-        if told is None:
-            raise InvalidInputError(f"{where} cannot be written to a file: {_why_not(value)}")
-        parts = {name: self.encode(part, where, depth) for name, part in told.items()}
-        if told.keys() & foreign.SMALL:
-            return parts
-        self.objects.append({"value": parts})
+        encoded = _encode_value(value)
+        if encoded is None:
+            raise InvalidInputError(f"{where} cannot be written to a file: {_explain_refusal(value)}")
+        parts = {name: self.encode(part, where, depth) for name, part in encoded.items()}
+        return parts if encoded.keys() & _WRITTEN_IN_PLACE else self._append({"value": parts})
+
+    def _append(self, record: dict[str, Any]) -> dict[str, Any]:
+        self.objects.append(record)
         return {"object": len(self.objects) - 1}
 
-    def _array(self, value: np.ndarray, where: str, depth: int) -> dict[str, Any]:
+    def _encode_array(self, value: np.ndarray, where: str, depth: int) -> dict[str, Any]:
         if type(value) not in (np.ndarray, np.memmap):
-            raise InvalidInputError(f"{where} cannot be written to a file: {_why_not(value)}")
+            raise InvalidInputError(f"{where} cannot be written to a file: {_explain_refusal(value)}")
         if value.dtype == object:
-            cells = self.encode(value.ravel().tolist(), where, depth)
-            return {"cells": cells, "shape": list(value.shape)}
-        if value.dtype.kind not in _ARRAYS:
+            return {"cells": self.encode(value.ravel().tolist(), where, depth), "shape": list(value.shape)}
+        if value.dtype.kind not in _CELL_KINDS:
             raise InvalidInputError(f"{where} cannot be written to a file: it is an array of {value.dtype}")
         self.arrays.append(np.asarray(value))
-        told: dict[str, Any] = {"array": len(self.arrays) - 1}
-        return told if value.flags.writeable else {**told, "frozen": True}
+        encoded: dict[str, Any] = {"array": len(self.arrays) - 1}
+        return encoded if value.flags.writeable else {**encoded, "frozen": True}
 
 
 def _at(where: str, key: Any) -> str:
-    """Attributes and parameters of estimators by their names alone."""
+    """Name attributes and parameters of estimators by their names alone."""
     head, _, last = where.rpartition(".")
     return f"{head}.{key}" if last in ("parameters", "fitted") else f"{where}[{key!r}]"
 
 
-def _why_not(value: Any) -> str:
+def _explain_refusal(value: Any) -> str:
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if callable(value) and hasattr(value, "__name__"):
         return (
@@ -144,7 +162,7 @@ class Decoder:
         self._networks: dict[int, Any] = {}
 
     def decode_all(self, content: Any) -> Any:
-        """The object that was written: the last of the records."""
+        """Return the object that was written: the last of the records."""
         for record in content["objects"]:
             if "value" in record:
                 self._objects.append(self.decode(record["value"]))
@@ -157,17 +175,20 @@ class Decoder:
                 raise InvalidInputError(f"{record['class']}: {error}") from error
         return self._objects[-1]
 
-    def decode(self, told: Any) -> Any:
-        """The value that `Encoder.encode` told in these words."""
-        if isinstance(told, list):
-            return [self.decode(part) for part in told]
-        if not isinstance(told, dict):
-            return told
-        match told:
+    def decode(self, encoded: Any) -> Any:
+        """Return the value that `Encoder.encode` wrote."""
+        if isinstance(encoded, list):
+            return [self.decode(part) for part in encoded]
+        if not isinstance(encoded, dict):
+            return encoded
+        match encoded:
             case {"object": int(number)}:
                 return self._objects[number]
             case {"array": int(number)}:
-                return self._array(number, bool(told.get("frozen")))
+                if number not in self._arrays:
+                    self._arrays[number] = self._reader.array(number)
+                    self._arrays[number].flags.writeable = not encoded.get("frozen")
+                return self._arrays[number]
             case {"float": str(name)}:
                 return _FLOATS[name]
             case {"tuple": list(parts)}:
@@ -186,14 +207,248 @@ class Decoder:
                 return out.reshape(shape)
             case {"network": int(number), "class": str(kind), "layers": layers}:
                 if number not in self._networks:
-                    weights = self._reader.weights(number)
-                    self._networks[number] = foreign.with_weights(self._network, weights, kind, layers)
+                    packed = self._reader.weights(number)
+                    self._networks[number] = _restore_network(self._network, packed, kind, layers)
                 return self._networks[number]
-        return foreign.meant({name: self.decode(part) for name, part in told.items()})
+        return _decode_value({name: self.decode(part) for name, part in encoded.items()})
 
-    def _array(self, number: int, frozen: bool) -> np.ndarray:
-        if number not in self._arrays:
-            array = self._reader.array(number)
-            array.flags.writeable = not frozen
-            self._arrays[number] = array
-        return self._arrays[number]
+
+# ---- values of NumPy and the standard library -----------------------------------------------------------------------
+
+
+def _encode_value(value: Any) -> dict[str, Any] | None:
+    """Return a value as parts that are simpler, None if its type is not in the list."""
+    kind = type(value)
+    if isinstance(value, np.generic) and value.dtype.kind in _CELL_KINDS:
+        return {"scalar": np.array([value])}
+    if isinstance(value, np.dtype) and value.kind in _CELL_KINDS:
+        return {"dtype": value.str}
+    if isinstance(value, type) and issubclass(value, np.number | np.bool_):
+        return {"scalar type": np.dtype(value).str}
+    if kind in (range, slice):
+        return {kind.__name__: [value.start, value.stop, value.step]}
+    if isinstance(value, Path):
+        return {"path": str(value)}
+    if kind in (datetime.date, datetime.datetime):
+        return {kind.__name__: value.isoformat()}
+    if kind is np.random.SeedSequence:
+        names = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
+        return {"seed sequence": {name: getattr(value, name) for name in names}}
+    if kind is np.random.RandomState:
+        return {"random state": value.get_state(legacy=False)}
+    if kind is np.random.Generator and type(value.bit_generator).__name__ in _BIT_GENERATORS:
+        return {"generator": value.bit_generator.state}
+    return _encode_pandas(value) if kind.__module__.split(".")[0] == "pandas" else _encode_sparse(value)
+
+
+def _decode_value(parts: dict[str, Any]) -> Any:
+    match parts:
+        case {"scalar": np.ndarray() as array}:
+            return array[0]
+        case {"dtype": str(name)}:
+            return _plain_dtype(name)
+        case {"scalar type": str(name)}:
+            return _plain_dtype(name).type
+        case {"range": [start, stop, step]}:
+            return range(start, stop, step)
+        case {"slice": [start, stop, step]}:
+            return slice(start, stop, step)
+        case {"path": str(text)}:
+            return Path(text)
+        case {"date": str(text)}:
+            return datetime.date.fromisoformat(text)
+        case {"datetime": str(text)}:
+            return datetime.datetime.fromisoformat(text)
+        case {"seed sequence": dict(settings)}:
+            return np.random.SeedSequence(**settings)
+        case {"generator": dict(state)} | {"random state": dict(state)}:
+            return _decode_generator(state, is_legacy="random state" in parts)
+        case {"sparse": str(form), "shape": tuple(shape)} if form in _SPARSE_FORMATS:
+            return _decode_sparse(form, shape, parts)
+    return _decode_pandas(parts)
+
+
+def _plain_dtype(name: str) -> np.dtype:
+    dtype = np.dtype(name)
+    if dtype.kind not in _CELL_KINDS:
+        raise InvalidInputError(f"{name!r} is no kind of number or text")
+    return dtype
+
+
+def _decode_generator(state: dict[str, Any], is_legacy: bool) -> Any:
+    if state["bit_generator"] not in _BIT_GENERATORS:
+        raise InvalidInputError(f"{state['bit_generator']!r} is no known generator of random numbers")
+    bits = getattr(np.random, state["bit_generator"])()
+    if is_legacy:
+        generator = np.random.RandomState(bits)
+        generator.set_state(state)
+        return generator
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+# ---- SciPy and pandas -----------------------------------------------------------------------------------------------
+
+
+def _encode_sparse(value: Any) -> dict[str, Any] | None:
+    from scipy import sparse
+
+    if not sparse.issparse(value) or value.format not in _SPARSE_FORMATS:
+        return None
+    names = ("row", "col", "data") if value.format == "coo" else ("indptr", "indices", "data")
+    return {
+        "sparse": value.format,
+        "shape": tuple(int(n) for n in value.shape),
+        "is_array": isinstance(value, sparse.sparray),
+        **{name: getattr(value, name) for name in names},
+    }
+
+
+def _decode_sparse(form: str, shape: tuple[int, ...], parts: dict[str, Any]) -> Any:
+    from scipy import sparse
+
+    kind = getattr(sparse, f"{form}_{'array' if parts['is_array'] else 'matrix'}")
+    if form == "coo":
+        return kind((parts["data"], (parts["row"], parts["col"])), shape=shape)
+    found = kind((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
+    found.check_format(full_check=True)  # positions that are out of bounds would be read from memory
+    return found
+
+
+def _encode_pandas(value: Any) -> dict[str, Any] | None:
+    import pandas as pd
+
+    if value is pd.NA or value is pd.NaT:
+        return {"missing": "NA" if value is pd.NA else "NaT"}
+    if isinstance(value, pd.Timestamp | pd.Timedelta):
+        return {type(value).__name__: value.isoformat(), "unit": value.unit, "zone": _zone(value)}
+    if isinstance(value, pd.RangeIndex):
+        return {"RangeIndex": range(value.start, value.stop, value.step), "name": value.name}
+    if isinstance(value, pd.MultiIndex):
+        codes = [np.asarray(code) for code in value.codes]
+        return {"MultiIndex": list(value.levels), "codes": codes, "name": tuple(value.names)}
+    if isinstance(value, pd.CategoricalIndex):
+        data = {"CategoricalIndex": np.array(value.codes), "categories": value.categories}
+        return {**data, "ordered": bool(value.ordered), "name": value.name}
+    if isinstance(value, pd.DatetimeIndex | pd.TimedeltaIndex):
+        return {type(value).__name__: value.to_numpy(_moments(value)), "zone": _zone(value), "name": value.name}
+    if type(value) is pd.Index and (value.dtype.kind in "biufcO" or str(value.dtype) in ("str", "string")):
+        plain = isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"
+        cells = value.to_numpy() if plain else [None if cell is pd.NA else cell for cell in value]
+        return {"Index": cells, "cells as": str(value.dtype), "name": value.name}
+    if isinstance(value, pd.Series):
+        return {"Series": pd.Index(value.to_numpy()), "index": value.index, "name": value.name}
+    if type(value) is pd.DataFrame:
+        columns = [pd.Index(value.iloc[:, j]) for j in range(value.shape[1])]
+        return {"DataFrame": columns, "index": value.index, "columns": value.columns}
+    return None
+
+
+def _zone(value: Any) -> str | None:
+    return None if getattr(value, "tz", None) is None else str(value.tz)
+
+
+def _moments(value: Any) -> str:
+    return f"{'M' if type(value).__name__ == 'DatetimeIndex' else 'm'}8[{value.unit}]"
+
+
+def _decode_pandas(parts: dict[str, Any]) -> Any:
+    import pandas as pd
+
+    match parts:
+        case {"missing": "NA"}:
+            return pd.NA
+        case {"missing": "NaT"}:
+            return pd.NaT
+        case {"Timestamp": str(text), "unit": unit, "zone": zone}:
+            moment = pd.Timestamp(text)
+            return (moment if zone is None else moment.tz_convert(zone)).as_unit(unit)
+        case {"Timedelta": str(text), "unit": unit}:
+            return pd.Timedelta(text).as_unit(unit)
+        case {"RangeIndex": range() as places, "name": name}:
+            return pd.RangeIndex(places, name=name)
+        case {"MultiIndex": list(levels), "codes": list(codes), "name": tuple(names)}:
+            return pd.MultiIndex(levels=levels, codes=codes, names=names)
+        case {"CategoricalIndex": codes, "categories": categories, "ordered": ordered, "name": name}:
+            return pd.CategoricalIndex(pd.Categorical.from_codes(codes, categories, ordered=ordered), name=name)
+        case {"DatetimeIndex": values, "zone": zone, "name": name}:
+            index = pd.DatetimeIndex(values, name=name)
+            return index if zone is None else index.tz_localize("UTC").tz_convert(zone)
+        case {"TimedeltaIndex": values, "name": name}:
+            return pd.TimedeltaIndex(values, name=name)
+        case {"Index": values, "cells as": str(dtype), "name": name}:
+            return pd.Index(values, dtype=dtype, name=name)
+        case {"Series": values, "index": index, "name": name}:
+            return pd.Series(values.to_numpy(), index=index, name=name)
+        case {"DataFrame": list(columns), "index": index, "columns": names}:
+            data = {j: column.array for j, column in enumerate(columns)}
+            return pd.DataFrame(data, index=index).set_axis(names, axis=1)
+    raise InvalidInputError(f"a value of a kind that is not known: {', '.join(map(str, parts))}")
+
+
+# ---- networks of torch ----------------------------------------------------------------------------------------------
+
+
+def _pack_weights(module: Any) -> bytes:
+    """Return the weights of a network in the format of safetensors, which has names, numbers and nothing else."""
+    from safetensors.torch import save
+
+    # Tensors that several layers share are written once for each.
+    return save({name: tensor.detach().cpu().contiguous().clone() for name, tensor in module.state_dict().items()})
+
+
+def _describe_layers(module: Any) -> list[Any] | None:
+    """Return the layers of a stack of linear and rectified ones, which can be built again; None for others."""
+    from torch import nn
+
+    if type(module) is not nn.Sequential:
+        return None
+    layers: list[Any] = []
+    for layer in module:
+        if type(layer) is nn.Linear:
+            layers.append([layer.in_features, layer.out_features, layer.bias is not None])
+        elif type(layer) is nn.ReLU and not layer.inplace:
+            layers.append("ReLU")
+        else:
+            return None
+    return layers
+
+
+def _restore_network(module: Any, packed: bytes, kind: str, layers: list[Any] | None) -> Any:
+    """Return a network with weights from a file: a stack of plain layers, or else a copy of ``module``."""
+    import copy
+
+    from safetensors.torch import load
+
+    weights = load(packed)
+    if layers is not None:
+        network = _build_layers(layers, weights)
+    elif module is None:
+        raise InvalidInputError(
+            f"it holds the weights of a torch network of your own ({kind}), whose code is not in the file: build it "
+            "again and give it, load(path, network=...)"
+        )
+    else:
+        network = copy.deepcopy(module)
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        raise InvalidInputError(f"network must be built like the {kind} that was written: {error}") from error
+    return network
+
+
+def _build_layers(layers: list[Any], weights: dict[str, Any]) -> Any:
+    from torch import nn
+
+    largest = max((tensor.numel() for tensor in weights.values()), default=0)
+    dtype = next((tensor.dtype for tensor in weights.values()), None)
+    modules: list[nn.Module] = []
+    for layer in layers:
+        if layer == "ReLU":
+            modules.append(nn.ReLU())
+            continue
+        inputs, outputs, bias = layer
+        if inputs * outputs > largest:  # before memory is taken for it
+            raise InvalidInputError(f"a layer of {inputs} by {outputs} does not go with its weights")
+        modules.append(nn.Linear(inputs, outputs, bias=bool(bias), dtype=dtype))
+    return nn.Sequential(*modules)

@@ -1,39 +1,85 @@
-"""What of an object goes into a file, and how it is made again: one `Schema` for each class that files may hold.
+"""What of an object goes into a model file, and how it is made again: one `Schema` for each class that files may hold.
 
-A file never names code. It says ``cluster.ECM``, and this module looks that up in closed tables: each package has a
-module ``saved`` that lists its classes. A class that is in no table can neither be written nor made by a file.
+A file never names code. It says ``cluster.ECM``, and that is looked up in closed tables (`_schemas`, and `register` for
+packages above this one). A class that is in no table can neither be written nor made by a file.
+
+Digests that are right say that a file is whole, not that its parts fit together. Types of the parts are therefore
+declared in the tables, or by the type hints of dataclasses. A string declares an array by its shape: ``"c p"`` has two
+axes, and the same word means the same length within an object. A number is a length, ``*`` any length. ``"r:int64"``
+also says the type of the cells, and ``"p?"`` may be None. A tuple of strings declares a tuple of arrays.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import types
+import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import is_integer
-from dempster.persistence.documented import check_feature_names, check_shapes, check_types, family_lengths
-from dempster.persistence.tried import try_model
+from dempster.belief import FocalSets, MassFunctions
+from dempster.partition import CredalPartition
 
-__all__ = ["Schema", "check_names", "schemas_by_name", "schema_named", "schema_for"]
+__all__ = ["Schema", "check_names", "check_parts", "register", "schema_for", "schema_named", "schemas_by_name"]
 
 Parts = dict[str, Any]
-_APART = {"dempster.cluster.evclus._torch_network": "networks"}  # a table of its own: it imports torch
+# Types of fitted attributes that have the same meaning wherever they occur.
+FITTED: dict[str, Any] = {
+    **dict.fromkeys(("n_features_in_", "n_clusters_", "n_iter_", "n_samples_seen_", "n_neighbors_", "n_redrawn_"), int),
+    **dict.fromkeys(("n_components_", "n_parameters_"), int),
+    **dict.fromkeys(
+        ("objective_", "beta_", "delta_", "d0_", "stress_", "loss_", "shift_", "smoothing_", "bic_"), float
+    ),
+    **dict.fromkeys(
+        ("log_likelihood_", "ebic_", "bic_", "regularization_", "leave_one_out_error_", "fidelity_"), float
+    ),
+    **dict.fromkeys(("min_belief_", "min_delta_"), float),
+    **dict.fromkeys(("model_", "sampling_", "neighbors_"), str),
+    "converged_": bool,
+    "min_prominence_": float | None,
+    "focal_sets_": FocalSets,
+    "credal_partition_": CredalPartition,
+    "leave_one_out_masses_": MassFunctions,
+    "labels_": "n_samples",
+    "cluster_centers_": "n_clusters n_features",
+    "means_": "n_clusters n_features",
+    "covariance_": "n_features n_features",
+    "metric_matrix_": "n_features n_features",
+    "metric_matrices_": "n_clusters n_features n_features",
+    "medoid_indices_": "n_clusters:int",
+    "candidate_indices_": "n_candidates:int",
+    "attribute_weights_": "n_features",
+    "view_of_feature_": "n_features:int",
+    "components_": "n_components n_features",
+    "eigenvalues_": "n_components",
+}
+_MODULES_ABOVE = {"recipe": "dempster.apps.recipe.model"}  # packages above this one, which register their schemas
+_OWN_TABLES = {"dempster.cluster.evclus._torch_network": "networks"}  # importing this one takes long: it needs torch
+_FINITE_AXES = {"c", "f", "g", "n_features", "n_clusters"}  # arrays along these have no missing values
+_CELLS = {  # kinds of NumPy's types, and how messages call them
+    "": ("biuf", "numbers"),
+    "int": ("iu", "whole numbers"),
+    "any": ("biufmMOSTU", "numbers or text"),
+}
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Schema:
-    """One class.
+    """How objects of one class are taken apart and made again.
 
     Attributes
     ----------
     cls : type
     parts : function
-        What an object consists of, by name: values that files can hold, other objects with a schema among them.
+        Returns what an object consists of, by name: values that files can hold, other objects with a schema among them.
     build : function
-        The object made of parts that were read. It raises a TypeError or ValueError where they do not fit.
+        Makes an object of parts that were read. It raises a TypeError or ValueError where they do not fit.
     """
 
     cls: type
@@ -41,175 +87,249 @@ class Schema:
     build: Callable[[Parts], Any]
 
     @classmethod
-    def of_fields(cls, kind: type) -> Schema:
-        """A dataclass or named tuple: its fields, given to its constructor. Files of earlier versions may lack those
-        with a default."""
-        names, required = _field_names(kind)
+    def of_fields(cls, kind: Any, **shapes: str) -> Schema:
+        """Return the schema of a dataclass or named tuple, whose fields are given to its constructor.
+
+        Files of earlier versions may lack fields that have a default.
+        """
+        if dataclasses.is_dataclass(kind):
+            fields = [field for field in dataclasses.fields(kind) if field.init]
+            names = [field.name for field in fields]
+            defaults = {f.name for f in fields if not f.default is f.default_factory is dataclasses.MISSING}
+        else:
+            names, defaults = list(kind._fields), set(kind._field_defaults)
+        required = [name for name in names if name not in defaults]
 
         def build(parts: Parts) -> Any:
             check_names(parts, names, required)
-            check_types(kind, parts)
+            hints = typing.get_type_hints(kind)
+            check_parts(parts, {name: hints[name] for name in names})
             made = kind(**parts)
-            check_shapes(kind, parts, family_lengths(made))
+            family = getattr(made, "family", None)
+            lengths = {"c": family.n_clusters, "f": len(family)} if isinstance(family, FocalSets) else {}
+            check_parts(parts, shapes, lengths)
             return made
 
         return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
 
     @classmethod
-    def of_arguments(cls, kind: type, attributes: Mapping[str, str], *, later: Iterable[str] = ()) -> Schema:
-        """Any other class: arguments of its constructor, each with the attribute that keeps it. Files of earlier
-        versions may lack those that came ``later``, which then have their defaults."""
-        required = set(attributes) - set(later)
+    def of_arguments(
+        cls, kind: Any, attributes: Mapping[str, str] | Iterable[str], *, optional: Iterable[str] = (), **types: Any
+    ) -> Schema:
+        """Return the schema of a class by the arguments of its constructor, each with the attribute that keeps it.
+
+        Files of earlier versions may lack ``optional`` arguments, which then have their defaults.
+        """
+        kept = dict(attributes if isinstance(attributes, Mapping) else {name: name for name in attributes})
 
         def build(parts: Parts) -> Any:
-            check_names(parts, attributes, required)
-            check_shapes(kind, parts, {})
+            check_names(parts, kept, set(kept) - set(optional))
+            check_parts(parts, types)
             return kind(**parts)
 
-        return cls(kind, lambda obj: {name: getattr(obj, kept) for name, kept in attributes.items()}, build)
+        return cls(kind, lambda obj: {name: getattr(obj, attribute) for name, attribute in kept.items()}, build)
 
     @classmethod
-    def of_attributes(cls, kind: type, *names: str) -> Schema:
-        """A class whose constructor does more than to keep what it is given: the attributes that make it up."""
+    def of_attributes(cls, kind: Any, **types: Any) -> Schema:
+        """Return the schema of a class by its attributes, where the constructor does more than to keep arguments."""
 
         def build(parts: Parts) -> Any:
-            check_names(parts, names)
-            check_types(kind, parts)
-            check_shapes(kind, parts, {})
+            check_names(parts, types)
+            check_parts(parts, types)
             made: Any = object.__new__(kind)
             for name, value in parts.items():
                 setattr(made, name, value)
             return made
 
-        return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
+        return cls(kind, lambda obj: {name: getattr(obj, name) for name in types}, build)
 
     @classmethod
-    def of_estimator(cls, kind: type, check: Callable[[Any], None] | None = None) -> Schema:
-        """An estimator in scikit-learn's manner: its parameters, and what `fit` has left behind, but for what is lazy.
-        Files of earlier versions may lack parameters, which then have their defaults. ``check`` refuses one whose
-        attributes do not go together."""
+    def of_estimator(cls, kind: Any, check: Callable[[Any], None] | None = None, **attributes: Any) -> Schema:
+        """Return the schema of an estimator: its parameters, and the attributes that `fit` sets, except lazy ones.
+
+        Parameters
+        ----------
+        kind : type
+        check : function, optional
+            Raises an error if the attributes of a fitted estimator do not fit together.
+        **attributes
+            Types of fitted attributes without which the estimator cannot be used; those with a question mark may be
+            absent. Other attributes may be in a file, and must have the types of `FITTED`.
+        """
+        ours = kind.__module__.startswith("dempster.")
+        declared = {**FITTED, **attributes} if ours else {}
+        required = {"n_features_in_"} if ours else set()
+        required |= {name for name, spec in attributes.items() if not (isinstance(spec, str) and spec.endswith("?"))}
 
         def parts(estimator: Any) -> Parts:
             parameters = estimator.get_params(deep=False)
-            state = estimator.__getstate__()
-            return {
-                "parameters": parameters,
-                "fitted": {n: value for n, value in state.items() if n not in parameters and not _is_lazy(value)},
-            }
+            state = estimator.__getstate__().items()
+            fitted = {name: value for name, value in state if name not in parameters and not _is_lazy(value)}
+            return {"parameters": parameters, "fitted": fitted}
 
         def build(found: Parts) -> Any:
             check_names(found, ("parameters", "fitted"))
-            if not all(isinstance(part, dict) for part in found.values()):
+            parameters, fitted = found["parameters"], found["fitted"]
+            if not isinstance(parameters, dict) or not isinstance(fitted, dict):
                 raise InvalidInputError("parameters and fitted attributes must be given by name")
             estimator: Any = kind()
-            check_names(found["parameters"], estimator.get_params(deep=False), required=())
-            ours = kind.__module__.startswith("dempster.")
-            # what is defined by the class, such as its methods, is not for a file to replace
-            taken = [name for name in found["fitted"] if not _is_fitted(name, ours) or _is_behavior(kind, name)]
-            if taken:
-                raise InvalidInputError(f"{taken[0]!r} is no fitted attribute")
-            width = found["fitted"].get("n_features_in_")
-            if width is not None and not is_integer(width):
-                raise InvalidInputError(f"n_features_in_ must be int, got {type(width).__name__}")
-            model = found["fitted"].get("_model")
-            if model is not None and schema_for(model) is None:
-                raise InvalidInputError(f"_model must be a model, got {type(model).__name__}")
+            check_names(parameters, estimator.get_params(deep=False), required=())
+            for name in fitted:
+                if not _may_be_fitted(kind, name, ours):
+                    raise InvalidInputError(f"{name!r} is no fitted attribute")
+            if fitted:
+                check_names(fitted, fitted, required)
+            width, family = fitted.get("n_features_in_"), fitted.get("focal_sets_")
+            lengths = {"n_features": int(width)} if is_integer(width) else {}
+            lengths |= {"n_sets": len(family)} if isinstance(family, FocalSets) else {}
+            check_parts(fitted, declared, lengths)
             if ours:
-                check_feature_names(found["fitted"].get("feature_names_in_"), width)
-            check_types(kind, found["fitted"])
-            check_shapes(kind, found["fitted"], {} if width is None else {"n_features": int(width)})
-            estimator.__setstate__({**vars(estimator), **found["parameters"], **found["fitted"]})
-            if check is not None and found["fitted"]:
+                _check_feature_names(fitted.get("feature_names_in_"), fitted.get("n_features_in_"))
+            estimator.__setstate__({**vars(estimator), **parameters, **fitted})
+            if check is not None and fitted:
                 check(estimator)
-            if ours and found["fitted"]:
-                try_model(estimator)
             return estimator
 
         return cls(kind, parts, build)
 
-    @classmethod
-    def of(cls, kind: type) -> Schema:
-        """The schema that follows from what a class is."""
-        is_record = dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")
-        return cls.of_fields(kind) if is_record else cls.of_estimator(kind)
+
+# ---- checks ---------------------------------------------------------------------------------------------------------
 
 
 def check_names(parts: Iterable[str], known: Iterable[str], required: Iterable[str] | None = None) -> None:
-    """Refuse parts that are too few (all are required unless some are said to be) or too many."""
+    """Refuse parts that are missing (all are required unless ``required`` names some) or not known."""
     found, allowed = set(parts), set(known)
-    lacking = sorted(allowed - found if required is None else set(required) - found)
-    strange = sorted(map(str, found - allowed))
-    if lacking or strange:
-        raise InvalidInputError(f"it lacks {lacking[0]!r}" if lacking else f"{strange[0]!r} is not known")
+    missing = sorted(allowed - found if required is None else set(required) - found)
+    unknown = sorted(map(str, found - allowed))
+    if missing or unknown:
+        raise InvalidInputError(f"it lacks {missing[0]!r}" if missing else f"{unknown[0]!r} is not known")
 
 
-def _field_names(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """All fields, and those without a default."""
-    if hasattr(kind, "_fields"):  # a named tuple
-        return kind._fields, tuple(name for name in kind._fields if name not in kind._field_defaults)
-    fields = [field for field in dataclasses.fields(kind) if field.init]
-    missing = dataclasses.MISSING
-    required = [field for field in fields if field.default is missing and field.default_factory is missing]
-    return tuple(field.name for field in fields), tuple(field.name for field in required)
+def check_parts(
+    parts: Mapping[str, Any], declared: Mapping[str, Any], lengths: Mapping[str, int] | None = None
+) -> None:
+    """Refuse parts that are not of the declared types, or arrays whose shapes do not fit together.
+
+    Parameters
+    ----------
+    parts : mapping
+    declared : mapping
+        For each part that is to be checked a class, a type hint or the shape of an array.
+    lengths : mapping
+        Lengths that are known for words in shapes.
+    """
+    found = dict(lengths or {})
+    for name, expected in declared.items():
+        if name not in parts:
+            continue
+        value = parts[name]
+        if isinstance(expected, str):
+            _check_array(name, value, expected, found)
+        elif isinstance(expected, tuple):
+            if not isinstance(value, tuple) or len(value) != len(expected):
+                raise InvalidInputError(f"{name} must be a tuple of length {len(expected)}, got {_describe(value)}")
+            for k, (part, shape) in enumerate(zip(value, expected, strict=True)):
+                _check_array(f"{name}[{k}]", part, shape, found)
+        elif not _is_instance(value, expected):
+            raise InvalidInputError(f"{name} must be {_type_name(expected)}, got {_describe(value)}")
+
+
+def _check_array(name: str, value: Any, declared: str, lengths: dict[str, int]) -> None:
+    shape, _, cells = declared.rstrip("?").partition(":")
+    if value is None and declared.endswith("?"):
+        return
+    words = shape.split()
+    kinds, contents = _CELLS[cells] if cells in _CELLS else (np.dtype(cells).kind, cells)
+    expected = f"an array of {contents} of shape ({', '.join(words)}{',' * (len(words) == 1)})"
+    is_array = isinstance(value, np.ndarray) and value.ndim == len(words) and value.dtype.kind in kinds
+    if not is_array or (cells not in _CELLS and value.dtype != cells):
+        raise InvalidInputError(f"{name} must be {expected}, got {_describe(value)}")
+    for word, length in zip(words, value.shape, strict=True):
+        wanted = int(word) if word.isdigit() else length if word == "*" else lengths.setdefault(word, length)
+        if wanted != length:
+            raise InvalidInputError(f"{name} must be {expected} with {word} = {wanted}, got {_describe(value)}")
+    if not _FINITE_AXES.isdisjoint(words) and value.dtype.kind == "f" and not np.isfinite(value).all():
+        raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
+
+
+def _is_instance(value: Any, expected: Any) -> bool:
+    """Return whether a value has a type; hints that are no classes, such as functions, are not checked."""
+    if isinstance(expected, types.UnionType) or typing.get_origin(expected) is typing.Union:
+        return any(_is_instance(value, part) for part in typing.get_args(expected))
+    expected = typing.get_origin(expected) or expected
+    if expected is Any or not isinstance(expected, type) or getattr(expected, "_is_protocol", False):
+        return True
+    match expected.__name__:
+        case "bool":
+            return isinstance(value, bool | np.bool_)
+        case "int":
+            return is_integer(value)
+        case "float":
+            return is_integer(value) or isinstance(value, float | np.floating)
+        case "ndarray":
+            return isinstance(value, np.ndarray) and value.dtype.kind != "c"
+    return isinstance(value, expected)
+
+
+def _type_name(expected: Any) -> str:
+    if isinstance(expected, types.UnionType):
+        return " or ".join(map(_type_name, typing.get_args(expected)))
+    return "None" if expected is types.NoneType else getattr(expected, "__name__", str(expected))
+
+
+def _describe(value: Any) -> str:
+    return f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _check_feature_names(names: Any, width: int | None) -> None:
+    if names is None:
+        return
+    is_text = isinstance(names, np.ndarray) and names.dtype == object and all(isinstance(n, str) for n in names.flat)
+    if not is_text or names.shape != (width,) or len(set(names)) < len(names):
+        raise InvalidInputError(f"feature_names_in_ must be {width} different texts, got {_describe(names)}")
 
 
 def _is_lazy(value: Any) -> bool:
-    """Whether it has a row for each object of a fit to blocks, and is computed when it is asked for."""
+    """Return whether it has a row for each sample of a fit to blocks, and is computed when it is asked for."""
     from dempster.data.blocks import Blocks
     from dempster.partition.lazy import LazyCredalPartition
 
     return isinstance(value, LazyCredalPartition | Blocks) or hasattr(value, "__dask_graph__")
 
 
-def _is_fitted(name: Any, ours: bool) -> bool:
-    """Whether a name may be that of what `fit` leaves behind, which begins or ends with a stroke in our classes."""
-    return isinstance(name, str) and name.isidentifier() and (not ours or "_" in (name[0], name[-1]))
+def _may_be_fitted(kind: type, name: Any, ours: bool) -> bool:
+    """Return whether `fit` may set an attribute of this name; a file must not replace methods of a class."""
+    if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
+        return False
+    in_class = getattr(kind, name, None)
+    return (not ours or "_" in (name[0], name[-1])) and not (callable(in_class) or isinstance(in_class, property))
 
 
-def _is_behavior(kind: type, name: str) -> bool:
-    value = getattr(kind, name, None)
-    return name.startswith("__") or callable(value) or isinstance(value, property)
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+_REGISTERED: dict[str, tuple[Schema, ...]] = {}
 
 
-# ---- the tables -----------------------------------------------------------------------------------------------------
+def register(package: str, *schemas: Schema) -> None:
+    """Add the schemas of a package above this one."""
+    _REGISTERED[package] = schemas
 
 
 @cache
 def schemas_by_name(package: str) -> Mapping[str, Schema]:
-    """Schemas of one package, by the names of their classes; a package is imported when it is asked for."""
-    found: Iterable[Schema]
-    match package:
-        case "belief" | "partition":
-            from dempster.persistence.values import VALUES
+    """Return the schemas of one package by the names of their classes; the package is imported for it."""
+    from dempster.persistence._schemas import TABLES
 
-            found = VALUES[package]
-        case "constraints":
-            from dempster.persistence._constraints import SAVED as found
-        case "dissimilarity":
-            from dempster.persistence._dissimilarity import SAVED as found
-        case "metric":
-            from dempster.persistence._metric import SAVED as found
-        case "mixture":
-            from dempster.persistence._mixture import SAVED as found
-        case "cluster":
-            from dempster.persistence._cluster import SAVED as found
-        case "classify":
-            from dempster.persistence._classify import SAVED as found
-        case "explain":
-            from dempster.persistence._explain import SAVED as found
-        case "recipe":
-            from dempster.persistence._recipe import SAVED as found
-        case "networks":
-            from dempster.persistence._networks import SAVED as found
-        case "sklearn":
-            from dempster.persistence.scikit_learn import SAVED as found
-        case _:
-            return {}
+    if package in _MODULES_ABOVE:
+        import_module(_MODULES_ABOVE[package])
+        found = _REGISTERED[package]
+    else:
+        found = TABLES[package]() if package in TABLES else ()
     return {schema.cls.__name__: schema for schema in found}
 
 
 def schema_named(name: str) -> Schema:
-    """The schema of a class by the name it has in files, such as ``cluster.ECM``."""
+    """Return the schema of a class by the name it has in files, such as ``cluster.ECM``."""
     package, _, kind = name.partition(".")
     schema = schemas_by_name(package).get(kind)
     if schema is None:
@@ -217,15 +337,12 @@ def schema_named(name: str) -> Schema:
     return schema
 
 
-def _package_of(inside: list[str]) -> str:
-    return inside[1] if inside[0] == "apps" else inside[0]
-
-
 def schema_for(obj: Any) -> tuple[str, Schema] | None:
-    """The name in files and the schema of an object's class, not of those it derives from; None if it has none."""
+    """Return the name in files and the schema of an object's own class; None if it has none."""
     kind = type(obj)
     top, *inside = kind.__module__.split(".")
-    package = top if top == "sklearn" else _package_of(inside) if top == "dempster" and inside else ""
-    package = _APART.get(kind.__module__, package)
+    package = top if top == "sklearn" else ""
+    if top == "dempster" and inside:
+        package = _OWN_TABLES.get(kind.__module__, inside[inside[0] == "apps"])
     schema = schemas_by_name(package).get(kind.__name__)
     return (f"{package}.{kind.__name__}", schema) if schema is not None and schema.cls is kind else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster.apps.recipe.attributes import Preparation
+from dempster.persistence.schema import Schema, register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,3 +72,6 @@ class TableModel:
         preparation = self.preparation if missing is None else replace(self.preparation, missing=missing)
         found: pd.DataFrame = preparation.transform(table, note)
         return found
+
+
+register("recipe", Schema.of_fields(Preparation), Schema.of_fields(TableModel))

@@ -1,7 +1,7 @@
 """Files as they were written by released versions, which every later version must read with the same answers.
 
-``python -m tests.io.samples`` writes those of the present version, once, when it is released: the folders of earlier
-versions are never touched again.
+``python -m tests.persistence.samples`` writes those of the present version, once, when it is released: the folders of
+earlier versions are never touched again.
 """
 
 from pathlib import Path

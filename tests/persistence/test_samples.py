@@ -5,7 +5,7 @@ import pytest
 
 from dempster import CredalPartition, __version__
 from dempster.persistence import describe, load
-from tests.io.samples import FOLDER, answer
+from tests.persistence.samples import FOLDER, answer
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 SAMPLES = sorted(FOLDER.glob("*/*.dempster"))
@@ -30,7 +30,7 @@ def test_a_file_of_a_released_version(path):
 
 
 def test_there_are_samples_of_this_version():
-    """Written when it is released: `python -m tests.io.samples`."""
+    """Written when it is released: `python -m tests.persistence.samples`."""
     version = __version__.partition("+")[0]
     assert any(path.parent.name == version for path in SAMPLES) or "dev" in version
     assert len(SAMPLES) >= 25

@@ -1,0 +1,419 @@
+"""The tables of what model files may hold, a function for each package, which is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dempster import _validation as rule
+from dempster._errors import InvalidInputError
+from dempster.belief import FocalSets, MassFunctions, Opinions
+from dempster.partition import CredalPartition
+from dempster.persistence.schema import Schema, check_names, check_parts
+
+__all__ = ["TABLES"]
+
+_MASS_TOLERANCE = 1e-3  # how far from one the sum of masses may be, of whatever precision
+
+
+# ---- values ---------------------------------------------------------------------------------------------------------
+
+
+def _belief() -> tuple[Schema, ...]:
+    return (
+        Schema.of_arguments(FocalSets, ["membership"]),
+        _mass_schema(MassFunctions),
+        Schema.of_fields(Opinions, belief="n c", uncertainty="n", base_rate="c"),
+    )
+
+
+def _partition() -> tuple[Schema, ...]:
+    return (_mass_schema(CredalPartition, metadata=dict),)
+
+
+def _mass_schema(kind: Any, **more: Any) -> Schema:
+    names = ("masses", "focal_sets", "index", "frame", *more)
+
+    def build(parts: dict[str, Any]) -> Any:
+        """Keep the very bits that were written."""
+        check_names(parts, names)
+        check_parts(parts, {"focal_sets": FocalSets, **more})
+        masses, family, index = parts["masses"], parts["focal_sets"], parts["index"]
+        check_parts(parts, {"masses": "n n_sets"}, {"n_sets": len(family)})
+        if masses.dtype.kind != "f" or not (masses >= 0).all():
+            raise InvalidInputError("masses must be nonnegative and sum to one")
+        if masses.size and np.abs(masses.sum(axis=1) - 1).max() > _MASS_TOLERANCE:
+            raise InvalidInputError("masses must be nonnegative and sum to one")
+        if index is not None and (isinstance(index, str) or len(index) != len(masses)):
+            raise InvalidInputError(f"index must hold one name for each of the {len(masses)} rows")
+        frame = kind(masses[:0], family, frame=parts["frame"]).frame
+        metadata = {name: parts[name] for name in more}
+        check_parts(metadata.get("metadata", {}), {"choices": dict})
+        return kind.unchecked(masses, family, index, frame, **metadata)
+
+    return Schema(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
+
+
+def _constraints() -> tuple[Schema, ...]:
+    from dempster.constraints.constraints import Constraints
+
+    return (Schema.of_arguments(Constraints, ["must_link", "cannot_link", "n_objects"]),)
+
+
+# ---- dissimilarities, metrics, mixtures -----------------------------------------------------------------------------
+
+
+def _dissimilarity() -> tuple[Schema, ...]:
+    from dempster.dissimilarity.gower import GowerData, GowerEncoder
+    from dempster.dissimilarity.input import DissimilarityInput
+    from dempster.dissimilarity.pca import DissimilarityPCA
+    from dempster.dissimilarity.point_tree import PointTree
+    from dempster.dissimilarity.references import References
+    from dempster.dissimilarity.sources import AttributeSource, GowerSource, MatrixSource, SparseSource
+
+    arguments = ("metric", "symmetrize", "sparse", "centered", "fewest", "remedy")
+    names = (*arguments, "origin", "encoder")
+
+    def build_input(parts: dict[str, Any]) -> DissimilarityInput:
+        check_names(parts, names)
+        check_parts(parts, {"origin": "p?", "encoder": GowerEncoder | None})
+        made = DissimilarityInput(**{name: parts[name] for name in arguments})
+        made.origin, made.encoder = parts["origin"], parts["encoder"]
+        return made
+
+    cells = {"numeric": "n p1", "codes": "n p2:int32", "positions": "n:int"}
+    columns = {"is_categorical_": "p", "weights_": "p", "minimum_": "p1", "range_": "p1"}
+    components = dict.fromkeys(("scale_", "explained_variance_", "explained_variance_ratio_"), "n_components")
+    attributes = {"X": "objects", **{name: name for name in ("metric", "parameters", "within")}}
+    return (
+        Schema.of_fields(References, positions="r:int"),
+        Schema.of_fields(GowerData, **cells, numeric_weights="p1", code_weights="p2"),
+        Schema.of_estimator(GowerEncoder, **columns, categories_=list, column_names_=list),
+        Schema.of_estimator(DissimilarityPCA, **components, components_="n_components n_objects", mean_="n_objects"),
+        Schema(DissimilarityInput, lambda obj: {name: getattr(obj, name) for name in names}, build_input),
+        Schema.of_arguments(AttributeSource, attributes, optional=["within"], X="n p", within="p?"),
+        Schema.of_arguments(GowerSource, ["objects", "usual"], optional=["usual"], objects=GowerData),
+        Schema.of_arguments(MatrixSource, {"D": "matrix"}),
+        Schema.of_arguments(SparseSource, {"D": "stored"}),
+        # The tree is built again from its points, because positions in it must not be taken from a file.
+        Schema.of_arguments(PointTree, {"X": "points", "p": "p", "n_jobs": "n_jobs"}, X="n d"),
+    )
+
+
+def _metric() -> tuple[Schema, ...]:
+    from dempster.metric import FDA, KFDA, KPCCA, LFDA, MMC, PCCA, DMLEig
+
+    linear = {"components_": "n_components n_features"}
+    kernel = {"components_": "n_components n_support", "support_vectors_": "n_support n_features"}
+    return (
+        *(Schema.of_estimator(kind, **linear) for kind in (PCCA, FDA, LFDA, MMC, DMLEig)),
+        *(Schema.of_estimator(kind, **kernel, support_="n_support", gamma_=float) for kind in (KPCCA, KFDA)),
+    )
+
+
+def _mixture() -> tuple[Schema, ...]:
+    from dempster.mixture.em import GaussianParameters
+    from dempster.mixture.gaussian_mixture import ParsimoniousGaussianMixture
+
+    fitted = {"weights_": "g", "means_": "g n_features", "covariances_": "g n_features n_features"}
+    return (
+        Schema.of_estimator(ParsimoniousGaussianMixture, **fitted, parameters_=GaussianParameters),
+        Schema.of_fields(GaussianParameters, proportions="g", means="g d", covariances="g d d", orientation="d d?"),
+    )
+
+
+# ---- clusterers -----------------------------------------------------------------------------------------------------
+
+
+def _cluster() -> tuple[Schema, ...]:
+    return (*_prototype_methods(), *_relational_methods(), *_evclus_methods(), *_other_methods())
+
+
+def _prototype_methods() -> tuple[Schema, ...]:
+    from dempster.cluster._lifted import SpatialModel
+    from dempster.cluster._mass_step import MassStep
+    from dempster.cluster.bpec import BPEC
+    from dempster.cluster.catecm import CatECM, CategoricalModel, CategoryEncoder
+    from dempster.cluster.ccm import CCM, CredalModel
+    from dempster.cluster.cecm import CECM, ConstrainedModel, LinkedPrototypes
+    from dempster.cluster.ecm import ECM, OnlinePrototypes, PrototypeModel, Statistics
+    from dempster.cluster.secm import SECM
+    from dempster.dissimilarity.gower import GowerEncoder
+
+    prototypes = {"centers": "c p", "metrics": "c p p?", "within": "p?"}
+    image = {"cluster_centers_": "n_clusters n_channels", "labels_": "* *", "_smoothing": tuple}
+    encoder = {"names": list, "missing": str, "_encoder": GowerEncoder, "levels": list, "offsets": "*:int"}
+    return (
+        _clusterer(ECM, PrototypeModel),
+        _clusterer(BPEC, PrototypeModel),
+        _clusterer(CCM, CredalModel),
+        _clusterer(CECM, ConstrainedModel),
+        _clusterer(SECM, SpatialModel, **image),
+        _clusterer(CatECM, CategoricalModel, cluster_centers_="n_clusters n_features:any", _encoder=CategoryEncoder),
+        Schema.of_fields(MassStep),
+        *(Schema.of_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel)),
+        Schema.of_fields(LinkedPrototypes, **prototypes, linked_masses="q f?"),
+        Schema.of_fields(ConstrainedModel, linked_masses="q f"),
+        Schema.of_fields(OnlinePrototypes, origin="p?"),
+        Schema.of_fields(Statistics, total="g", first="p g", second="* * g"),
+        Schema.of_fields(CategoricalModel, modes="c p:int", offsets="*:int"),
+        Schema.of_attributes(CategoryEncoder, **encoder),
+    )
+
+
+def _clusterer(kind: Any, model: Any, **attributes: Any) -> Schema:
+    return Schema.of_estimator(kind, _model=model, focal_sets_=FocalSets, **attributes)
+
+
+def _relational_methods() -> tuple[Schema, ...]:
+    from dempster.cluster.belief_peaks import BeliefPeaks
+    from dempster.cluster.ecmdd import ECMdd, SingleMedoidModel
+    from dempster.cluster.eknnclus import EKNNClus, Evidence, NeighborModel
+    from dempster.cluster.mecm import MECM, MedianModel
+    from dempster.cluster.recm import RECM, WeightedMeans, WeightedMeansModel
+    from dempster.cluster.wecmdd import SetCosts, WECMdd, WeightedMedoidModel
+    from dempster.dissimilarity.input import DissimilarityInput
+    from dempster.dissimilarity.references import References
+
+    data = {"_input": DissimilarityInput}
+    weights = {"prototype_weights_": "n_clusters n_candidates"}
+    peaks = dict.fromkeys(("belief_", "delta_", "prominence_"), "n_objects")
+    peaks |= {"nearest_higher_": "n_objects:int", "peak_indices_": "n_clusters:int"}
+    return (
+        Schema.of_estimator(BeliefPeaks, **data, **peaks, _references=References),
+        _clusterer(ECMdd, SingleMedoidModel, **data),
+        _clusterer(MECM, MedianModel, **data),
+        _clusterer(WECMdd, WeightedMedoidModel, **data, **weights),
+        _clusterer(RECM, WeightedMeansModel, **data, **weights),
+        _clusterer(EKNNClus, NeighborModel, **data, scale_=float, n_clusters_found_="s", objectives_found_="s"),
+        Schema.of_fields(MedianModel, gaps="c c?", between="c c"),
+        Schema.of_fields(SingleMedoidModel, gaps="c c?"),
+        Schema.of_fields(WeightedMeans, weights="c n", inner="c c?"),
+        Schema.of_fields(WeightedMeansModel),
+        Schema.of_fields(SetCosts, coefficients="g L", means="g g?"),
+        Schema.of_fields(WeightedMedoidModel, gaps="c c?", weights="c L", counts="L"),
+        Schema.of_fields(Evidence),
+        Schema.of_fields(NeighborModel, labels="n", own_masses="n f"),
+    )
+
+
+def _evclus_methods() -> tuple[Schema, ...]:
+    from dempster.cluster.evclus._model import DoubtModel, EvclusModel, Surroundings
+    from dempster.cluster.evclus._network import FeedForward, MassLayer
+    from dempster.cluster.evclus._scale import Scale, ScaleTrial
+    from dempster.cluster.evclus.evclus import EVCLUS
+    from dempster.cluster.evclus.nnevclus import NNEVCLUS, NetworkModel, Preparation, Training
+    from dempster.cluster.evclus.shepard import ShepardData
+    from dempster.dissimilarity.input import DissimilarityInput
+
+    return (
+        _clusterer(EVCLUS, EvclusModel | DoubtModel, _input=DissimilarityInput, _shepard=ShepardData),
+        _clusterer(NNEVCLUS, NetworkModel, evclus_=EVCLUS, _shepard=ShepardData),
+        Schema.of_fields(EvclusModel, reference_masses="r f", counts="r?"),
+        Schema.of_fields(DoubtModel, labels="r:int64", reference_masses="r f"),
+        Schema.of_fields(Surroundings, weights="r", scales="r"),
+        Schema.of_fields(ShepardData, dissimilarity="k", delta="k", conflict="k"),
+        *map(Schema.of_fields, (Scale, ScaleTrial, NetworkModel, MassLayer, Preparation, Training)),
+        Schema.of_attributes(FeedForward, sizes=tuple, layer=MassLayer, _weights="*"),
+    )
+
+
+def _other_methods() -> tuple[Schema, ...]:
+    from dempster.cluster.bootclus import (
+        BootClus,
+        Bootstraps,
+        MixtureFits,
+        PairFamily,
+        PairIntervals,
+        PairMasses,
+        PairModel,
+    )
+    from dempster.cluster.egmm import EGMM, EvidentialMixture, MixtureSums, OnlineMixture
+    from dempster.cluster.number import NumberOfClusters
+    from dempster.cluster.wmvec import WMVEC, Coordinates, MedoidViewModel, View, ViewInput, ViewModel
+
+    fits = {"_fits": MixtureFits | None, "bootstraps_": Bootstraps}
+    intervals = {"partition": CredalPartition, "objects": "r", "_lower": "*", "_upper": "*", "confidence": float}
+    views = {"medoid_indices_": "n_views n_clusters:int?", "view_weights_": "n_views", "view_dispersion_": "n_views"}
+    columns = {"metric": str, "symmetrize": bool, "views": Any, "names": list, "several": bool, "of_column": "*:int"}
+    return (
+        _clusterer(BootClus, PairModel, **fits),
+        Schema.of_fields(Bootstraps, proportions="B c", means="B c d", covariances="B c d d", log_likelihood="B"),
+        Schema.of_fields(MixtureFits, posterior="n c"),
+        Schema.of_fields(PairFamily, columns="f", forms="2 f f"),
+        Schema.of_fields(PairMasses, masses="r f"),
+        Schema.of_fields(PairModel, compared="r"),
+        Schema.of_attributes(PairIntervals, **intervals),
+        _clusterer(EGMM, EvidentialMixture),
+        Schema.of_fields(EvidentialMixture, means="c p", covariance="p p", weights="g", origin="p?"),
+        Schema.of_fields(OnlineMixture, origin="p"),
+        Schema.of_fields(MixtureSums, total="g", first="g p"),
+        Schema.of_fields(
+            NumberOfClusters, n_clusters="k:int", silhouette="k", likelihood_one_size="k", likelihood_own_sizes="k"
+        ),
+        _clusterer(WMVEC, ViewModel | MedoidViewModel, **views, _input=ViewInput),
+        Schema.of_fields(ViewModel, centers="c p", weights="V", dispersion="V"),
+        Schema.of_fields(
+            MedoidViewModel, dispersions="V", medoids="V c:int", between="V c c", weights="V", dispersion="V"
+        ),
+        Schema.of_fields(Coordinates, view="p:int", origin="p", unit="V", varies="V"),
+        Schema.of_estimator(View),
+        Schema.of_attributes(ViewInput, **columns, **dict.fromkeys(("_doors", "_readers", "_orders"), list)),
+    )
+
+
+def _networks() -> tuple[Schema, ...]:
+    """Return the schema of networks of torch, apart from the others because torch is slow to import."""
+    import torch
+
+    from dempster.cluster.evclus._torch_network import TorchNetwork
+
+    def parts(network: TorchNetwork) -> dict[str, Any]:
+        numbers = {"coefficients": network.coefficients, "matrix": network.matrix}
+        arrays = {name: None if value is None else value.detach().cpu().numpy() for name, value in numbers.items()}
+        return {"body": network.body, "layer": network.layer, **arrays}
+
+    def build(parts: dict[str, Any]) -> TorchNetwork:
+        """Build the network in the memory of the host, wherever it was trained."""
+        check_names(parts, ("body", "layer", "coefficients", "matrix"), ("body", "layer", "coefficients"))
+        check_parts(parts, {"matrix": "* f?", "coefficients": "2?"})
+        made = TorchNetwork(parts["body"], parts["layer"], parts.get("matrix"))
+        if (made.coefficients is None) != (parts["coefficients"] is None):
+            raise InvalidInputError("the coefficients of the outlier unit do not go with the layer of masses")
+        if made.coefficients is not None:
+            with torch.no_grad():
+                made.coefficients.copy_(torch.as_tensor(parts["coefficients"]))
+        return made.eval()
+
+    return (Schema(TorchNetwork, parts, build),)
+
+
+# ---- classifiers, explanations --------------------------------------------------------------------------------------
+
+
+def _classify() -> tuple[Schema, ...]:
+    from dempster.classify._eknn_soft import SoftLabels
+    from dempster.classify.discounting import ContextualDiscounting
+    from dempster.classify.eknn import EKNNClassifier
+    from dempster.classify.evidence import EvidenceFromClassifier
+    from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
+    from dempster.classify.rbf import EvidentialRBFClassifier
+
+    every = {"classes_": "n_classes:any", "focal_sets_": FocalSets}
+    evidence = {"estimator_": Any, "feature_means_": "J", "slopes_": "J n_classes", "offsets_": "J n_classes"}
+    neighbors = {"_search": Any, "_codes": np.ndarray | None, "_soft": SoftLabels | None, "_n_training": int}
+    neighbors |= {"_reliability": float, "n_neighbors_": int, "gamma_": "n_gammas"}
+    places = {"prototypes_": "r n_features", "gamma_": "r", "_centre": "n_features", "_unit": float}
+    network = {"_network": ("r n_features", "r", "r", "r n_classes")}
+    radial = {"_network": ("r n_features", "r"), "prototype_weights_": "r n_classes"}
+    return (
+        Schema.of_estimator(ContextualDiscounting, classes_="c:any", rates_="l", contexts_=list),
+        Schema.of_estimator(EKNNClassifier, _check_neighbors, **every, **neighbors),
+        Schema.of_estimator(EvidenceFromClassifier, **every, **evidence),
+        Schema.of_estimator(EvidentialNeuralNetworkClassifier, **every, **places, **network),
+        Schema.of_estimator(EvidentialRBFClassifier, **every, **places, **radial),
+        Schema.of_attributes(SoftLabels, family=FocalSets, missing="n f", _supersets="f f"),
+    )
+
+
+def _check_neighbors(model: Any) -> None:
+    """Refuse training samples without a label each: the position of a class, or a mass function."""
+    codes, soft, n = model._codes, model._soft, model._n_training
+    if (codes is None) == (soft is None):
+        raise InvalidInputError("one of _codes and _soft must be None")
+    if len(model.gamma_) != (1 if codes is None else len(model.classes_)):
+        raise InvalidInputError("gamma_ must hold a number for each class")
+    if soft is not None and len(soft.missing) != n:
+        raise InvalidInputError(f"_soft must hold a label for each of the {n} training samples")
+    if codes is not None:
+        fits = codes.dtype.kind in "iu" and codes.shape == (n,)
+        if not fits or codes.min() < 0 or codes.max() >= len(model.classes_):
+            raise InvalidInputError("_codes must be the position of a class for each training sample")
+
+
+def _explain() -> tuple[Schema, ...]:
+    from dempster.explain._tree.columns import SplitColumn
+    from dempster.explain._tree.nodes import TreeNode
+    from dempster.explain.cautious_tree import CautiousTree
+
+    return (
+        Schema.of_estimator(CautiousTree, _check_nodes, focal_sets_=FocalSets, nodes_=tuple, _columns=list),
+        Schema.of_fields(TreeNode, mass="f", set_shares="f"),
+        Schema.of_fields(SplitColumn),
+    )
+
+
+def _check_nodes(tree: Any) -> None:
+    """Refuse nodes that are not numbered in their order, or whose children do not come after them."""
+    for number, node in enumerate(tree.nodes_):
+        children, n_children = node.children, 0 if node.column is None else 2
+        if node.number != number or not all(map(rule.is_integer, children)) or len(children) != n_children:
+            raise InvalidInputError(f"node {number} of nodes_ must have its number, and two children or none")
+        if not all(number < child < len(tree.nodes_) for child in children):
+            raise InvalidInputError(f"the children of node {number} of nodes_ must come after it, got {children}")
+
+
+# ---- scikit-learn ---------------------------------------------------------------------------------------------------
+
+
+def _sklearn() -> tuple[Schema, ...]:
+    """Return the schemas of estimators that those of dempster take along.
+
+    Their state is scikit-learn's own. It warns (`InconsistentVersionWarning`) when another version of it wrote them.
+    """
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import NearestNeighbors
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+    from sklearn.svm import OneClassSVM
+
+    def build_search(parts: dict[str, Any]) -> NearestNeighbors:
+        """Fit it again: positions in its index must not be taken from a file."""
+        check_names(parts, ("parameters", "points"))
+        return NearestNeighbors(**parts["parameters"]).fit(parts["points"])
+
+    plain = (LogisticRegression, LinearDiscriminantAnalysis, StandardScaler, MinMaxScaler, RobustScaler)
+    return (
+        *map(Schema.of_estimator, plain),
+        Schema.of_estimator(OneClassSVM, check=_check_vectors),
+        Schema(
+            NearestNeighbors,
+            lambda found: {"parameters": found.get_params(deep=False), "points": vars(found)["_fit_X"]},
+            build_search,
+        ),
+        Schema.of_arguments(Pipeline, ["steps", "memory", "verbose"]),
+    )
+
+
+def _check_vectors(detector: Any) -> None:
+    """Refuse arrays of wrong lengths, which libsvm would read beyond their ends."""
+    state = vars(detector)
+    if "support_" not in state:  # it is not fitted
+        return
+    shapes = {"support_": "n:int32", "_n_support": "2:int32", "_probA": "0:float64", "_probB": "0:float64"}
+    shapes |= {"support_vectors_": "n p:float64", "_dual_coef_": "1 n:float64"}
+    shapes |= {"_intercept_": "1:float64", "offset_": "1:float64"}
+    check_names(state, state, shapes)
+    check_parts(state, shapes, {"p": state["n_features_in_"]})
+    n, counts = len(state["support_"]), state["_n_support"]
+    if counts.min() < 0 or counts.max() > n or state["_sparse"] is not False:
+        raise InvalidInputError(f"_n_support must hold numbers of the {n} support vectors, which are not sparse")
+    rule.check_choice(state["kernel"], "kernel", ("linear", "poly", "rbf", "sigmoid"))
+
+
+TABLES: Mapping[str, Callable[[], tuple[Schema, ...]]] = {
+    "belief": _belief,
+    "partition": _partition,
+    "constraints": _constraints,
+    "dissimilarity": _dissimilarity,
+    "metric": _metric,
+    "mixture": _mixture,
+    "cluster": _cluster,
+    "networks": _networks,
+    "classify": _classify,
+    "explain": _explain,
+    "sklearn": _sklearn,
+}
