@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dempster.cluster._mass_step import masses_from_costs
-from dempster.cluster._medoid_kernels import far_seeds, to_medoids
+from dempster.cluster._medoid_starts import far_seeds, to_medoids
 
 # ---- the mass step --------------------------------------------------------------------------------------------------
 
@@ -105,15 +105,19 @@ def test_seeds_and_medoids_against_naive_loops(trials, dtype):
     delta = np.abs(points[:, None] - points[None]).sum(axis=2).astype(dtype)
     for c in (1, 3, 5):
         uniform = rng.random((c, trials))
-        seeds = far_seeds(delta, uniform)
+        seeds = np.zeros(c, np.int64)
+        far_seeds(delta, uniform, seeds)
         np.testing.assert_array_equal(seeds, naive_seeds(delta, uniform))
         for steps in (0, 1, 10):
-            np.testing.assert_array_equal(to_medoids(delta, seeds, steps), naive_medoids(delta, seeds, steps))
+            medoids = seeds.copy()
+            to_medoids(delta, medoids, steps)
+            np.testing.assert_array_equal(medoids, naive_medoids(delta, seeds, steps))
 
 
 def test_seeds_among_twins_only():
-    uniform = np.array([[0.99], [0.5], [0.0]])
-    assert far_seeds(np.zeros((4, 4)), uniform).tolist() == [3, 2, 0]
+    seeds = np.zeros(3, np.int64)
+    far_seeds(np.zeros((4, 4)), np.array([[0.99], [0.5], [0.0]]), seeds)
+    assert seeds.tolist() == [3, 2, 0]
 
 
 def test_medoids_must_be_objects():

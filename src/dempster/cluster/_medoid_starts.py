@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from dempster._native import kernel
 from dempster.belief import FocalSets
-from dempster.cluster._medoid_kernels import far_seeds, to_medoids
 
 __all__ = ["medoid_starts", "masses_from_medoids", "masses_of_labels", "random_masses"]
+
+# Seeds drawn in proportion to the conflict with the nearest seed so far, the best of several each time (greedy
+# k-means++; Arthur and Vassilvitskii, 2007). ``uniform`` holds the draws, a row for each seed.
+far_seeds = kernel("far_seeds(delta: real[n, n], uniform: float64[c, trials], seeds: int64[c] out)")
+# Alternate between nearest medoids and the most central object of each group, in place.
+to_medoids = kernel("to_medoids(delta: real[n, n], medoids: int64[c] below n out, steps: int)")
 
 _DRAWS = 8  # sets of seeds per start
 _MEDOID_STEPS = 10
@@ -26,47 +32,52 @@ def medoid_starts(
     rng: np.random.Generator,
     weights: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Up to ``n_starts`` sets of medoids (indices) that make different partitions, the best first.
+    """Return up to ``n_starts`` sets of medoids (indices) that make different partitions, the best first.
 
     ``weights`` are positive; an object of weight 2 counts as two.
     """
     trials = 5 + int(2 * np.log(n_clusters))
     draws = [rng.random((n_clusters, trials)) for _ in range(_DRAWS * n_starts)]
     if weights is not None:
+        reach = np.cumsum(weights)
         for uniform in draws:  # the first seed is drawn by the weights, the others by weighted conflicts
-            uniform[0, 0] = _share_of_rows(uniform[0, 0], weights)
+            row = min(int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right")), len(weights) - 1)
+            uniform[0, 0] = (row + 0.5) / len(weights)
         delta = delta * weights  # all sums are over columns
     delta = np.ascontiguousarray(delta)  # rows taken from a matrix may lie in memory column by column
-    drawn = [far_seeds(delta, uniform) for uniform in draws]
-    drawn.sort(key=lambda seeds: delta[seeds].min(axis=0).sum())
-    improved = [to_medoids(delta, seeds, _MEDOID_STEPS) for seeds in drawn[: n_starts + 1]]
-    improved.sort(key=lambda seeds: delta[seeds].min(axis=0).sum())
+
+    def total_conflict(medoids: np.ndarray) -> float:
+        return delta[medoids].min(axis=0).sum()
+
+    seeds = np.zeros((len(draws), n_clusters), np.int64)
+    for uniform, medoids in zip(draws, seeds, strict=True):
+        far_seeds(delta, uniform, medoids)
+    improved = sorted(seeds, key=total_conflict)[: n_starts + 1]
+    for medoids in improved:
+        to_medoids(delta, medoids, _MEDOID_STEPS)
+    improved.sort(key=total_conflict)
     kept: list[np.ndarray] = []
     labels: list[np.ndarray] = []
-    for seeds in improved:
-        nearest = delta[seeds].argmin(axis=0)
-        if len(kept) < n_starts and not any(_alike(nearest, other, n_clusters, weights) for other in labels):
-            kept.append(seeds)
+    for medoids in improved:
+        nearest = delta[medoids].argmin(axis=0)
+        if len(kept) < n_starts and not any(_are_alike(nearest, other, n_clusters, weights) for other in labels):
+            kept.append(medoids)
             labels.append(nearest)
     return kept
 
 
-def _share_of_rows(share: float, weights: np.ndarray) -> float:
-    """The share of the rows that ends within the row where this share of the weights ends."""
-    reach = np.cumsum(weights)
-    row = min(int(np.searchsorted(reach, share * reach[-1], side="right")), len(weights) - 1)
-    return (row + 0.5) / len(weights)
-
-
-def _alike(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None) -> bool:
-    """Whether two partitions are the same but for a few objects: descents from them would end at the same place."""
+def _are_alike(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None) -> bool:
+    """Tell whether two partitions are the same but for a few objects, and lead to the same descent."""
     table = np.bincount(a * c + b, weights, minlength=c * c).reshape(c, c)
     common = min(table.max(axis=0).sum(), table.max(axis=1).sum())
     return common >= (1 - _ALIKE) * table.sum()
 
 
 def masses_of_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
-    """Masses that lean on a hard partition without excluding anything; clusters beyond the family are left open."""
+    """Return masses that lean on a hard partition without excluding anything.
+
+    Objects in clusters beyond the family are left open.
+    """
     masses = np.full((len(labels), len(family)), 0.1 / len(family))
     column = family.singleton_index[labels]
     masses[np.flatnonzero(column >= 0), column[column >= 0]] += 0.9
@@ -74,7 +85,7 @@ def masses_of_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
 
 
 def random_masses(n: int, family: FocalSets, rng: np.random.Generator) -> np.ndarray:
-    """Rows uniform on [0, 1]^f, rescaled."""
+    """Draw rows uniform on [0, 1]^f, rescaled."""
     masses = rng.random((n, len(family)))
     return masses / masses.sum(axis=1, keepdims=True)
 

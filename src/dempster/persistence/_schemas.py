@@ -200,12 +200,11 @@ def _relational_methods() -> tuple[Schema, ...]:
 
 
 def _evclus_methods() -> tuple[Schema, ...]:
-    from dempster.cluster.evclus._model import DoubtModel, EvclusModel, Surroundings
+    from dempster.cluster.evclus._model import DoubtModel, EvclusModel, ShepardData, Surroundings
     from dempster.cluster.evclus._network import FeedForward, MassLayer
-    from dempster.cluster.evclus._scale import Scale, ScaleTrial
+    from dempster.cluster.evclus._pairs import Scale, ScaleTrial
     from dempster.cluster.evclus.evclus import EVCLUS
     from dempster.cluster.evclus.nnevclus import NNEVCLUS, NetworkModel, Preparation, Training
-    from dempster.cluster.evclus.shepard import ShepardData
     from dempster.dissimilarity.input import DissimilarityInput
 
     return (

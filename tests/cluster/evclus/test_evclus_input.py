@@ -80,7 +80,7 @@ def test_dissimilarities_of_any_size(size):
         ({"metric": lambda a, b: -1.0}, "metric gave.*at least 0"),
         ({"metric": lambda a, b: np.nan}, "metric gave.*finite"),
         ({"sampling": "some"}, "sampling must be"),
-        ({"sampling": "landmarks", "n_landmarks": 2, "n_clusters": 3}, "n_landmarks=2 must be at least n_clusters=3"),
+        ({"sampling": "landmarks", "n_landmarks": 2, "n_clusters": 3}, "n_landmarks must be at least n_clusters=3"),
         ({"n_landmarks": 1.5}, "n_landmarks must be"),
         ({"n_partners": 0}, "n_partners must be"),
         ({"init": "centres"}, "init must be"),

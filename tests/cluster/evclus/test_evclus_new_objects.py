@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import CredalPartition
 from dempster.cluster import EVCLUS
-from dempster.cluster.evclus import _pairs as _fitted_pairs
+from dempster.cluster.evclus import evclus as _evclus
 from dempster.dissimilarity.sampling import random_pairs
 from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
 
@@ -93,7 +93,7 @@ def test_new_objects_of_the_same_clusters(sampling):
 
 
 def test_new_objects_are_compared_with_a_sample_when_there_are_many(monkeypatch):
-    monkeypatch.setattr(_fitted_pairs, "MOST_REFERENCES", 80)
+    monkeypatch.setattr(_evclus, "MAX_REFERENCES", 80)
     X, y = blobs(200)
     model = evclus(3, "random").fit(X)
     assert len(model.landmark_indices_) == 80

@@ -6,8 +6,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from dempster.cluster import EVCLUS
-from dempster.cluster.evclus._pairs import SCALES, PairDissimilarities, likelihood_of_clusters
-from dempster.cluster.evclus._scale import Scale, ScaleTrial
+from dempster.cluster.evclus._pairs import SCALES, Scale, ScaleTrial, WeightedPairs, likelihood_of_clusters
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
 
 
@@ -55,7 +54,7 @@ def test_likelihood_against_naive_loops():
     found = likelihood_of_clusters(D, labels, 2.5, weights)
     assert found == pytest.approx(naive_likelihood(D, labels, 2.5, weights))
     i, j = np.triu_indices(30, 1)
-    pairs = PairDissimilarities(i, j, D[i, j], weights[i] * weights[j])
+    pairs = WeightedPairs(i, j, D[i, j], weights[i] * weights[j])
     assert likelihood_of_clusters(pairs, labels, 2.5, weights) == pytest.approx(found)
     repeated = np.repeat(np.arange(30), weights.astype(int))
     again = likelihood_of_clusters(D[np.ix_(repeated, repeated)], labels[repeated], 2.5)

@@ -1,4 +1,7 @@
-"""Doubt of EVCLUS: how plausible each cluster is for an object, read off once the clusters are found.
+"""What EVCLUS leaves behind: references with masses or clusters, which give masses to other objects.
+
+`EvclusModel` gives an object the masses whose conflicts with those of the references match best. `DoubtModel` reads
+off, once the clusters are found, how plausible each of them is for an object.
 
 One scale cannot serve two purposes. A small ``d0`` finds the clusters and leaves no doubt between them, since half of
 the mass on each of two clusters fits conflicts better than mass on the pair; a large one does the reverse. So clusters
@@ -16,41 +19,50 @@ object that is much farther from its nearest few references than is usual (by th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from dempster._arrays import Array, is_tensor, like, precision_of, same_place, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
+from dempster._random import generator
+from dempster._types import Seed
+from dempster._validation import check, choice, integer, mean_of_rows
 from dempster.belief import FocalSets
 from dempster.belief.gabriel import gabriel_pairs
 from dempster.cluster._doubt import doubtful_masses
-from dempster.cluster.evclus._pairs import (
-    needs_products,
-    twins_at_zero,
-    wanted_terms,
-)
+from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.references import References
 from dempster.dissimilarity.sources import rounding
 from dempster.dissimilarity.transform import decay, to_conflict
 from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.projection import project
+from dempster.optimize.conflict_fit import conflicts_of_pairs
+from dempster.optimize.projection import Terms, euclidean_terms, linear_image, project, terms_of_conflicts
 
 __all__ = [
-    "EvclusModel",
-    "Affinity",
     "reach",
-    "DoubtModel",
+    "Affinity",
     "Surroundings",
     "neighboring_clusters",
     "neighbors_of_pairs",
+    "EvclusModel",
+    "DoubtModel",
+    "wanted_terms",
+    "twins_at_zero",
+    "ShepardData",
+    "ShepardMixin",
+    "Assessment",
+    "assess",
 ]
 
+
+# ---- surroundings ---------------------------------------------------------------------------------------------------
 
 _reach = kernel("""reach(
     D: real[n, r], weights: real[r], itself: int64[n] below r or -1 or None, unit: float, near_amount: float,
@@ -98,29 +110,22 @@ class Affinity:
         references of weight ``near`` lie. ``itself`` is as in `reach`, but who is alone in a cluster counts itself."""
         near, out = np.empty(len(D), D.dtype), np.empty((len(D), self.n_clusters), D.dtype)
         scales, weights = self.scales.astype(D.dtype), self.weights.astype(D.dtype)
-        _affinity(D, scales, weights, self.labels, itself, self._unit, self.rate, *self._amounts, near, out)
+        how = float(self.weights.mean()), self.rate, self.near, self.far, float(self.scales.min())
+        _affinity(D, scales, weights, self.labels, itself, *how, near, out)
         return out, near
 
     def by_points(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same for points A and references B at Euclidean distances, which are never all held; and (n,) distances
-        to the nearest reference, zero if they are equal."""
+        """Return the same for points A and references B at Euclidean distances, which are never all held.
+
+        The last array holds the (n,) distances to the nearest reference, zero if they are equal.
+        """
         near, nearest = np.empty(len(A), A.dtype), np.empty(len(A), A.dtype)
         out = np.empty((len(A), self.n_clusters), A.dtype)
         A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)
         scales, weights = self.scales.astype(A.dtype), self.weights.astype(A.dtype)
-        _affinity_of_points(
-            A, B, scales, weights, self.labels, self._unit, self.rate, *self._amounts, near, nearest, out
-        )
+        how = float(self.weights.mean()), self.rate, self.near, self.far, float(self.scales.min())
+        _affinity_of_points(A, B, scales, weights, self.labels, *how, near, nearest, out)
         return out, near, nearest
-
-    @property
-    def _unit(self) -> float:
-        """What one object weighs."""
-        return float(self.weights.mean())
-
-    @property
-    def _amounts(self) -> tuple[float, float, float]:
-        return self.near, self.far, float(self.scales.min())
 
 
 def reach(
@@ -267,6 +272,135 @@ def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
     return [(int(there[k]), int(there[m])) for k, m in gabriel_pairs(apart) if np.isfinite(apart[k, m])]
 
 
+# ---- models ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EvclusModel:
+    """References with their masses: an object gets the masses whose conflicts with theirs match best.
+
+    Attributes
+    ----------
+    family : FocalSets
+    references : References
+    reference_masses : (r, f) array
+    counts : (r,) array or None
+        How much each reference counts; None if all count alike.
+    d0 : float
+    device : str
+        Where many objects are compared; anything but "cpu" needs torch.
+    dtype : numpy.dtype
+        Of the masses of objects that come without a precision of their own.
+    """
+
+    family: FocalSets
+    references: References
+    reference_masses: np.ndarray
+    counts: np.ndarray | None
+    d0: float
+    device: str
+    dtype: np.dtype
+
+    def masses(self, values: Any, apply: Apply) -> Array:
+        """(n, f) masses of objects read by `DissimilarityInput.new`, or of the points of a tensor, where it is."""
+        if sparse.issparse(values):
+            return self.masses_of_stored(values, np.arange(values.shape[0]))
+        return self.project(values, apply)
+
+    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
+        """What speaks for each cluster: how well the conflicts d_ij with the references j would be matched if the
+        object were certain to be there, whose plausibility is pl_j,
+
+            -mean_j (d_ij - (1 - pl_j))^2,
+
+        to which a reference adds -2 pl_j d_ij; the rest does not depend on the object, or is the same for all clusters.
+        """
+        which, d = self.stored(values)
+        compared = self.references.some(which)
+        delta, plausible = to_conflict(d, self.d0), (self.reference_masses @ self.family.membership)[which]
+        counts = np.ones(len(d)) if self.counts is None else self.counts[which].astype(float)
+        counts[compared.positions == itself] = 0
+        counts /= counts.sum() or 1
+        total = -counts @ (delta[:, None] - (1 - plausible)) ** 2
+        words = "minus the mean squared misfit of conflicts, were it certain of the cluster"
+        return ClusterEvidence.of_costs(words, delta, 2 * (counts[:, None] * plausible).T, total, compared, values)
+
+    def without(self, position: int) -> EvclusModel:
+        """The same, but that one object of the fit counts for nothing."""
+        counts = np.ones(len(self.references)) if self.counts is None else self.counts.copy()
+        counts[self.references.positions == position] = 0
+        return self if not counts.any() else replace(self, counts=counts)
+
+    def stored(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
+        """References that the dissimilarities of one object are known to, and these."""
+        if not sparse.issparse(values):
+            return np.arange(len(self.references)), self.references.dissimilarities(values)[0].astype(float)
+        where = np.full(self.references.n_training, -1)
+        where[self.references.positions] = np.arange(len(self.references))
+        known = where[values.indices] >= 0
+        return where[values.indices[known]], values.data[known].astype(float)
+
+    def project(self, values: Any, apply: Apply, *, coincide: bool = True) -> Array:
+        """Every object compared with all references; ``coincide``: one that is a reference again gets its masses."""
+        dtype = self.precision(values)
+        references = self.references.astype(dtype)
+        conflict = np.array(self.family.conflict)
+        if self.works_on_device(values) and coincide and references.are_points(values):
+            return self._projected_on_device(values, references, conflict)
+        terms = wanted_terms(values, references, self.d0, self.reference_masses, conflict, self.counts)
+        if not coincide:
+            found, terms = terms, lambda start, stop: (found(start, stop)[0], np.full(stop - start, -1))
+        arguments = terms, len(values), self.reference_masses, conflict, dtype, apply, self.counts
+        if not _needs_products(values, references):
+            return project(*arguments)
+        with one_blas_thread():  # threads go over blocks, so the products inside must not start their own
+            return project(*arguments)
+
+    def precision(self, values: Any) -> np.dtype:
+        """That of the masses of objects."""
+        return precision_of(values) if isinstance(values, np.ndarray) or is_tensor(values) else self.dtype
+
+    def works_on_device(self, values: Any) -> bool:
+        """Whether points are compared with torch, where they are or on the device."""
+        return self.device != "cpu" or is_tensor(values)
+
+    def place(self, values: Any) -> Any:
+        """Where points are compared."""
+        return values.device if is_tensor(values) else self.device
+
+    def _projected_on_device(self, rows: Array, references: References, conflict: np.ndarray) -> Array:
+        from dempster.optimize.projection_torch import project_euclidean
+
+        assert references.source is not None
+        points, gamma = references.source.objects, decay(self.d0)
+        known, place = self.reference_masses, self.place(rows)
+        return project_euclidean(rows, points, known, conflict, gamma, place, weights=self.counts)
+
+    def masses_of_stored(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
+        """Rows that hold some dissimilarities to the objects of the fit: a problem of its own each.
+
+        Row i is the object ``itself[i]`` of the fit again if it says so by a stored zero.
+        """
+        where = np.full(self.references.n_training, -1)
+        where[self.references.positions] = np.arange(len(self.references))
+        conflict = np.array(self.family.conflict)
+        out = np.empty((D.shape[0], len(self.family)), dtype=self.dtype)
+        for i in range(D.shape[0]):
+            columns, d = D.indices[D.indptr[i] : D.indptr[i + 1]], D.data[D.indptr[i] : D.indptr[i + 1]].astype(float)
+            columns, d = columns[where[columns] >= 0], d[where[columns] >= 0]
+            if len(d) == 0:
+                raise InvalidInputError(f"row {i} of X holds no dissimilarity to any of landmark_indices_")
+            if np.any((columns == itself[i]) & (d == 0)):
+                out[i] = self.reference_masses[where[itself[i]]]
+                continue
+            image, delta = self.reference_masses[where[columns]] @ conflict, to_conflict(d, self.d0)
+            if self.counts is not None:
+                root = np.sqrt(self.counts[where[columns]])
+                image, delta = root[:, None] * image, root * delta
+            out[i] = solve_simplex_qp(2 * image.T @ image, -2 * image.T @ delta)
+        return out
+
+
 @dataclass(frozen=True)
 class DoubtModel:
     """References with their clusters: an object gets masses by how near it is to the members of each.
@@ -294,7 +428,8 @@ class DoubtModel:
     def of(cls, fit: EvclusModel, D: np.ndarray, kept: np.ndarray) -> DoubtModel:
         """From a fit and the (r, r) dissimilarities between its references; those that are ``kept`` have masses of the
         fit."""
-        labels, c = fit.reference_labels, fit.family.n_clusters
+        c = fit.family.n_clusters
+        labels = fit.reference_masses[:, fit.family.singleton_index].argmax(axis=1)
         family = neighboring_clusters(D, labels, c, fit.counts)
         surroundings = Surroundings.of(D, fit.counts)
         contour, outlying = surroundings.contour(D, labels, c, np.arange(len(D)))
@@ -336,7 +471,7 @@ class DoubtModel:
             return self._masses_from_device(values, references)
 
         out = np.empty((len(values), len(self.family)), dtype=dtype)
-        products = needs_products(values, references)
+        products = _needs_products(values, references)
         affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
 
         def write(start: int, stop: int) -> None:
@@ -425,138 +560,145 @@ class DoubtModel:
         return np.sqrt(1000 * np.finfo(points.dtype).eps) * norm
 
 
-@dataclass(frozen=True)
-class EvclusModel:
-    """References with their masses: an object gets the masses whose conflicts with theirs match best.
+# ---- comparison with references --------------------------------------------------------------------------------------
+
+_FEW_ATTRIBUTES = 32  # beyond, a product of matrices is faster than differences, attribute by attribute
+
+
+def wanted_terms(
+    values: Any,
+    references: References,
+    d0: float,
+    masses: np.ndarray,
+    conflict: np.ndarray,
+    counts: np.ndarray | None,
+) -> Terms:
+    """Linear terms of the quadratic programs of objects read by `DissimilarityInput.new`, compared with references of
+    these masses and counts; computed as they are needed."""
+    image = linear_image(masses, conflict, counts)
+    if not _needs_products(values, references):
+        assert references.source is not None
+        rows = np.ascontiguousarray(values)
+        return euclidean_terms(rows, references.source.objects.astype(rows.dtype), decay(d0), image)
+    if references.are_points(values):
+        return terms_of_conflicts(_euclidean_conflicts(values, references, decay(d0)), image)
+
+    def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        D = references.dissimilarities(values, start, stop)
+        if references.source is None:
+            return to_conflict(D, d0), twins_at_zero(D, d0, masses, conflict)
+        return to_conflict(D, d0), references.equals(values, start, stop)
+
+    return terms_of_conflicts(conflicts, image)
+
+
+def _needs_products(values: Any, references: References) -> bool:
+    """Whether products of matrices are taken: they are not for Euclidean distances between few attributes."""
+    return not references.are_points(values) or values.shape[1] > _FEW_ATTRIBUTES
+
+
+def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float) -> Terms:
+    """Return the conflicts wanted with the references; Euclidean distances of a block take one matrix product."""
+    assert references.source is not None
+    points = references.source.objects
+    center = mean_of_rows(points, dtype=None)  # small numbers lose fewer digits
+    B = points - center
+    columns = np.ascontiguousarray(2 * B.T)
+    square = np.einsum("pd,pd->p", B, B)
+
+    def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        A = rows[start:stop] - center
+        S = A @ columns
+        S -= square
+        own = np.einsum("bd,bd->b", A, A)
+        S -= own[:, None]
+        np.minimum(S, 0, out=S)  # minus the squared distances
+        # few rows can be equal to a reference: those at a distance that may be rounding
+        close = np.flatnonzero(S.max(axis=1) >= -1000 * np.finfo(S.dtype).eps * own)
+        same = np.full(len(S), -1)
+        same[close] = references.equals(rows[start:stop][close])
+        S *= S.dtype.type(gamma)
+        np.exp(S, out=S)  # twice as fast as expm1, whose digits near zero are not needed here
+        np.subtract(1, S, out=S)
+        return S, same
+
+    return conflicts
+
+
+def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
+    """For each row a reference at dissimilarity zero (up to rounding), -1 if there is none.
+
+    Of several the one whose masses suit the row best: without metric axioms, zero does not make two objects the same.
+    """
+    zero = D / d0 <= rounding(D.dtype)
+    twins = np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
+    for i in np.flatnonzero(zero.sum(axis=1) > 1):
+        candidates = np.flatnonzero(zero[i])
+        gap = masses[candidates] @ conflict @ masses.T - to_conflict(D[i], d0)
+        twins[i] = candidates[np.square(gap).sum(axis=1).argmin()]
+    return twins
+
+
+# ---- assessment ------------------------------------------------------------------------------------------------------
+
+_SHOWN_PAIRS = 20_000
+
+
+class ShepardData(NamedTuple):
+    """Pairs of objects: their dissimilarity, the conflict wanted (delta) and the conflict found.
 
     Attributes
     ----------
-    family : FocalSets
-    references : References
-    reference_masses : (r, f) array
-    counts : (r,) array or None
-        How much each reference counts; None if all count alike.
-    d0 : float
-    device : str
-        Where many objects are compared; anything but "cpu" needs torch.
-    dtype : numpy.dtype
-        Of the masses of objects that come without a precision of their own.
+    dissimilarity, delta, conflict : (k,) arrays
     """
 
-    family: FocalSets
-    references: References
-    reference_masses: np.ndarray
-    counts: np.ndarray | None
-    d0: float
-    device: str
-    dtype: np.dtype
+    dissimilarity: np.ndarray
+    delta: np.ndarray
+    conflict: np.ndarray
 
-    @property
-    def reference_labels(self) -> np.ndarray:
-        """(r,) single cluster of largest mass of each reference."""
-        return self.reference_masses[:, self.family.singleton_index].argmax(axis=1)
+    def sample(self, n_pairs: int | None, random_state: Seed) -> ShepardData:
+        """Some of the pairs; all if there are no more, or for None."""
+        check(n_pairs, "n_pairs", choice(None) | integer(1))
+        if n_pairs is None or n_pairs >= len(self.delta):
+            return self
+        kept = generator(random_state).choice(len(self.delta), n_pairs, replace=False)
+        return ShepardData(*(values[kept] for values in self))
 
-    def masses(self, values: Any, apply: Apply) -> Array:
-        """(n, f) masses of objects read by `DissimilarityInput.new`, or of the points of a tensor, where it is."""
-        if sparse.issparse(values):
-            return self.masses_of_stored(values, np.arange(values.shape[0]))
-        return self.projected(values, apply)
 
-    def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """What speaks for each cluster: how well the conflicts d_ij with the references j would be matched if the
-        object were certain to be there, whose plausibility is pl_j,
+class ShepardMixin:
+    """For clusterers that match conflicts to dissimilarities."""
 
-            -mean_j (d_ij - (1 - pl_j))^2,
+    _shepard: ShepardData
 
-        to which a reference adds -2 pl_j d_ij; the rest does not depend on the object, or is the same for all clusters.
+    def shepard(self, n_pairs: int | None = 5000, random_state: Seed = 0) -> ShepardData:
+        """Dissimilarity, delta and conflict of pairs of objects of the fit, for a Shepard diagram.
+
+        Parameters
+        ----------
+        n_pairs : int or None, default=5000
+            At most so many, and at most 20,000, are drawn; None: 20,000.
+        random_state : int, RandomState, Generator or None, default=0
         """
-        which, d = self.stored(values)
-        compared = self.references.some(which)
-        delta, plausible = to_conflict(d, self.d0), (self.reference_masses @ self.family.membership)[which]
-        counts = np.ones(len(d)) if self.counts is None else self.counts[which].astype(float)
-        counts[compared.positions == itself] = 0
-        counts /= counts.sum() or 1
-        total = -counts @ (delta[:, None] - (1 - plausible)) ** 2
-        words = "minus the mean squared misfit of conflicts, were it certain of the cluster"
-        return ClusterEvidence.of_costs(words, delta, 2 * (counts[:, None] * plausible).T, total, compared, values)
+        check_is_fitted(self, "credal_partition_")
+        return self._shepard.sample(n_pairs, random_state)
 
-    def without(self, position: int) -> EvclusModel:
-        """The same, but that one object of the fit counts for nothing."""
-        counts = np.ones(len(self.references)) if self.counts is None else self.counts.copy()
-        counts[self.references.positions == position] = 0
-        return self if not counts.any() else replace(self, counts=counts)
 
-    def stored(self, values: Any) -> tuple[np.ndarray, np.ndarray]:
-        """References that the dissimilarities of one object are known to, and these."""
-        if not sparse.issparse(values):
-            return np.arange(len(self.references)), self.references.dissimilarities(values)[0].astype(float)
-        where = np.full(self.references.n_training, -1)
-        where[self.references.positions] = np.arange(len(self.references))
-        known = where[values.indices] >= 0
-        return where[values.indices[known]], values.data[known].astype(float)
+class Assessment(NamedTuple):
+    """Weighted sum of (conflict - delta)^2, divided by that of delta^2 (stress) and by that of the weights (loss)."""
 
-    def projected(self, values: Any, apply: Apply, *, coincide: bool = True) -> Array:
-        """Every object compared with all references; ``coincide``: one that is a reference again gets its masses."""
-        dtype = self.precision(values)
-        references = self.references.astype(dtype)
-        conflict = np.array(self.family.conflict)
-        if self.works_on_device(values) and coincide and references.are_points(values):
-            return self._projected_on_device(values, references, conflict)
-        terms = wanted_terms(values, references, self.d0, self.reference_masses, conflict, self.counts)
+    stress: float
+    loss: float
+    shepard: ShepardData
 
-        def terms_of_others(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            linear, same = terms(start, stop)
-            return linear, np.full(len(same), -1)
 
-        wanted = terms if coincide else terms_of_others
-        arguments = wanted, len(values), self.reference_masses, conflict, dtype, apply, self.counts
-        if not needs_products(values, references):
-            return project(*arguments)
-
-        # threads go over blocks, so the matrix products inside must not start their own
-        with one_blas_thread():
-            return project(*arguments)
-
-    def precision(self, values: Any) -> np.dtype:
-        """That of the masses of objects."""
-        return precision_of(values) if isinstance(values, np.ndarray) or is_tensor(values) else self.dtype
-
-    def works_on_device(self, values: Any) -> bool:
-        """Whether points are compared with torch, where they are or on the device."""
-        return self.device != "cpu" or is_tensor(values)
-
-    def place(self, values: Any) -> Any:
-        """Where points are compared."""
-        return values.device if is_tensor(values) else self.device
-
-    def _projected_on_device(self, rows: Array, references: References, conflict: np.ndarray) -> Array:
-        from dempster.optimize.projection_torch import project_euclidean
-
-        assert references.source is not None
-        points, gamma = references.source.objects, decay(self.d0)
-        known, place = self.reference_masses, self.place(rows)
-        return project_euclidean(rows, points, known, conflict, gamma, place, weights=self.counts)
-
-    def masses_of_stored(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
-        """Rows that hold some dissimilarities to the objects of the fit: a problem of its own each.
-
-        Row i is the object ``itself[i]`` of the fit again if it says so by a stored zero.
-        """
-        where = np.full(self.references.n_training, -1)
-        where[self.references.positions] = np.arange(len(self.references))
-        conflict = np.array(self.family.conflict)
-        out = np.empty((D.shape[0], len(self.family)), dtype=self.dtype)
-        for i in range(D.shape[0]):
-            columns, d = D.indices[D.indptr[i] : D.indptr[i + 1]], D.data[D.indptr[i] : D.indptr[i + 1]].astype(float)
-            columns, d = columns[where[columns] >= 0], d[where[columns] >= 0]
-            if len(d) == 0:
-                raise InvalidInputError(f"row {i} of X holds no dissimilarity to any of landmark_indices_")
-            if np.any((columns == itself[i]) & (d == 0)):
-                out[i] = self.reference_masses[where[itself[i]]]
-                continue
-            image, delta = self.reference_masses[where[columns]] @ conflict, to_conflict(d, self.d0)
-            if self.counts is not None:
-                root = np.sqrt(self.counts[where[columns]])
-                image, delta = root[:, None] * image, root * delta
-            out[i] = solve_simplex_qp(2 * image.T @ image, -2 * image.T @ delta)
-        return out
+def assess(
+    masses: np.ndarray, family: FocalSets, pairs: WeightedPairs, d0: float, rng: np.random.Generator
+) -> Assessment:
+    """How well the conflicts of masses match some dissimilarities."""
+    i, j, d, weight = pairs
+    kappa = conflicts_of_pairs(masses, np.array(family.conflict), i, j)
+    delta = to_conflict(d, d0)
+    squares = float(np.sum(weight * (kappa - delta) ** 2))
+    kept = slice(None) if len(i) <= _SHOWN_PAIRS else rng.choice(len(i), _SHOWN_PAIRS, replace=False)
+    shown = ShepardData(np.asarray(d, float)[kept], np.asarray(delta, float)[kept], kappa[kept])
+    return Assessment(squares / float(np.sum(weight * delta**2)), squares / float(np.sum(weight)), shown)

@@ -20,8 +20,7 @@ from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike
 from dempster._validation import as_reals, is_integer, is_number, reading_labels
 from dempster.belief import FocalSets
-from dempster.cluster.evclus._pairs import link_form
-from dempster.cluster.evclus.shepard import ComparedPairs
+from dempster.cluster.evclus._pairs import WeightedPairs, link_form
 from dempster.constraints import Constraints
 from dempster.dissimilarity.input import with_columns_like_rows
 from dempster.dissimilarity.sampling import drawn_pairs, random_pairs
@@ -472,7 +471,7 @@ class NetworkTargets:
             i, j = drawn_pairs(len(self), _JUDGED_PAIRS, rng)
         return HeldOutPairs(i, j, np.asarray(self.source.pairs(i, j), dtype=float))
 
-    def pairs_to_assess(self, rng: np.random.Generator) -> ComparedPairs:
+    def pairs_to_assess(self, rng: np.random.Generator) -> WeightedPairs:
         """All pairs, or a sample of large data."""
         if len(self) <= SMALL:
             i, j = np.triu_indices(len(self), 1)
@@ -480,7 +479,7 @@ class NetworkTargets:
         else:
             i, j = drawn_pairs(len(self), _ASSESSED_PAIRS, rng)
             d = self.source.pairs(i, j)
-        return ComparedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
+        return WeightedPairs(i, j, np.asarray(d, dtype=float), np.ones(len(i)))
 
     def pairs_to_train_on(
         self, n_partners: int | None, held_out: HeldOutPairs | None, rng: np.random.Generator

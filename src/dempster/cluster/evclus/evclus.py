@@ -1,19 +1,32 @@
-"""EVCLUS and its relatives: k-EVCLUS, CEVCLUS, k-CEVCLUS, and EVCLUS by landmarks."""
+"""EVCLUS and its relatives: k-EVCLUS, CEVCLUS, k-CEVCLUS, and EVCLUS by landmarks.
+
+`FittedPairs` decides which objects are fitted, and to which of their pairs:
+
+=============  ======================================================================================================
+``sampling``   what is fitted
+=============  ======================================================================================================
+"all"          all pairs of the objects that differ (of positive weight)
+"random"       some partners of each of them, drawn or, in a sparse matrix, given
+"landmarks"    all pairs of a few objects, on which the others are projected
+=============  ======================================================================================================
+
+`EvclusMethod` lets starts and scales compete on these pairs and gives masses to all objects; `EVCLUS` is the estimator.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy import sparse
 
 from dempster import _validation as rule
 from dempster._arrays import Array, same_place, to_host
-from dempster._errors import InvalidInputError
-from dempster._random import generator
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._random import as_random_state, generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import tensor_attributes
 from dempster.belief import FocalSets
@@ -24,38 +37,297 @@ from dempster.cluster._medoid_starts import masses_from_medoids, masses_of_label
 from dempster.cluster._search import Method, Sample
 from dempster.cluster._starts import checked_masses_start
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
-from dempster.cluster.evclus._model import DoubtModel, EvclusModel, neighbors_of_pairs
-from dempster.cluster.evclus._pairs import (
-    ALL_PAIRS_UP_TO,
-    AllPairs,
-    EvclusSettings,
-    FittedPairs,
-    Links,
-    distinct_objects,
-    link_form,
+from dempster.cluster.evclus._model import (
+    Assessment,
+    DoubtModel,
+    EvclusModel,
+    ShepardMixin,
+    assess,
+    neighbors_of_pairs,
     twins_at_zero,
     wanted_terms,
 )
-from dempster.cluster.evclus._scale import Scale, ScaleOnLandmarks, ScaleTrial, StartsOfTrials
-from dempster.cluster.evclus.shepard import Assessment, ShepardMixin, assess
+from dempster.cluster.evclus._pairs import (
+    SCALES,
+    AllPairs,
+    ConflictProblem,
+    DistinctObjects,
+    Links,
+    Scale,
+    ScaleTrial,
+    SomePairs,
+    WeightedPairs,
+    distinct_objects,
+    likelihood_of_clusters,
+    link_form,
+)
 from dempster.constraints import Constraints
+from dempster.data.sampling import systematic_draw
+from dempster.dissimilarity.dimension import intrinsic_dimension
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
+from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sampling import choose_landmarks, pairs_of_sparse
-from dempster.dissimilarity.sources import DissimilaritySource, MatrixSource, SparseSource, TensorSource
-from dempster.dissimilarity.transform import to_conflict
-from dempster.optimize.blocks import Apply, row_blocks
+from dempster.dissimilarity.sampling import choose_landmarks, drawn_pairs, pairs_of_sparse, random_pairs
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    MatrixSource,
+    SparseSource,
+    TensorSource,
+)
+from dempster.dissimilarity.transform import scale_at, to_conflict
+from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, as_likely
 from dempster.optimize.projection import projection_hessian, settle_links
 from dempster.partition import CredalPartition
 
-__all__ = ["link_factor", "EvclusStart", "ObjectMasses", "EvclusMethod", "EVCLUS"]
+__all__ = ["EVCLUS", "EvclusMethod", "FittedPairs", "ObjectMasses", "LINK_FACTORS"]
+
+ALL_PAIRS_UP_TO = 1000  # objects, for sampling="auto" and to assess a fit
+MAX_REFERENCES = 5000  # landmarks that constrained objects may add up to; references of k-EVCLUS
+_MIN_LANDMARKS = 600
+_LANDMARKS_PER_CLUSTER = 30
+_ASSESSED_PAIRS = 50_000
+_ASSESSED_PAIRS_OF_SLOW_METRICS = 5000
+_DIMENSION_OF_SPARSE = 5.0  # a sparse matrix does not tell
+_NOTHING_TO_TELL = "all dissimilarities are zero: there is nothing to tell the objects apart"
 
 
-def link_factor(convention: str) -> float:
-    """Weight of the constraints in units of the published formula: the published program gives them four times as
-    much."""
-    return 4.0 if convention == "program" else 1.0
+LINK_FACTORS = {"program": 4.0, "paper": 1.0}  # weight of the constraints, in units of the published formula
+
+
+# ---- objects and pairs ----------------------------------------------------------------------------------------------
+
+
+class FittedPairs:
+    """The objects and pairs of one fit.
+
+    Attributes
+    ----------
+    sampling : str
+        What "auto" stands for.
+    distinct : DistinctObjects
+        Of its positions, in their order, everything is drawn.
+    stored : tuple or None
+        Pairs that a sparse matrix holds, how often, and their dissimilarities.
+    fitted : (m,) array
+        Positions of the objects that are fitted, some of these in the same order.
+    counts : (m,) array or None
+        How much each of them counts; None if all count alike.
+    chosen : (r,) array
+        Which of them others are compared with.
+    references : (r,) array
+        Positions of the objects that others are compared with.
+    dissimilarities : (m, m) array or WeightedPairs
+        Between them, or of the pairs that are fitted.
+    scale : Scale
+        The scales that may be chosen: one, unless ``d0`` is to be found.
+    """
+
+    def __init__(
+        self,
+        params: EVCLUS,
+        n_clusters: int,
+        objects: DissimilaritySource | SparseSource,
+        distinct: DistinctObjects,
+        links: Links,
+        rng: np.random.Generator,
+    ):
+        self.params, self.objects, self.distinct, self.rng = params, objects, distinct, rng
+        self.source = cast(DissimilaritySource, objects)  # a sparse matrix is not asked for other pairs than it holds
+        self.counted, self.weights = distinct.positions, distinct.weights
+        if len(distinct.rows) < max(2, n_clusters):
+            raise InvalidInputError(
+                f"sample_weight leaves {len(distinct.rows)} objects of positive weight, but at least "
+                f"{max(2, n_clusters)} are needed"
+            )
+        if len(self.counted) < 2:
+            raise InvalidInputError(_NOTHING_TO_TELL)
+        self.sampling = params.sampling
+        self.stored = None
+        if isinstance(objects, SparseSource):
+            self.stored = self._stored_pairs(objects)
+            if self.sampling not in ("auto", "random"):
+                raise InvalidInputError(
+                    f"sampling={self.sampling!r} needs all dissimilarities, but X is a sparse matrix of some"
+                )
+            self.sampling = "random"
+        elif self.sampling == "auto":
+            self.sampling = "all" if len(self.counted) <= ALL_PAIRS_UP_TO else "landmarks"
+        self.fitted: np.ndarray = self.counted
+        self.counts = None if self.weights is None else self.weights[self.counted]
+        if self.sampling == "landmarks":
+            self.fitted, self.counts = self._landmarks(n_clusters, links)
+        self.chosen: np.ndarray = np.arange(len(self.fitted))
+        if self.sampling == "random" and self.stored is None:
+            self.chosen = choose_landmarks(len(self.fitted), MAX_REFERENCES, rng)
+        if isinstance(objects, MatrixSource):  # new objects come with their dissimilarities in the order of the rows
+            self.chosen = self.chosen[np.argsort(self.fitted[self.chosen])]
+        self.references = self.fitted[self.chosen]
+        self._pairs: tuple[np.ndarray, np.ndarray] | None = None  # and their weights; None: all pairs
+        self._problems: dict[int, ConflictProblem] = {}
+        # what missing cells add to all dissimilarities would hide how wide the clusters are: they have stand-ins there
+        complete = None
+        if isinstance(objects, AttributeSource) and objects.lacks_cells:
+            complete = AttributeSource(filled(objects.objects[self.fitted]), objects.metric)
+        d, weights = self._some_pairs(complete) if self.sampling == "random" else self._all_pairs(complete)
+        if not np.any(d > 0):
+            raise InvalidInputError(_NOTHING_TO_TELL)
+        self.scale = self._scale(d, weights)
+
+    def problem_at(self, trial: int) -> ConflictProblem:
+        """Return the pairs, with the conflicts that they should have at one of the scales."""
+        if trial not in self._problems:
+            d0 = self.scale.trials[trial].d0
+            if self._pairs is None:
+                self._problems[trial] = AllPairs(to_conflict(self._apart, d0), self.counts)
+            else:
+                delta = to_conflict(self._apart, d0)
+                self._problems[trial] = SomePairs(len(self.fitted), *self._pairs, delta)
+        return self._problems[trial]
+
+    def likelihood(self, labels: np.ndarray) -> float:
+        """Return how well clusters of the fitted objects explain the dissimilarities of the pairs."""
+        return likelihood_of_clusters(self.dissimilarities, labels, self.dimension, self.counts)
+
+    @cached_property
+    def dimension(self) -> float:
+        """Of the attributes, or the one that the distances to the nearest objects speak of."""
+        if self.stored is not None:
+            return _DIMENSION_OF_SPARSE
+        if isinstance(self.source, AttributeSource) and self.source.metric == "euclidean":
+            return float(self.source.objects.shape[1])
+        few = self.fitted[choose_landmarks(len(self.fitted), _MIN_LANDMARKS, self.rng)]
+        return intrinsic_dimension(self.source.block(few, few).astype(float))
+
+    def draw_objects(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Draw some of these places among the counted objects, and return how much each counts (None: all alike).
+
+        They are drawn in proportion to the weights; one that is drawn several times counts so much more.
+        """
+        if self.weights is None:
+            return places[choose_landmarks(len(places), size, self.rng)], None
+        weights = self.weights[self.counted[places]]
+        if size >= len(places):
+            return places, weights / weights.mean()
+        which, times = np.unique(systematic_draw(weights, size, as_random_state(self.rng)), return_counts=True)
+        return places[which], times.astype(float)
+
+    def pairs_to_assess(self, some: np.ndarray | None = None) -> WeightedPairs:
+        """Return all pairs of objects, equal ones too, or a random sample of many; of a sparse matrix those it holds.
+
+        ``some``: of these objects only, each of which counts for its equals.
+        """
+        rows, weights = self.distinct.rows, self.distinct.row_weights
+        if some is not None:
+            rows, weights = some, self.weights
+        if self.stored is not None:
+            pairs, times, d = self.stored
+        elif len(rows) <= ALL_PAIRS_UP_TO:
+            i, j = np.triu_indices(len(rows), 1)
+            pairs, times, d = rows[np.column_stack([i, j])], np.ones(len(i)), self.source.block(rows, rows)[i, j]
+        else:
+            slow = isinstance(self.source, AttributeSource) and self.source.metric != "euclidean"
+            n_pairs = _ASSESSED_PAIRS_OF_SLOW_METRICS if slow else _ASSESSED_PAIRS
+            pairs = rows[np.column_stack(drawn_pairs(len(rows), n_pairs, self.rng))]
+            times, d = np.ones(len(pairs)), self.source.pairs(pairs[:, 0], pairs[:, 1])
+        weight = times if weights is None else times * weights[pairs].prod(axis=1)
+        return WeightedPairs(pairs[:, 0], pairs[:, 1], d, weight)
+
+    def _landmarks(self, n_clusters: int, links: Links) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the constrained objects and others at random, and how much each counts."""
+        p = self.params.n_landmarks
+        if isinstance(p, str):
+            p = max(_MIN_LANDMARKS, _LANDMARKS_PER_CLUSTER * n_clusters)
+        if p < n_clusters:
+            raise InvalidParameterError("n_landmarks", f"at least n_clusters={n_clusters}", p)
+        free = ~np.isin(self.counted, links.objects)
+        linked = np.flatnonzero(~free)
+        if len(linked) > MAX_REFERENCES:
+            linked = np.sort(self.rng.choice(linked, MAX_REFERENCES, replace=False))
+            free = np.ones(len(free), dtype=bool)
+            free[linked] = False
+        more, times = self.draw_objects(np.flatnonzero(free), max(p - len(linked), p // 2))
+        places = np.concatenate([linked, more])
+        order = np.argsort(places)
+        landmarks = self.counted[places[order]]
+        if self.weights is None or times is None:
+            return landmarks, None
+        if len(landmarks) == len(self.counted):
+            return landmarks, self.weights[landmarks]
+        return landmarks, np.concatenate([np.ones(len(linked)), times])[order]
+
+    def _all_pairs(self, complete: AttributeSource | None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the dissimilarities of the pairs and their weights."""
+        D = self.source.block(self.fitted, self.fitted).astype(float)
+        np.fill_diagonal(D, 0)
+        D = (D + D.T) / 2  # metrics may be symmetric up to rounding only
+        self.dissimilarities: np.ndarray | WeightedPairs = (
+            D if complete is None else complete.block(slice(None), slice(None))
+        )
+        self._apart = D
+        i, j = np.triu_indices(len(D), 1)
+        return D[i, j], None if self.counts is None else self.counts[i] * self.counts[j]
+
+    def _some_pairs(self, complete: AttributeSource | None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the same for some pairs of the fitted objects."""
+        if self.stored is not None:
+            stored, times, d = self.stored
+            pairs = np.searchsorted(self.fitted, stored)
+        else:
+            pairs, times = random_pairs(len(self.fitted), self.params.n_partners, self.rng)
+            d = self.source.pairs(*self.fitted[pairs].T)
+        weights = times if self.counts is None else times * self.counts[pairs].prod(axis=1)
+        apart = d if complete is None else complete.pairs(*pairs.T)
+        self.dissimilarities = WeightedPairs(pairs[:, 0], pairs[:, 1], apart, weights)
+        self._apart, self._pairs = d, (pairs, weights)
+        return d, None if self.counts is None else weights
+
+    def _stored_pairs(self, objects: SparseSource) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the pairs of the counted objects that a sparse matrix holds, how often, and their dissimilarities."""
+        pairs, times, d = pairs_of_sparse(objects.stored, symmetrize=bool(self.params.symmetrize))
+        counts = np.zeros(len(objects), dtype=bool)
+        counts[self.counted] = True
+        kept = counts[pairs].all(axis=1)
+        pairs, times, d = pairs[kept], times[kept], d[kept]
+        n, ends = len(self.counted), np.searchsorted(self.counted, pairs)
+        graph = sparse.coo_matrix((np.ones(len(ends)), ends.T), shape=(n, n))
+        parts, label = sparse.csgraph.connected_components(graph, directed=False)
+        if parts > 1:
+            raise InvalidInputError(
+                f"X holds pairs that connect the objects in {parts} separate groups (the smallest of "
+                f"{int(np.bincount(label).min())}); without pairs between them their clusters cannot be compared"
+            )
+        return pairs, times, d
+
+    def _scale(self, d: np.ndarray, weights: np.ndarray | None) -> Scale:
+        """Return the scales, from the dissimilarities of the fitted pairs, or from more pairs where landmarks stand for
+        many objects and distances cost little."""
+        d0, quantile = self.params.d0, self.params.d0_quantile
+        if not isinstance(d0, str):
+            return Scale((ScaleTrial(np.nan, float(d0)),))
+        if len(self.fitted) < len(self.counted) and self.source.metric == "euclidean":
+            pairs = self.counted[np.column_stack(drawn_pairs(len(self.counted), _ASSESSED_PAIRS, self.rng))]
+            d = self.source.pairs(pairs[:, 0], pairs[:, 1])
+            weights = None if self.weights is None else self.weights[pairs].prod(axis=1)
+        if quantile is not None:
+            return Scale((ScaleTrial(float(quantile), scale_at(d, float(quantile), weights)),))
+        # quantiles at which many objects do not differ are no scale; the largest always is
+        found = [ScaleTrial(q, at) for q in SCALES[:-1] if (at := scale_at(d, q, weights, zero=True)) > 0]
+        return Scale((*found, ScaleTrial(SCALES[-1], scale_at(d, SCALES[-1], weights))))
+
+
+# ---- the algorithm --------------------------------------------------------------------------------------------------
+
+_REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
+_LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
+_FIRST_TOLERANCE, _FIRST_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # at which starts compete; the first is the papers'
+_STARTS_AT_EACH, _STARTS_OF_TRIALS = 0.4, 0.2  # of n_init, at each of the scales that compete
+_TRIAL_SHARE, _MIN_TRIAL = 1 / 2, 300  # of the landmarks, on which scales compete
+_TRIAL_SWEEPS = 8  # after which labels hardly change
+_FIRST_XI = 0.05  # second of the three stages of the constraints
+_SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
+_MAX_SETS = 256  # of which 40 objects take a minute
 
 
 @dataclass(frozen=True)
@@ -67,235 +339,242 @@ class ObjectMasses:
     family : FocalSets
     masses : (m, f) array
         As the descent left them.
+    trial : int
+        Position of the scale that they were found at.
     equalized : (m, f) array or None
         The same at the very end, where objects at dissimilarity zero in a matrix have got equal ones.
     doubtful : bool
         Whether doubt between neighboring clusters is to be read off.
-    scale : int
-        Which of the scales that compete they were found at.
     """
 
     family: FocalSets
     masses: np.ndarray
+    trial: int = 0
     equalized: np.ndarray | None = None
     doubtful: bool = False
-    scale: int = 0
 
 
-class EvclusStart(NamedTuple):
-    """Masses of the objects that are fitted, what the order of the sweeps is drawn from, and at which of the scales."""
-
-    masses: np.ndarray
-    family: FocalSets
-    rng: np.random.Generator
-    scale: int = 0
+Start = tuple[ObjectMasses, np.random.Generator]
+"""Masses, and the generator from which the order of the sweeps is drawn."""
 
 
-_REFINE_ON = 2000  # objects that the landmarks are fitted to a second time
-_LANDMARK_TOLERANCE = 1e-5  # finer than what landmarks say about the other objects
-_FIRST_TOLERANCE, _FIRST_TOLERANCE_OF_LANDMARKS = 1e-5, 1e-2  # at which starts compete; the first is the papers'
-_STARTS_AT_EACH, _STARTS_OF_TRIALS = 0.4, 0.2  # of n_init, at each of the scales that compete
-_FIRST_XI = 0.05  # second of the three stages of the constraints
-_SETTLING = 50, 1e-6  # sweeps over objects that are linked but not fitted, and the change of a mass that ends them
+class EvclusMethod(Method[Start, ObjectMasses]):
+    """EVCLUS on one sample of objects.
 
-
-class EvclusMethod(Method[EvclusStart, ObjectMasses]):
-    """EVCLUS on one sample of objects."""
+    ``scale`` holds the values of d0 that compete. Where all objects are fitted, starts at each of them do; where
+    landmarks stand for others, half of them decide before the starts are drawn.
+    """
 
     starts_in_threads = True
 
-    def __init__(
-        self,
-        settings: EvclusSettings,
-        sample: Sample[DissimilaritySource | SparseSource],
-        constraints: Constraints | None,
-        rng: np.random.Generator,
-        apply: Apply,
-    ):
-        self.settings, self.objects, self.rng, self.apply = settings, sample.values, rng, apply
-        self.n = len(sample.values)
-        self.links = Links.of(constraints if settings.xi > 0 else None, self.n)
+    def __init__(self, params: EVCLUS, sample: Sample[DissimilaritySource | SparseSource], task: Task):
+        self.params, self.objects, self.apply = params, sample.values, task.apply
+        self.n, self.n_clusters = len(sample.values), task.n_clusters
+        self.peaks = peaks_of_source(params.init, sample.values, self.n_clusters, params.random_state, params.n_jobs)
+        self.rng = generator(params.random_state)
+        self.links = Links.of(task.constraints if params.xi > 0 else None, self.n)
         # constraints may tell equal objects apart
-        self.distinct = distinct_objects(sample, merge=len(self.links) == 0, device=settings.device)
-        self.pairs = FittedPairs(settings, sample.values, self.distinct, self.links, rng)
+        self.distinct = distinct_objects(sample, merge=len(self.links) == 0, device=params.device)
+        self.pairs = FittedPairs(params, self.n_clusters, sample.values, self.distinct, self.links, self.rng)
+        self.scale = self.pairs.scale
+        self.are_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)  # whether they stand for others
         self.fitted_links = self.links.among(self.pairs.fitted)
+        # landmarks stand for all objects: their constraints weigh against as many more pairs
+        self.link_share = LINK_FACTORS[params.convention] * (len(self.distinct.positions) / len(self.pairs.fitted))
+        # weights of the constraints in the stages after the first
+        self.stages: list[float] = []
+        if len(self.fitted_links):
+            share = self.link_share * len(self.fitted_links) / len(self.links)
+            self.stages = [share * _FIRST_XI, share * params.xi] if params.xi > _FIRST_XI else [share * params.xi]
         coarse = self.pairs.sampling == "landmarks"
-        self.tol = max(settings.tol, _LANDMARK_TOLERANCE) if coarse else settings.tol
+        self.tol = max(params.tol, _LANDMARK_TOLERANCE) if coarse else params.tol
         self.first_tol = max(self.tol, _FIRST_TOLERANCE_OF_LANDMARKS if coarse else _FIRST_TOLERANCE)
-        self.scale: Scale | None = None  # how d0 was found, if it was
-        self._found: np.ndarray | None = None  # where a trial of the scales has led
-
-    @property
-    def d0(self) -> float:
-        return self.pairs.d0
-
-    def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
-        """How well the conflicts of all objects match their dissimilarities; if doubt was read off, those of the
-        references before that."""
-        if isinstance(model, DoubtModel):
-            fit = model.fit
-            compared = self.pairs.pairs_to_assess(fit.references.positions).among(fit.references.positions)
-            return assess(fit.reference_masses, fit.family, compared, self.d0, self.rng)
-        compared = self.pairs.pairs_to_assess()
-        if isinstance(masses, np.ndarray):
-            return assess(masses, model.family, compared, self.d0, self.rng)
-        who = np.unique(np.concatenate([compared.i, compared.j]))
-        some = to_host(masses[same_place(who, masses)])
-        return assess(some, model.family, compared.among(who), self.d0, self.rng)
+        self._trial_masses: np.ndarray | None = None  # from the clusters at the scale that won on some landmarks
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
-    def given_start(self, family: FocalSets) -> EvclusStart | None:
-        """What was asked for; where scales compete, it does so at each of them."""
-        if self._competing and self._are_landmarks:
+    def given_start(self, family: FocalSets) -> Start | None:
+        """Return the start that was asked for; where scales compete, it does so at each of them."""
+        if self.scale.is_open and self.are_landmarks:
             self._settle_scale(family)
-        return None if self._competing or self._found is not None else self._given(family)
+        if self.scale.is_open or self._trial_masses is not None:
+            return None
+        masses = self._given_masses(family)
+        return None if masses is None else (ObjectMasses(family, masses, self.scale.position), self.rng)
 
-    def _given(self, family: FocalSets) -> EvclusStart | None:
-        init, labels, scale = self.settings.init, self.settings.labels, self.pairs.settled
-        if labels is not None:
-            return EvclusStart(masses_of_labels(labels[self.pairs.fitted], family), family, self.rng, scale)
-        return None if isinstance(init, str) else EvclusStart(self._given_masses(init, family), family, self.rng, scale)
+    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
+        given, n_init, is_open = self._given_masses(family), self.params.n_init, self.scale.is_open
+        if len(self.scale.trials) > 1:
+            n_init = max(1, round(_STARTS_AT_EACH * n_init))
+        found = []
+        for trial in range(len(self.scale.trials)) if is_open else [self.scale.position]:
+            drawn = self._drawn_masses(family, trial, n_init) if given is None else [given]
+            found += [ObjectMasses(family, masses, trial) for masses in drawn]
+        if self._trial_masses is not None:
+            found.append(ObjectMasses(family, self._trial_masses, self.scale.position))
+        seeds = self.rng.integers(0, 2**63, len(found))
+        return [(start, np.random.default_rng(seed)) for start, seed in zip(found, seeds, strict=True)], len(found)
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvclusStart], int]:
-        given, pairs = self._given(family), self.pairs
-        at = range(len(pairs.scales)) if self._competing else [pairs.settled]
-        found = self.scale is not None
-        few = (
-            max(1, round(_STARTS_AT_EACH * self.settings.n_init)) if self._competing or found else self.settings.n_init
-        )
-        masses = [self._drawn_masses(family, k, few) if given is None else [given.masses] for k in at]
-        if self._found is not None:
-            masses[0].append(self._found)
-        starts = [(start, k) for k, drawn in zip(at, masses, strict=True) for start in drawn]
-        seeds = self.rng.integers(0, 2**63, len(starts))
-        each = zip(starts, seeds, strict=True)
-        return [EvclusStart(start, family, np.random.default_rng(seed), k) for (start, k), seed in each], len(starts)
-
-    @property
-    def _competing(self) -> bool:
-        """Whether scales are still to be chosen from, by the starts themselves."""
-        return len(self.pairs.scales) > 1 and self.scale is None
-
-    def _settle_scale(self, family: FocalSets) -> None:
-        """Find the scale on some of the landmarks; what was found there competes with other starts at this scale."""
-        pairs, settings, given = self.pairs, self.settings, self._given(family)
-        few = max(1, round(_STARTS_OF_TRIALS * settings.n_init))
-        starts = StartsOfTrials(settings.init == "random", few, None if given is None else given.masses)
-        trial = ScaleOnLandmarks.of(pairs, starts, settings.max_iter, self.first_tol)
-        self.scale, labels = trial.found(pairs.scales, family, self.rng, self.apply)
-        pairs.settle(self.scale.trials.index(self.scale.best))
-        if given is None:
-            self._found = masses_of_labels(trial.spread(labels, pairs.problem), family)
-
-    def _given_masses(self, init: Any, family: FocalSets) -> np.ndarray:
+    def _given_masses(self, family: FocalSets) -> np.ndarray | None:
+        """Return the masses that ``init`` holds, of the fitted objects; None if starts are to be drawn."""
+        init, fitted = self.params.init, self.pairs.fitted
+        if self.peaks is not None:
+            return masses_of_labels(self.peaks.labels_[fitted], family)
+        if isinstance(init, str):
+            return None
+        counts_doubt = self.params.focal_sets == "auto"  # single clusters are found first: doubt counts for these
+        if counts_doubt and isinstance(init, CredalPartition) and init.n_clusters == self.n_clusters:
+            init = carried_partition(init, family)
         given = checked_masses_start(init, self.n, family)
         if np.any(given.masses[:, family.find(given.focal_sets.membership) < 0] > 0):
             raise InvalidInputError("init has masses on sets that focal_sets lacks")
-        return np.ascontiguousarray(given.on(family).masses[self.pairs.fitted], dtype=float)
+        return np.ascontiguousarray(given.on(family).masses[fitted], dtype=float)
 
-    def _drawn_masses(self, family: FocalSets, scale: int, n_init: int) -> list[np.ndarray]:
-        s, m, problem = self.settings, len(self.pairs.fitted), self.pairs.problem_at(scale)
-        if s.init == "random" or self.pairs.stored is not None:
+    def _drawn_masses(self, family: FocalSets, trial: int, n_init: int) -> list[np.ndarray]:
+        pairs, problem = self.pairs, self.pairs.problem_at(trial)
+        fitted, counts, m = pairs.fitted, pairs.counts, len(pairs.fitted)
+        if self.params.init == "random" or pairs.stored is not None:
             return [random_masses(m, family, self.rng) for _ in range(n_init)]
         if isinstance(problem, AllPairs):
-            return masses_from_medoids(problem.delta, family, n_init, self.rng, self.pairs.counts)
+            return masses_from_medoids(problem.delta, family, n_init, self.rng, counts)
         places = choose_landmarks(m, ALL_PAIRS_UP_TO, self.rng)
-        some, counts = self.pairs.fitted[places], self.pairs.counts
-        delta = to_conflict(self.pairs.source.block(some, some), self.pairs.scales[scale].d0)
-        sets = medoid_starts(delta, s.n_clusters, n_init, self.rng, None if counts is None else counts[places])
-        return [masses_of_labels(self._nearest(some[medoids]), family) for medoids in sets]
+        some = fitted[places]
+        delta = to_conflict(pairs.source.block(some, some), self.scale.trials[trial].d0)
+        sets = medoid_starts(delta, self.n_clusters, n_init, self.rng, None if counts is None else counts[places])
+        blocks = row_blocks(m, most=None)
+        nearest = [
+            np.concatenate([pairs.source.block(fitted[a:b], some[medoids]).argmin(axis=1) for a, b in blocks])
+            for medoids in sets
+        ]
+        return [masses_of_labels(labels, family) for labels in nearest]
 
-    def _nearest(self, medoids: np.ndarray) -> np.ndarray:
-        """Number of the nearest medoid, for every object that is fitted."""
-        fitted, source = self.pairs.fitted, self.pairs.source
-        blocks = row_blocks(len(fitted), most=None)
-        return np.concatenate([source.block(fitted[a:b], medoids).argmin(axis=1) for a, b in blocks])
+    def _settle_scale(self, family: FocalSets) -> None:
+        """Find the scale on half of the landmarks, by a few sweeps; the clusters found there are one of the starts."""
+        given, D, max_iter = self._given_masses(family), self.pairs.dissimilarities, self.params.max_iter
+        assert isinstance(D, np.ndarray)
+        n_init = max(1, round(_STARTS_OF_TRIALS * self.params.n_init))
+        size = min(len(D), max(round(_TRIAL_SHARE * len(D)), _MIN_TRIAL))
+        places = np.arange(size) * len(D) // size
+        D, counts = D[np.ix_(places, places)], None if self.pairs.counts is None else self.pairs.counts[places]
+        dimension, no_links = self.pairs.dimension, Links.of(None, size)
+
+        def cluster_at(d0: float, seed: int) -> tuple[float, np.ndarray]:
+            """Return the best clusters of several starts at one scale, with their likelihood."""
+            rng, problem = np.random.default_rng(seed), AllPairs(to_conflict(D, d0), counts)
+            if given is not None:
+                starts = [given[places]]
+            elif self.params.init == "random":
+                starts = [random_masses(size, family, rng) for _ in range(n_init)]
+            else:
+                starts = masses_from_medoids(problem.delta, family, n_init, rng, counts)
+            found = []
+            for start in starts:
+                order, sweeps = rng.permutation(size), min(max_iter, _TRIAL_SWEEPS)
+                masses, _, _ = problem.descend(start, family, order, sweeps, self.first_tol, no_links, 0.0)
+                labels = CredalPartition.unchecked(masses, family).labels
+                found.append((likelihood_of_clusters(D, labels, dimension, counts), labels))
+            return found[as_likely([likelihood for likelihood, _ in found])[0]]
+
+        seeds = self.rng.integers(0, 2**63, len(self.scale.trials))
+        scales = [(trial.d0, seed) for trial, seed in zip(self.scale.trials, seeds, strict=True)]
+        results = list(self.apply(cluster_at, scales))
+        self.scale = self.scale.settle([likelihood for likelihood, _ in results])
+        if given is not None:
+            return
+        # the other landmarks join the cluster that they should conflict least with, on average
+        labels, problem = results[self.scale.position][1], self.pairs.problem_at(self.scale.position)
+        assert isinstance(problem, AllPairs)
+        members = np.zeros((size, int(labels.max()) + 1))
+        members[np.arange(size), labels] = 1 if counts is None else counts
+        total = members.sum(axis=0)
+        conflict = problem.delta[:, places] @ members / np.where(total > 0, total, 1)
+        everyone = np.where(total > 0, conflict, np.inf).argmin(axis=1)
+        everyone[places] = labels
+        self._trial_masses = masses_of_labels(everyone, family)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
-    def compete(self, start: EvclusStart) -> Run[ObjectMasses]:
-        return self._swept(start, [], self.first_tol)
+    def compete(self, start: Start) -> Run[ObjectMasses]:
+        return self._sweep(*start, [], self.first_tol)
 
     def chosen(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
-        """Of the starts at one scale that of smallest objective; of the scales the one whose clusters explain the data
-        best: objectives at different scales cannot be compared."""
-        pairs = self.pairs
-        everyone = list(runs)
-        if self._found is not None:  # the last start: it must not be lost to clusters that explain less
-            two = super().chosen(everyone[:-1], tol), everyone[-1]
-            return two[as_likely([pairs.likelihood(self.partition(run).labels) for run in two])[0]]
-        if not self._competing:
-            return super().chosen(everyone, tol)
-        best, trials = [], []
-        for k in sorted({run.model.scale for run in everyone}):
-            best.append(super().chosen([run for run in everyone if run.model.scale == k], tol))
-            likelihood = pairs.likelihood(self.partition(best[-1]).labels)
-            trials.append(ScaleTrial(pairs.scales[k].quantile, pairs.scales[k].d0, likelihood))
-        self.scale = Scale(tuple(trials))
-        run = best[trials.index(self.scale.best)]
-        pairs.settle(run.model.scale)
-        return run
+        """Select, of the starts at one scale, that of smallest objective; of the scales the one whose clusters explain
+        the data best: objectives at different scales cannot be compared."""
+        competitors = list(runs)
+        if self._trial_masses is not None:  # the last start: it must not be lost to clusters that explain less
+            two = super().chosen(competitors[:-1], tol), competitors[-1]
+            return two[as_likely([self.pairs.likelihood(self.partition(run).labels) for run in two])[0]]
+        if not self.scale.is_open:
+            return super().chosen(competitors, tol)
+        best, likelihoods = [], []
+        for trial in range(len(self.scale.trials)):
+            best.append(super().chosen([run for run in competitors if run.model.trial == trial], tol))
+            likelihoods.append(self.pairs.likelihood(self.partition(best[-1]).labels))
+        self.scale = self.scale.settle(likelihoods)
+        return best[self.scale.position]
 
     def completed(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        return self._constrained(self._swept(self._going_on(best.model), best.history, self.tol))
+        return self._constrain(self._sweep(best.model, self.rng, best.history, self.tol))
 
-    def descend(self, start: EvclusStart) -> Run[ObjectMasses]:
-        return self._constrained(self._swept(start, [], self.tol))
+    def descend(self, start: Start) -> Run[ObjectMasses]:
+        return self._constrain(self._sweep(*start, [], self.tol))
 
     def extended(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
-        padded = EvclusStart(np.asarray(self.partition(run).on(family).masses), family, self.rng, run.model.scale)
-        return self._swept(padded, run.history, self.tol, (self._stages or [0.0])[-1])
+        wider = ObjectMasses(family, np.asarray(self.partition(run).on(family).masses), run.model.trial)
+        return self._sweep(wider, self.rng, run.history, self.tol, (self.stages or [0.0])[-1])
 
-    def _constrained(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
+    def _constrain(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """Let the constraints in, in two further stages (Li, Li and Denoeux, 2018, section 3.2)."""
-        for xi in self._stages:
-            run = self._swept(self._going_on(run.model), [], self.tol, xi)
+        for xi in self.stages:
+            run = self._sweep(run.model, self.rng, [], self.tol, xi)
         return run
 
-    def _swept(self, start: EvclusStart, before: list[float], tol: float, xi: float = 0.0) -> Run[ObjectMasses]:
+    def _sweep(
+        self, start: ObjectMasses, rng: np.random.Generator, before: list[float], tol: float, xi: float = 0.0
+    ) -> Run[ObjectMasses]:
         """Go on from a start; ``before`` is the history so far."""
-        left = self.settings.max_iter - len(before)
+        left = self.params.max_iter - len(before)
+        found = ObjectMasses(start.family, start.masses, start.trial)
         if left <= 0:
-            return Run(ObjectMasses(start.family, start.masses, scale=start.scale), list(before), False)
-        order = start.rng.permutation(len(start.masses))
-        problem = self.pairs.problem_at(start.scale)
+            return Run(found, list(before), False)
+        order, problem = rng.permutation(len(start.masses)), self.pairs.problem_at(start.trial)
         masses, trace, converged = problem.descend(start.masses, start.family, order, left, tol, self.fitted_links, xi)
-        return Run(ObjectMasses(start.family, masses, scale=start.scale), list(before) + trace.tolist(), converged)
-
-    def _going_on(self, found: ObjectMasses) -> EvclusStart:
-        return EvclusStart(found.masses, found.family, self.rng, found.scale)
-
-    @property
-    def _stages(self) -> list[float]:
-        """Weights of the constraints in the stages after the first."""
-        if len(self.fitted_links) == 0:
-            return []
-        share = self._link_share * len(self.fitted_links) / len(self.links)
-        xi = self.settings.xi
-        return [share * _FIRST_XI, share * xi] if xi > _FIRST_XI else [share * xi]
-
-    @property
-    def _link_share(self) -> float:
-        """Landmarks stand for all objects: their constraints weigh against as many more pairs."""
-        return self.settings.link_factor * (len(self.distinct.positions) / len(self.pairs.fitted))
+        return Run(replace(found, masses=masses), list(before) + trace.tolist(), converged)
 
     # ---- the end --------------------------------------------------------------------------------------------------
 
     def finished(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        """Landmarks are refined; objects at dissimilarity zero in a matrix get equal masses, unless there are
-        constraints, which may tell them apart. The objective is that of the masses then."""
+        """Refine landmarks; give objects at dissimilarity zero in a matrix equal masses.
+
+        With constraints, which may tell such objects apart, nothing is done. The objective is that of the masses then.
+        """
         if len(self.links):
             return run
-        if self._are_landmarks:
-            return Run(self._refined(run.model), run.history, run.converged)
+        found = run.model
+        if self.are_landmarks:
+            return Run(replace(found, masses=self._refine(found)), run.history, run.converged)
         if not isinstance(self.objects, MatrixSource):
             return run
-        equalized = self._equalized(self.objects, run.model)
-        if np.array_equal(equalized, run.model.masses):
+        fitted, conflict, d0 = self.pairs.fitted, found.family.conflict, self.scale.best.d0
+        blocks = [fitted[a:b] for a, b in row_blocks(len(fitted), 1024, most=None)]
+        twins = [twins_at_zero(self.objects.block(rows, fitted), d0, found.masses, conflict) for rows in blocks]
+        equalized = found.masses[np.concatenate(twins)]
+        if np.array_equal(equalized, found.masses):
             return run
-        objective = self.pairs.problem.stress(equalized, run.model.family)
-        return Run(replace(run.model, equalized=equalized), [*run.history[:-1], objective], run.converged)
+        objective = self.pairs.problem_at(found.trial).stress(equalized, found.family)
+        return Run(replace(found, equalized=equalized), [*run.history[:-1], objective], run.converged)
+
+    def _refine(self, found: ObjectMasses) -> np.ndarray:
+        """Fit the landmarks once more, to a larger sample projected on them: it makes up for their small number.
+
+        The processor does this, so that landmarks and families are the same on every device.
+        """
+        model, pairs = replace(self._model(found), device="cpu"), self.pairs
+        places, counts = pairs.draw_objects(np.arange(len(pairs.counted)), _REFINE_ON)
+        sample = pairs.counted[places]
+        masses = model.project(self._values(sample), self.apply).astype(float)
+        wider = replace(model, references=References.of(pairs.source, sample), reference_masses=masses, counts=counts)
+        return wider.project(self._values(pairs.fitted), self.apply, coincide=False).astype(float)
 
     def with_neighbors(self, run: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """A sparse matrix, which lacks most dissimilarities, is fitted again with the pairs of neighbors."""
@@ -304,55 +583,60 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         pairs, _, d = self.pairs.stored
         labels = np.full(self.n, -1)
         labels[self.pairs.fitted] = self.partition(run).labels
-        family = neighbors_of_pairs(labels[pairs[:, 0]], labels[pairs[:, 1]], d, self.settings.n_clusters)
-        return self.extended(run, family)
-
-    @property
-    def _are_landmarks(self) -> bool:
-        """Whether the objects that are fitted stand for others."""
-        return len(self.pairs.fitted) < len(self.distinct.positions)
-
-    def _refined(self, found: ObjectMasses) -> ObjectMasses:
-        """Fit the landmarks once more, to a larger sample projected on them: it makes up for their small number. The
-        processor does this, so that landmarks and families are the same on every device."""
-        model = replace(self._model(found), device="cpu")
-        sample, counts = self.pairs.drawn_objects(_REFINE_ON)
-        masses = model.projected(self._values(sample), self.apply).astype(float)
-        references = References.of(self.pairs.source, sample)
-        wider = replace(model, references=references, reference_masses=masses, counts=counts)
-        refined = wider.projected(self._values(self.pairs.fitted), self.apply, coincide=False)
-        return replace(found, masses=refined.astype(float))
-
-    def _equalized(self, matrix: MatrixSource, found: ObjectMasses) -> np.ndarray:
-        """As new objects get their masses: one at dissimilarity zero from some gets the masses among theirs that suit
-        it best."""
-        fitted, conflict = self.pairs.fitted, found.family.conflict
-        blocks = [fitted[a:b] for a, b in row_blocks(len(fitted), 1024, most=None)]
-        twins = [twins_at_zero(matrix.block(rows, fitted), self.d0, found.masses, conflict) for rows in blocks]
-        return found.masses[np.concatenate(twins)]
+        return self.extended(run, neighbors_of_pairs(labels[pairs[:, 0]], labels[pairs[:, 1]], d, self.n_clusters))
 
     def partition(self, run: Run[ObjectMasses]) -> CredalPartition:
-        """The objects that are fitted (landmarks stand for all of them)."""
+        """Return the partition of the objects that are fitted (landmarks stand for all of them)."""
         return CredalPartition.unchecked(run.model.masses, run.model.family)
 
     def partition_weights(self, weights: np.ndarray | None) -> np.ndarray | None:
         return self.pairs.counts
 
-    # ---- everybody ------------------------------------------------------------------------------------------------
+    # ---- all objects ----------------------------------------------------------------------------------------------
 
     def result(self, run: Run[ObjectMasses]) -> tuple[EvclusModel | DoubtModel, Array]:
         model, found = self._model(run.model), run.model
         if found.doubtful and len(self.links) == 0:
-            return self._doubtful_result(model)
+            return self._read_off_doubt(model)
         masses = self._masses_of_all(model, found)
         if len(self.links):
             masses = to_host(masses)
             masses[self.pairs.fitted] = found.masses
-            self._settle(masses, model)
-        return self._doubtful_result(model, masses) if found.doubtful else (model, masses)
+            self._settle_links(masses, model)
+        return self._read_off_doubt(model, masses) if found.doubtful else (model, masses)
 
-    def _doubtful_result(self, fit: EvclusModel, constrained: np.ndarray | None = None) -> tuple[DoubtModel, Array]:
-        """Linked objects keep the masses that their constraints gave them: those of the fit, ``constrained``."""
+    def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
+        """Measure how well the conflicts of all objects match their dissimilarities; if doubt was read off, those of
+        the references before that."""
+        if isinstance(model, DoubtModel):
+            fit = model.fit
+            compared = self.pairs.pairs_to_assess(fit.references.positions).among(fit.references.positions)
+            return assess(fit.reference_masses, fit.family, compared, model.d0, self.rng)
+        compared = self.pairs.pairs_to_assess()
+        if not isinstance(masses, np.ndarray):
+            who = np.unique(np.concatenate([compared.i, compared.j]))
+            masses, compared = to_host(masses[same_place(who, masses)]), compared.among(who)
+        return assess(masses, model.family, compared, model.d0, self.rng)
+
+    def _model(self, found: ObjectMasses) -> EvclusModel:
+        pairs, references = self.pairs, References(self.pairs.references, self.n, None)
+        if not isinstance(self.objects, SparseSource):
+            references = References.of(self.objects, pairs.references)
+        return EvclusModel(
+            family=found.family,
+            references=references,
+            reference_masses=found.masses[pairs.chosen],
+            counts=None if pairs.counts is None else pairs.counts[pairs.chosen],
+            d0=self.scale.best.d0,
+            device=self.params.device,
+            dtype=self.objects.dtype,
+        )
+
+    def _read_off_doubt(self, fit: EvclusModel, constrained: np.ndarray | None = None) -> tuple[DoubtModel, Array]:
+        """Return the model of doubt and the masses of all objects.
+
+        Linked objects keep the masses that their constraints gave them: those of the fit, ``constrained``.
+        """
         positions, linked = self.pairs.references, self.links.objects
         D = self.pairs.source.block(positions, positions).astype(float)
         model = DoubtModel.of(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
@@ -365,29 +649,10 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
             model.keep(masses, linked, constrained[linked])
         return model, masses
 
-    def _model(self, found: ObjectMasses) -> EvclusModel:
-        pairs = self.pairs
-        return EvclusModel(
-            family=found.family,
-            references=self._references,
-            reference_masses=found.masses[pairs.chosen],
-            counts=None if pairs.counts is None else pairs.counts[pairs.chosen],
-            d0=self.d0,
-            device=self.settings.device,
-            dtype=self.objects.dtype,
-        )
-
-    @cached_property
-    def _references(self) -> References:
-        positions = self.pairs.references
-        if isinstance(self.objects, SparseSource):
-            return References(positions, self.n, None)
-        return References.of(self.objects, positions)
-
     def _masses_of_all(self, model: EvclusModel, found: ObjectMasses) -> Array:
-        """(n, f) masses: with landmarks all objects, else those of weight zero are compared with the references as new
-        objects are; equal objects share theirs."""
-        if self._are_landmarks:
+        """Return (n, f) masses: with landmarks all objects, else those of weight zero are compared with the references
+        as new objects are; equal objects share theirs."""
+        if self.are_landmarks:
             return model.masses(self._values(slice(None)), self.apply)
         masses = np.empty((self.n, len(found.family)), dtype=self.objects.dtype)
         masses[self.pairs.fitted] = found.masses if found.equalized is None else found.equalized
@@ -401,9 +666,9 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         return masses
 
     def _values(self, which: np.ndarray | slice) -> Any:
-        """Some of the objects as a model takes them; all of them where they are, some in memory."""
+        """Return some of the objects as a model takes them; all of them where they are, some in memory."""
         if isinstance(self.objects, SparseSource):
-            pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=self.settings.symmetrize)
+            pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=bool(self.params.symmetrize))
             i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
             return sparse.csr_matrix((np.tile(d, 2), (i, j)), shape=(self.n, self.n))[which]
         if isinstance(self.objects, TensorSource) and not isinstance(which, slice):
@@ -412,10 +677,10 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         assert values is not None
         return values[which]
 
-    def _settle(self, masses: np.ndarray, model: EvclusModel) -> None:
-        """Constraints of objects that were not fitted: of weight zero, or more than there may be landmarks."""
-        order = self.distinct.order
-        outside = order[np.isin(order, self.links.objects) & ~np.isin(order, self.pairs.fitted)]
+    def _settle_links(self, masses: np.ndarray, model: EvclusModel) -> None:
+        """Let in the constraints of objects that were not fitted: of weight zero, or beyond ``MAX_REFERENCES``."""
+        order, links = self.distinct.order, self.links
+        outside = order[np.isin(order, links.objects) & ~np.isin(order, self.pairs.fitted)]
         if len(outside) == 0:
             return
         if isinstance(self.objects, SparseSource):
@@ -427,16 +692,17 @@ class EvclusMethod(Method[EvclusStart, ObjectMasses]):
         terms = wanted_terms(self._values(outside), model.references, model.d0, known, conflict, model.counts)
         blocks = row_blocks(len(outside), 1024, most=None)
         linear = np.concatenate([terms(start, stop)[0] for start, stop in blocks], dtype=float)
-        weight = self.pairs.problem.total * self._link_share * self.settings.xi / (2 * len(self.links))
+        problem = self.pairs.problem_at(self.scale.position)
+        weight = problem.total * self.link_share * self.params.xi / (2 * len(links))
         everyone = masses.astype(float)
         settle_links(
-            H, linear, outside, everyone, self.links.indptr, self.links.indices, weight * self.links.signs,
-            link_form(model.family), *_SETTLING,
+            H, linear, outside, everyone, links.indptr, links.indices, weight * links.signs, link_form(model.family),
+            *_SETTLING,
         )  # fmt: skip
         masses[outside] = everyone[outside]
 
 
-_MOST_SETS = 256  # of which 40 objects take a minute
+# ---- the estimator --------------------------------------------------------------------------------------------------
 
 
 class EVCLUS(ShepardMixin, EvidentialClusterer):
@@ -703,70 +969,38 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return values.in_memory() if isinstance(values, TensorSource) else values
 
     def _method(self, sample: Sample[DissimilaritySource | SparseSource], task: Task) -> EvclusMethod:
-        self._check_device()
-        if sample.everyone is not None and not sample.everyone.are_drawn and self.sampling in ("all", "random"):
-            raise InvalidInputError(
-                f"sampling must be 'auto' or 'landmarks' for {len(sample.everyone):,} objects in blocks, got "
-                f"{self.sampling!r}"
-            )
-        c = task.n_clusters
-        peaks = peaks_of_source(self.init, sample.values, c, self.random_state, self.n_jobs)
-        settings = EvclusSettings(
-            n_clusters=c,
-            d0=None if isinstance(self.d0, str) else float(self.d0),
-            d0_quantile=None if self.d0_quantile is None else float(self.d0_quantile),
-            sampling=self.sampling,
-            n_partners=self.n_partners,
-            n_landmarks=None if self.n_landmarks == "auto" else int(self.n_landmarks),
-            symmetrize=bool(self.symmetrize),
-            xi=self.xi,
-            link_factor=link_factor(self.convention),
-            init=self._given_start(c),
-            labels=None if peaks is None else peaks.labels_,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            device=self.device,
-        )
-        return EvclusMethod(settings, sample, task.constraints, generator(self.random_state), task.apply)
+        if self.device != "cpu":
+            from dempster.data.device import torch_on
 
-    def _given_start(self, n_clusters: int) -> str | CredalPartition | ArrayLike:
-        """``init``; with "auto", which finds single clusters first, doubt in a partition counts for its clusters."""
-        init = self.init
-        if self.focal_sets != "auto" or not isinstance(init, CredalPartition) or init.n_clusters != n_clusters:
-            return init
-        return carried_partition(init, self._families(n_clusters).first)
+            if self.metric != "euclidean":
+                raise InvalidInputError(f"device={self.device!r} works with metric='euclidean' only")
+            torch_on(self.device)
+        if sample.everyone is not None and not sample.everyone.are_drawn and self.sampling in ("all", "random"):
+            expected = f"'auto' or 'landmarks' for {len(sample.everyone):,} objects in blocks"
+            raise InvalidParameterError("sampling", expected, self.sampling)
+        return EvclusMethod(self, sample, task)
 
     def _families(self, n_clusters: int) -> Families:
         """With "auto" the frame is there too: at a large scale objects between clusters would draw these together."""
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)
         families = super()._families(n_clusters)
-        if len(families.first) > _MOST_SETS:
+        if len(families.first) > _MAX_SETS:
             raise InvalidInputError(
-                f"focal_sets must hold at most {_MOST_SETS} sets, got {len(families.first):,}: every sweep solves a "
+                f"focal_sets must hold at most {_MAX_SETS} sets, got {len(families.first):,}: every sweep solves a "
                 "quadratic program of as many unknowns for each object; take 'simple', 'pairs' or 'selected'"
             )
         return families
 
-    def _check_device(self) -> None:
-        if self.device == "cpu":
-            return
-        from dempster.data.device import torch_on
-
-        if self.metric != "euclidean":
-            raise InvalidInputError(f"device={self.device!r} works with metric='euclidean' only")
-        torch_on(self.device)
-
     def _choices(self, method: EvclusMethod) -> dict[str, str]:
         chosen = super()._choices(method)
-        return chosen if method.scale is None else {**chosen, "d0": method.scale.reasons()}
+        return {**chosen, "d0": method.scale.reasons()} if len(method.scale.trials) > 1 else chosen
 
     def _attributes(self, method: EvclusMethod, model: EvclusModel | DoubtModel) -> dict[str, Any]:
         found = method.assess(model, self.credal_partition_.masses)
         return {
             "d0_": model.d0,
-            "scale_": method.scale,
+            "scale_": method.scale if len(method.scale.trials) > 1 else None,
             "sampling_": method.pairs.sampling,
             "landmark_indices_": np.sort(model.references.positions),
             "stress_": found.stress,

@@ -33,7 +33,7 @@ from dempster.cluster._search import Method, Sample, Search
 from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evclus._checkpoint import Checkpoint, TrainingRecord, fingerprint
-from dempster.cluster.evclus._model import Surroundings, neighboring_clusters
+from dempster.cluster.evclus._model import Assessment, ShepardMixin, Surroundings, assess, neighboring_clusters
 from dempster.cluster.evclus._network import (
     LBFGS_STEPS,
     SMALL,
@@ -58,8 +58,7 @@ from dempster.cluster.evclus._network import (
     train_lbfgs,
     train_mini_batches,
 )
-from dempster.cluster.evclus.evclus import EVCLUS, link_factor
-from dempster.cluster.evclus.shepard import Assessment, ShepardMixin, assess
+from dempster.cluster.evclus.evclus import EVCLUS, LINK_FACTORS
 from dempster.constraints import Constraints
 from dempster.data.device import torch_on
 from dempster.data.sampling import order_along_line
@@ -1059,7 +1058,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
         settings = NetworkSettings(
             network=self.network,
-            penalties=Penalties(link_factor(self.convention) * self.xi, self.nu, self.regularization),
+            penalties=Penalties(LINK_FACTORS[self.convention] * self.xi, self.nu, self.regularization),
             convention=self.convention,
             n_partners=self.n_partners,
             outlier_detector=self.outlier_detector,
