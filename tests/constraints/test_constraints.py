@@ -777,6 +777,6 @@ def test_links_enter_the_row_solver():
     graph = links(Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)]), 3)
     nothing = np.zeros(4, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0)
     sweep_rows(
-        masses, np.array([1, 2]), *nothing, np.empty((0, 1)), family.conflict[None].astype(float), False, (*graph, form)
+        masses, np.array([1, 2]), *nothing, np.empty((0, 1)), family.conflict[None].astype(float), False, *graph, form
     )
     np.testing.assert_allclose(masses, [[1, 0], [1, 0], [0, 1]], atol=1e-9)

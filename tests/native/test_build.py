@@ -108,7 +108,7 @@ def test_a_missing_library_is_one_clear_error(tmp_path):
 
 
 def test_a_library_from_other_sources_is_refused(monkeypatch):
-    from dempster._native.library import _check_age, library
+    from dempster._native.binding import _check_age, library
 
     monkeypatch.setattr(build, "fingerprint", lambda: None)
     _check_age(library())  # an installed wheel has no sources to compare with
@@ -152,16 +152,16 @@ def test_a_library_for_another_processor_is_refused(monkeypatch, tmp_path):
 
 
 def _chosen(monkeypatch, folder, there, faster):
-    from dempster._native import library
+    from dempster._native import binding
 
     monkeypatch.delenv("DEMPSTER_KERNELS", raising=False)
     monkeypatch.setattr(build, "HERE", folder)
     monkeypatch.setattr(build.Target, "this_machine", lambda: X86)
-    monkeypatch.setattr(library, "_load", lambda path: Loaded(path, faster))
-    monkeypatch.setattr(library, "_check_age", lambda kernels: None)
+    monkeypatch.setattr(binding, "_load", lambda path: Loaded(path, faster))
+    monkeypatch.setattr(binding, "_check_age", lambda kernels: None)
     for name in there:
         (folder / name).touch()
-    return library.library.__wrapped__()
+    return binding.library.__wrapped__()
 
 
 def test_this_machine_needs_one_library():

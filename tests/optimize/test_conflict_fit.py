@@ -13,9 +13,8 @@ from dempster.constraints import Constraints
 from dempster.constraints import links as linked
 from dempster.dissimilarity.sampling import random_pairs
 from dempster.dissimilarity.transform import decay, default_quantile, to_conflict
-from dempster.optimize.conflict_fit import descend_some_pairs, is_simple_family
 from dempster.optimize.projection import linear_image, project, projection_hessian, settle_links, terms_of_conflicts
-from dempster.optimize.row_fit import no_links, sweep_rows
+from dempster.optimize.row_fit import descend_rows, descend_some_pairs, is_simple_family, no_links, sweep_rows
 from tests.strategies import families, random_masses
 
 # Parts of the descents that no module of the package calls by themselves.
@@ -165,7 +164,15 @@ def test_some_pairs_are_a_case_of_the_general_rows():
     general = p.start.copy()
     s = p.problem
     sweep_rows(
-        general, p.order, s.indptr, s.indices, s.weights, s.delta[:, None], p.family.conflict[None].copy(), False, links
+        general,
+        p.order,
+        s.indptr,
+        s.indices,
+        s.weights,
+        s.delta[:, None],
+        p.family.conflict[None].copy(),
+        False,
+        *links,
     )
     np.testing.assert_allclose(general, masses, atol=1e-9)
 
@@ -384,9 +391,9 @@ class Replay:
             weight = self.total * self.xi / len(self.links)
             links = self.links.indptr, self.links.indices, weight * self.links.signs, link_form(family)
         for _ in range(count):
-            descend_some_pairs(
-                masses, *adjacency, np.ones(self.n * self.k), self.delta.ravel(), conflict, is_simple_family(conflict),
-                np.arange(self.n), 1, 0.0, 0.0, links,
+            descend_rows(
+                descend_some_pairs, masses, *adjacency, np.ones(self.n * self.k), self.delta.ravel(), conflict,
+                is_simple_family(conflict), np.arange(self.n), 1, 0.0, 0.0, *links, max_iter=1,
             )  # fmt: skip
         return masses
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dempster.optimize.conflict_fit import conflicts_of_pairs
 from dempster.optimize.projection import euclidean_terms
+from dempster.optimize.row_fit import conflicts_of_pairs
 
 TYPES = [(np.float32, 2e-6), (np.float64, 1e-14)]
 

@@ -83,7 +83,7 @@ def test_the_kernel_minimises_the_stated_row_problem():
 
     for i in (2, 5, 7):
         ours = masses.copy()
-        sweep_rows(ours, np.array([i]), indptr, indices, w, targets[which], forms, False, links)
+        sweep_rows(ours, np.array([i]), indptr, indices, w, targets[which], forms, False, *links)
         theirs = minimize(
             objective, masses[i], args=(i,), method="SLSQP", bounds=[(0, 1)] * f,
             constraints={"type": "eq", "fun": lambda x: x.sum() - 1}, options={"ftol": 1e-14, "maxiter": 500},

@@ -1,8 +1,8 @@
-"""The door to the kernels: what a declaration says, and what is checked before a kernel runs.
+"""Call compiled kernels through ctypes, which releases the GIL: declarations, and the checks before a call.
 
 A declaration reads like the head of a function::
 
-    _settle = kernel('''settle_links(
+    settle_links = kernel('''settle_links(
         H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
         indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e],
         max_iter: int, tol: float)''')
@@ -14,14 +14,14 @@ and gives an object that is called with these arguments, by position. In a decla
 - ``real[...]`` is float32 or float64, the same for all that are called ``real`` (``real1`` and ``real2`` are others);
   ``integer`` is int32 or int64 in the same way. The C function is then called ``name_f32``, ``name_f64``, and so on;
 - ``out`` marks what the kernel writes to;
-- ``or None`` lets None through, as a null pointer;
+- ``or None`` permits None, which is passed as a null pointer;
 - ``below n`` says that all numbers are in 0, ..., n - 1 (``up to n``: 0, ..., n), for arrays and for an ``int``;
-  ``below n or -1`` lets -1 through too, which points nowhere;
+  ``below n or -1`` permits -1 too, which stands for "none";
 - ``offsets in e`` says that an array rises from at least 0 to at most e: the rows of a compressed matrix;
 - ``int``, ``float`` and ``bool`` are numbers; ``-> int`` and ``-> float`` after the brackets name a result.
 
-Arrays must be C-contiguous and of exactly that type: nothing is converted here, so nothing is copied unseen. How the C
-function takes its arguments is said in ``native.h``. A call costs about half a microsecond for each array.
+Arrays must be C-contiguous and of exactly that type: nothing is converted here, so nothing is copied unseen.
+``native.h`` says how the C function takes its arguments. A call costs about a microsecond for each array.
 """
 
 from __future__ import annotations
@@ -29,23 +29,29 @@ from __future__ import annotations
 import ctypes
 import functools
 import operator
+import os
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from dempster._native.library import library
+from dempster._native import build
 
-__all__ = ["Kernel", "kernel"]
+__all__ = ["Kernel", "interruptible", "kernel", "library"]
+
+Result = TypeVar("Result")
+Sizes = dict[str | None, int]
 
 _SHORT = {"float32": "f32", "float64": "f64", "int16": "i16", "int32": "i32", "int64": "i64"}
 _DTYPES = {name: np.dtype(name) for name in [*_SHORT, "bool", "uint8", "uint16", "uint32", "uint64", "int8"]}
 _VARIABLES = {"real": ("float32", "float64"), "integer": ("int32", "int64")}
-_VARIABLE = re.compile(r"(real|integer)\d?")
-_RESULTS: dict[str | None, Any] = {None: None, "int": ctypes.c_int64, "float": ctypes.c_double}
-_LARGEST = 2**63 - 1
+_NUMBERS = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_bool}
+_PLAIN_TYPES = frozenset({int, float, bool, type(None)})  # values that ctypes takes as they are
+_MAX_INT = 2**63 - 1
+_MAX_SIGNATURES = 256
 
 _HEAD = re.compile(r"\s*(\w+)\s*\((.*)\)\s*(?:->\s*(int|float)\s*)?$", re.S)
 _ARGUMENT = re.compile(
@@ -55,135 +61,226 @@ _ARGUMENT = re.compile(
 )
 _LENGTH = re.compile(r"(?:(\w+)\s*\+\s*)?(\d+)|(\w+)")
 
-_address: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer  # of an array that can be written to
+_address: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer  # of a writeable array
 
-Sizes = dict[str | None, int]
+
+# ---- the library ----------------------------------------------------------------------------------------------------
+
+_REMEDY = "install dempster again (`pip install .` compiles it) or, in a checkout, run `make kernels`"
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """Load the fastest kernels that the processor can run, or those that DEMPSTER_KERNELS names, as they are."""
+    chosen = os.environ.get("DEMPSTER_KERNELS")
+    if chosen:
+        return _load(chosen)
+    names = build.library_names(build.Target.this_machine())
+    there = [name for name in names if (build.HERE / name).exists()] or names[:1]
+    kernels = _load(str(build.HERE / there[0]))
+    if there[-1] != names[0]:  # the faster kind
+        if kernels.library_has_avx2():
+            kernels = _load(str(build.HERE / there[-1]))
+        elif len(there) == 1:
+            raise ImportError(f"the kernels of dempster were compiled for another processor than this one: {_REMEDY}")
+    _check_age(kernels)
+    return kernels
+
+
+def _load(path: str) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"the compiled kernels of dempster cannot be loaded ({error}): {_REMEDY}") from error
+
+
+def _check_age(kernels: ctypes.CDLL) -> None:
+    """Refuse a library that was compiled from other C text than stands beside it: its arguments may have changed."""
+    present = build.fingerprint()
+    if present is None:
+        return
+    found = ctypes.create_string_buffer(17)
+    kernels.library_fingerprint(found)
+    if found.value.decode() != present:
+        raise ImportError("the C sources of dempster have changed since its kernels were compiled: run `make kernels`")
+
+
+def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a long-running function that releases the GIL so that Ctrl-C ends it at once.
+
+    Python handles signals between two steps of the main thread, and a call into C or LAPACK is one step. The call is
+    therefore made in another thread while the main thread waits; after an interrupt its result is discarded.
+
+    >>> interruptible(max, 2, 3)
+    3
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            results.append(function(*arguments))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+# ---- arguments ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Number:
-    """An int, float or bool."""
+class _Argument:
+    """What every argument has: its name, and the rule on its numbers with the bound and the smallest number."""
 
     name: str
-    type: str
-    rule: str | None = None
-    bound: str | None = None
-    first: int = 0
-    variable: ClassVar[None] = None
+    rule: str | None
+    bound: str | None
+    first: int
 
-    ctypes_of: ClassVar = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_bool}
+    def range_text(self, end: int) -> str:
+        last = "at most" if self.rule == "up to" else "below"
+        return f"at least {self.first} and {last} {self.bound} = {end}"
+
+
+@dataclass(frozen=True)
+class _Number(_Argument):
+    """An int, float or bool."""
+
+    type: str
+    variable: ClassVar[None] = None
 
     @property
     def ctype(self) -> Any:
-        return self.ctypes_of[self.type]
+        return _NUMBERS[self.type]
 
-    def take(self, value: Any, sizes: Sizes, types: dict[str, np.dtype]) -> Any:
+    def convert(self, value: Any, sizes: Sizes, types: dict[str, np.dtype]) -> Any:
+        if self.type == "bool":
+            if not isinstance(value, bool | np.bool_):
+                raise TypeError(f"{self.name} must be True or False, got {value!r}")
+            return bool(value)
+        try:
+            number = operator.index(value) if self.type == "int" else float(value)
+        except (TypeError, ValueError):
+            kind = "an integer" if self.type == "int" else "a number"
+            raise TypeError(f"{self.name} must be {kind}, got {value!r}") from None
         if self.type == "int":
-            try:
-                number = operator.index(value)
-            except TypeError:
-                raise TypeError(f"{self.name} must be an integer, got {value!r}") from None
-            if not -_LARGEST <= number <= _LARGEST:
+            if not -_MAX_INT <= number <= _MAX_INT:
                 raise ValueError(f"{self.name} must fit in 64 bits, got {number}")
             if sizes.setdefault(self.name, number) != number:
                 raise ValueError(f"{self.name} must be {sizes[self.name]}, as the arrays are, got {number}")
-            return number
-        if self.type == "float":
-            try:
-                return float(value)
-            except (TypeError, ValueError):
-                raise TypeError(f"{self.name} must be a number, got {value!r}") from None
-        if not isinstance(value, bool | np.bool_):
-            raise TypeError(f"{self.name} must be True or False, got {value!r}")
-        return bool(value)
+        return number
 
     def check(self, value: Any, end: int) -> None:
         if not self.first <= operator.index(value) < end + (self.rule == "up to"):
-            raise ValueError(f"{self.name} must be {_between(self, end)}, got {value}")
+            raise ValueError(f"{self.name} must be {self.range_text(end)}, got {value}")
 
 
 @dataclass(frozen=True)
-class _Array:
-    """An array: its type, its lengths as (name, number to add), what may be done with it and must hold of it."""
+class _Array(_Argument):
+    """An array: its type, or the variable that stands for it, and its lengths as (name, number to add)."""
 
-    name: str
     dtype: np.dtype | None
     variable: str | None  # real, real1, integer, ...
     lengths: tuple[tuple[str | None, int], ...]
     out: bool
     optional: bool
-    rule: str | None
-    bound: str | None
-    first: int  # number with which the range of the rule begins
     ctype: ClassVar = ctypes.c_void_p
 
-    def take(self, value: Any, sizes: Sizes, types: dict[str, np.dtype]) -> Any:
-        """What ctypes passes on. This is the path of every call, so errors are found out elsewhere."""
+    def convert(self, value: Any, sizes: Sizes, types: dict[str, np.dtype]) -> Any:
+        """Check type, shape and layout; give what ctypes passes on."""
         if value is None and self.optional:
             return None
-        try:
-            dtype, shape, flags = value.dtype, value.shape, value.flags
-        except AttributeError:
-            raise TypeError(f"{self.name} must be a NumPy array, got {type(value).__name__}") from None
-        wanted = types.setdefault(self.variable, dtype) if self.variable else self.dtype
-        if dtype is not wanted and dtype != wanted:
-            self._refuse_type(dtype, wanted)
-        if len(shape) != len(self.lengths):
-            self._refuse_shape(shape, sizes)
-        for (name, more), length in zip(self.lengths, shape, strict=True):
-            if length < more or sizes.setdefault(name, length - more) != length - more:
-                self._refuse_shape(shape, sizes)
-        if flags.carray:  # contiguous, aligned and writeable
-            return _address(value)
-        return self._unusual(value)
-
-    def _unusual(self, value: np.ndarray) -> Any:
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"{self.name} must be a NumPy array, got {type(value).__name__}")
+        wanted = types.setdefault(self.variable, value.dtype) if self.variable else self.dtype
+        if value.dtype != wanted:
+            raise TypeError(f"{self.name} must be an array of {wanted}, got {value.dtype}")
+        if value.ndim != len(self.lengths) or any(
+            length < more or sizes.setdefault(name, length - more) != length - more
+            for (name, more), length in zip(self.lengths, value.shape, strict=True)
+        ):
+            raise ValueError(f"{self.name} must have shape {self._shape_text(sizes)}, got {value.shape}")
         if not value.flags.c_contiguous:
             raise ValueError(f"{self.name} must be C-contiguous, got strides {value.strides} of shape {value.shape}")
         if not value.flags.aligned:
             raise ValueError(f"{self.name} must be aligned in memory")
-        if self.out:
+        if self.out and not value.flags.writeable:
             raise ValueError(f"{self.name} is written to, but is read-only")
-        return value.ctypes.data
+        return _address(value) if value.flags.carray else value.ctypes.data
 
     def check(self, value: np.ndarray | None, end: int) -> None:
-        """The rule on its numbers, in a pass of compiled code."""
+        """Check the rule on the numbers, in a pass of compiled code."""
         if value is None:
             return
-        offsets = self.rule == "offsets in"
+        is_offsets = self.rule == "offsets in"
         beyond = end + (self.rule == "up to")
-        holds = _rule("are_offsets" if offsets else "all_within", value.dtype.name)
+        holds = _rule("are_offsets" if is_offsets else "all_within", value.dtype.name)
         place = _address(value) if value.flags.carray else value.ctypes.data
-        if holds(place, value.size, self.first, end if offsets else beyond):
+        if holds(place, value.size, self.first, end if is_offsets else beyond):
             return
-        if offsets:
+        if is_offsets:
             raise ValueError(f"{self.name} must rise from 0 to at most {end}, the number of entries")
         wrong = value[(value < self.first) | (value >= beyond)]
-        raise ValueError(f"{self.name} must be {_between(self, end)}, got {wrong[0]}")
+        raise ValueError(f"{self.name} must be {self.range_text(end)}, got {wrong[0]}")
 
-    def _refuse_type(self, dtype: np.dtype, wanted: np.dtype | None) -> NoReturn:
-        raise TypeError(f"{self.name} must be an array of {wanted}, got {dtype}")
-
-    def _refuse_shape(self, shape: tuple[int, ...], sizes: Sizes) -> NoReturn:
-        lengths = [_written(name, more) for name, more in self.lengths]
-        known = {name: sizes[name] for name, _ in self.lengths if name is not None and name in sizes}
-        where = ", ".join(f"{name} = {size}" for name, size in known.items())
-        wanted = f"({', '.join(lengths)}{',' * (len(lengths) == 1)})" + (f" with {where}" if where else "")
-        raise ValueError(f"{self.name} must have shape {wanted}, got {shape}")
+    def _shape_text(self, sizes: Sizes) -> str:
+        lengths = [
+            str(more) if name is None else name if more == 0 else f"{name} + {more}" for name, more in self.lengths
+        ]
+        agreed = {name: sizes[name] for name, _ in self.lengths if name is not None and name in sizes}
+        where = ", ".join(f"{name} = {size}" for name, size in agreed.items())
+        return f"({', '.join(lengths)}{',' * (len(lengths) == 1)})" + (f" with {where}" if where else "")
 
 
 @functools.cache
 def _rule(kind: str, dtype: str) -> Callable:
-    """The C function that checks a rule on an array of a type."""
+    """Look up the C function that checks a rule on an array of a type."""
     function = getattr(library(), f"{kind}_{_SHORT[dtype]}")
     function.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64]
     return function
 
 
-class Kernel:
-    """A C function and what its arguments must be; called like a function, by position.
+def _parse_argument(text: str) -> _Number | _Array:
+    found = _ARGUMENT.fullmatch(text.strip())
+    if not found:
+        raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
+    name, kind, shape, rule, bound, absent, out, optional = found.groups()
+    first = -1 if absent else 0
+    if shape is None:
+        is_plain = kind in _NUMBERS and not out and not optional and rule != "offsets in"
+        if not is_plain or (rule and kind != "int") or (absent and rule != "below"):
+            raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
+        return _Number(name, rule, bound, first, kind)
+    variable = kind if re.fullmatch(r"(real|integer)\d?", kind) else None
+    if (variable is None and kind not in _DTYPES) or (absent and rule != "below"):
+        raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
+    lengths = tuple(_parse_length(each.strip()) for each in shape.split(","))
+    return _Array(name, rule, bound, first, _DTYPES.get(kind), variable, lengths, bool(out), bool(optional))
 
-    The result is that of the declaration, or None. `MemoryError` is raised where the kernel found no memory.
+
+def _parse_length(text: str) -> tuple[str | None, int]:
+    found = _LENGTH.fullmatch(text)
+    if not found:
+        raise SyntaxError(f"not a length: {text!r}")
+    name, number, alone = found.groups()
+    return (alone, 0) if alone else (name, int(number))
+
+
+# ---- kernels --------------------------------------------------------------------------------------------------------
+
+
+class Kernel:
+    """A C function and the declaration of its arguments; called like a function, by position.
+
+    The result is that of the declaration, or None. A kernel that finds no memory raises `MemoryError`.
     """
 
     def __init__(self, declaration: str):
@@ -191,101 +288,82 @@ class Kernel:
         if not head:
             raise SyntaxError(f"not a declaration of a kernel: {declaration!r}")
         self.name, text, result = head.groups()
-        self._arguments = [_argument(each) for each in re.split(r",(?![^\[]*\])", text) if each.strip()]
+        self._arguments = [_parse_argument(each) for each in re.split(r",(?![^\[]*\])", text) if each.strip()]
         numbers = {a.name for a in self._arguments if isinstance(a, _Number) and a.type == "int"}
         lengths = [name for a in self._arguments if isinstance(a, _Array) for name, _ in a.lengths if name]
         self._sizes = [name for name in dict.fromkeys(lengths) if name not in numbers]
         self._variables = list(dict.fromkeys(a.variable for a in self._arguments if a.variable))
         for name in {a.bound for a in self._arguments if a.rule} - {*self._sizes, *numbers}:
             raise SyntaxError(f"{self.name}: {name} is neither a length nor an integer argument")
-        self._result = _RESULTS[result]
+        self._result = _NUMBERS[result] if result else None
         self._functions: dict[tuple[np.dtype, ...], Callable] = {}
         if not self._variables:
             self._function(())
-        self._usual = self._written_out()
-        self.__doc__ = " ".join(declaration.split())
+        self._is_length = [isinstance(a, _Number) and a.name in lengths for a in self._arguments]
+        position = {a.name: i for i, a in enumerate(self._arguments)}
+        self._rules = [(a, i, a.bound, position.get(a.bound)) for i, a in enumerate(self._arguments) if a.rule]
+        self._checked: dict[tuple, tuple[Callable, dict[str | None, int], list[int]]] = {}
+        self.declaration = " ".join(declaration.split())
 
     def __call__(self, *values: Any) -> Any:
-        return self._usual(*values)
+        # Types and shapes are checked once for each combination of them: most calls repeat those of an earlier one.
+        signature: list[Any] = []
+        passed = []
+        for value, is_length in zip(values, self._is_length, strict=False):
+            kind = type(value)
+            if kind is np.ndarray:
+                if not value.flags.carray:  # not contiguous, aligned and writeable
+                    return self._check_and_call(values)
+                signature.append(value.dtype)
+                signature.append(value.shape)
+                passed.append(_address(value))
+            elif kind in _PLAIN_TYPES:
+                if kind is int and not -_MAX_INT <= value <= _MAX_INT:
+                    return self._check_and_call(values)
+                signature.append(value if is_length else kind)
+                passed.append(value)
+            else:
+                return self._check_and_call(values)
+        found = self._checked.get(tuple(signature))
+        if found is None or len(values) != len(self._arguments):
+            return self._check_and_call(values, tuple(signature))
+        function, sizes, leading = found
+        for argument, i, name, position in self._rules:
+            argument.check(values[i], sizes[name] if position is None else values[position])
+        return self._run(function, leading, passed)
 
-    def _carefully(self, *values: Any) -> Any:
-        """Check one argument after the other, and say what is wrong with the first that is not as declared."""
+    def _check_and_call(self, values: tuple[Any, ...], signature: tuple | None = None) -> Any:
+        """Check one argument after the other, and remember the signature if all are as declared."""
+        if len(values) != len(self._arguments):
+            raise TypeError(f"{self.name} takes {len(self._arguments)} arguments, got {len(values)}")
         sizes: Sizes = {None: 0}
         types: dict[str, np.dtype] = {}
-        taken = [argument.take(value, sizes, types) for argument, value in zip(self._arguments, values, strict=True)]
-        for argument, value in zip(self._arguments, values, strict=True):
-            if argument.rule:
-                argument.check(value, sizes.get(argument.bound, 0))
-        of_variables = tuple(types[name] for name in self._variables)
-        function = self._functions.get(of_variables) or self._function(of_variables)
-        result = [self._result()] if self._result else []
-        if function(*(sizes.get(name, 0) for name in self._sizes), *taken, *map(ctypes.byref, result)):
-            self._refuse_memory()
-        return result[0].value if result else None
+        passed = [
+            argument.convert(value, sizes, types) for argument, value in zip(self._arguments, values, strict=True)
+        ]
+        for argument, i, name, _ in self._rules:
+            argument.check(values[i], sizes.get(name, 0))
+        key = tuple(types[name] for name in self._variables)
+        function = self._functions.get(key) or self._function(key)
+        leading = [sizes.get(name, 0) for name in self._sizes]
+        if signature is not None:
+            if len(self._checked) >= _MAX_SIGNATURES:
+                self._checked.clear()
+            self._checked[signature] = function, sizes, leading
+        return self._run(function, leading, passed)
 
-    def _written_out(self) -> Callable:
-        """A call as one function without loops, which takes half the time of `_carefully`.
-
-        It knows what is usual; where something is not, it asks `_carefully` whether that is an error.
-        """
-        arrays = [a for a in self._arguments if isinstance(a, _Array)]
-        numbers = [a for a in self._arguments if isinstance(a, _Number)]
-        size_of = {a.name: f"{a.name}_" for a in numbers if a.type == "int"}
-        first_of: dict[str, str] = {}
-        found, usual = [], [f"type({a.name}_) is {a.type}" for a in numbers]
-        usual += [f"{-_LARGEST} <= {a.name}_ <= {_LARGEST}" for a in numbers if a.type == "int"]
-        for a in sorted(arrays, key=lambda a: a.optional):  # what may be None tells neither lengths nor types
-            for axis, (name, more) in enumerate(a.lengths):
-                if name and name not in size_of:
-                    size_of[name] = f"{name}_size"
-                    found.append(f"{name}_size = {a.name}_.shape[{axis}] - {more}")
-                    usual += [f"{name}_size >= 0"] if more else []
-            if a.variable:
-                first_of.setdefault(a.variable, a.name)
-            dtype = f"{first_of[a.variable]}_.dtype" if a.variable else f"{a.dtype}_type"
-            lengths = "".join(f"{size_of[name]} + {more}, " if name else f"{more}, " for name, more in a.lengths)
-            plain = f"{a.name}_.dtype is {dtype} and {a.name}_.shape == ({lengths}) and {a.name}_.flags.carray"
-            usual.append(f"({a.name}_ is None or {plain})" if a.optional else plain)
-        names = ", ".join(f"{a.name}_" for a in self._arguments)
-        types = "".join(f"{first_of[name]}_.dtype, " for name in self._variables)
-        address_of = {a.name: f"address({a.name}_)" for a in arrays}
-        address_of |= {a.name: f"None if {a.name}_ is None else address({a.name}_)" for a in arrays if a.optional}
-        passed = [size_of[name] for name in self._sizes]
-        passed += [address_of.get(a.name, f"{a.name}_") for a in self._arguments]
-        text = f"""
-def {self.name}({names}):
-    try:
-        {"; ".join(found) or "pass"}
-        ordinary = {" and ".join(usual) or "True"}
-        call = functions.get(({types}))
-    except (AttributeError, IndexError, TypeError):
-        ordinary = False
-    if not ordinary or call is None:
-        return carefully({names})
-    {"; ".join(f"{a.name}_check({a.name}_, {size_of[str(a.bound)]})" for a in self._arguments if a.rule) or "pass"}
-    result = Result()
-    if call({", ".join([*passed, *(["byref(result)"] if self._result else [])])}):
-        no_memory()
-    return result{".value" if self._result else ""}
-"""
-        scope: dict[str, Any] = {
-            "functions": self._functions,
-            "address": _address,
-            "carefully": self._carefully,
-            "no_memory": self._refuse_memory,
-            "byref": ctypes.byref,
-            "Result": self._result or type(None),
-            **{f"{name}_type": dtype for name, dtype in _DTYPES.items()},
-            **{f"{a.name}_check": a.check for a in self._arguments},
-        }
-        exec(text, scope)
-        return scope[self.name]
-
-    def _refuse_memory(self) -> NoReturn:
-        raise MemoryError(f"no memory for the scratch arrays of {self.name}")
+    def _run(self, function: Callable, leading: list[int], passed: list[Any]) -> Any:
+        if self._result is None:
+            failed, result = function(*leading, *passed), None
+        else:
+            place = self._result()
+            failed, result = function(*leading, *passed, ctypes.byref(place)), place.value
+        if failed:
+            raise MemoryError(f"no memory for the scratch arrays of {self.name}")
+        return result
 
     def _function(self, types: tuple[np.dtype, ...]) -> Callable:
-        """The C function for these types of the variables."""
+        """Look up the C function for these types of the variables."""
         for variable, dtype in zip(self._variables, types, strict=True):
             allowed = _VARIABLES[variable.rstrip("0123456789")]
             if dtype.name not in allowed or not dtype.isnative:
@@ -303,47 +381,13 @@ def {self.name}({names}):
         self._functions[types] = function
         return function
 
+    def __reduce__(self) -> tuple[type[Kernel], tuple[str]]:
+        return Kernel, (self.declaration,)
+
     def __repr__(self) -> str:
-        return f"<kernel {self.__doc__}>"
+        return f"<kernel {self.declaration}>"
 
 
 def kernel(declaration: str) -> Kernel:
-    """The kernel that a declaration names; see the top of this module."""
+    """Declare a kernel; the docstring of this module says how."""
     return Kernel(declaration)
-
-
-def _argument(text: str) -> _Number | _Array:
-    found = _ARGUMENT.fullmatch(text.strip())
-    if not found:
-        raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
-    name, kind, shape, rule, bound, absent, out, optional = found.groups()
-    first = -1 if absent else 0
-    if absent and rule != "below":
-        raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
-    if shape is None:
-        if kind not in _Number.ctypes_of or out or optional or rule == "offsets in" or (rule and kind != "int"):
-            raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
-        return _Number(name, kind, rule, bound, first)
-    variable = kind if _VARIABLE.fullmatch(kind) else None
-    if variable is None and kind not in _DTYPES:
-        raise SyntaxError(f"{name}: no type is called {kind!r}")
-    lengths = tuple(_length(each.strip()) for each in shape.split(","))
-    dtype = None if variable else _DTYPES[kind]
-    return _Array(name, dtype, variable, lengths, bool(out), bool(optional), rule, bound, first)
-
-
-def _length(text: str) -> tuple[str | None, int]:
-    found = _LENGTH.fullmatch(text)
-    if not found:
-        raise SyntaxError(f"not a length: {text!r}")
-    name, number, alone = found.groups()
-    return (alone, 0) if alone else (name, int(number))
-
-
-def _written(name: str | None, more: int) -> str:
-    return str(more) if name is None else name if more == 0 else f"{name} + {more}"
-
-
-def _between(argument: _Number | _Array, end: int) -> str:
-    last = "at most" if argument.rule == "up to" else "below"
-    return f"at least {argument.first} and {last} {argument.bound} = {end}"

@@ -35,7 +35,6 @@ from dempster.mixture.em import GaussianParameters, binary_unit, fit_em, unit_lo
 from dempster.mixture.models import MODELS
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 from dempster.optimize.descent import Run
-from dempster.optimize.interval_fit import descend_intervals, interval_hessian
 from dempster.optimize.pair_quantiles import (
     probabilities_of_pairs,
     quantile_ranks,
@@ -43,6 +42,7 @@ from dempster.optimize.pair_quantiles import (
     quantiles_of_pairs,
     quantiles_within,
 )
+from dempster.optimize.row_fit import descend_intervals, interval_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 from dempster.partition import CredalPartition
 from dempster.partition.nearest_pairs import mutual_neighbors

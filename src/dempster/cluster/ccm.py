@@ -22,7 +22,7 @@ from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_
 from dempster.cluster.ecm import OnlinePrototypes, PrototypeModel, PrototypeSettings, Statistics
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.sources import AttributeSource
-from dempster.optimize.normal_equations import solve_normal_equations
+from dempster.optimize.descent import solve_normal_equations
 from dempster.partition import CredalPartition
 
 __all__ = ["CredalSettings", "CredalModel", "CredalMethod", "CCM"]

@@ -33,8 +33,7 @@ from dempster.data.device import block_on_device, rows_on_device
 from dempster.data.moments import Moments
 from dempster.dissimilarity.partial import filled, point_squares
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import Run, descend
-from dempster.optimize.normal_equations import solve_normal_equations
+from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
 __all__ = [

@@ -32,8 +32,7 @@ from dempster.cluster.on_device.mixtures import RoundComponents
 from dempster.data import sampling
 from dempster.data.device import block_on_device, rows_on_device, sent
 from dempster.optimize.blocks import Apply, block_map, row_blocks
-from dempster.optimize.descent import Run, descend
-from dempster.optimize.normal_equations import solve_normal_equations
+from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
 __all__ = [

@@ -35,8 +35,7 @@ from dempster.data import sampling
 from dempster.dissimilarity.references import References
 from dempster.dissimilarity.sources import DissimilaritySource, check_square, rounding
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import Run, descend
-from dempster.optimize.normal_equations import solve_normal_equations
+from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
 __all__ = [

@@ -44,8 +44,7 @@ from dempster.dissimilarity.input import DissimilarityInput, mark_tags
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource
 from dempster.dissimilarity.views import Views, index_of_views, split_views
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import Run, descend
-from dempster.optimize.normal_equations import solve_normal_equations
+from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
 __all__ = [

@@ -4,6 +4,6 @@ The functions here check their arguments; the compiled kernels behind them, for 
 (``from dempster.optimize.simplex_qp import simplex_qp``).
 """
 
-from dempster.optimize.solve import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
+from dempster.optimize.simplex_qp import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
 
 __all__ = ["solve_simplex_qp", "solve_simplex_qp_batch", "solve_diagonal"]

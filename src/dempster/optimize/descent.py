@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-__all__ = ["Run", "as_likely", "descend"]
+import numpy as np
+
+__all__ = ["Run", "as_likely", "descend", "solve_normal_equations"]
+
 
 Model = TypeVar("Model")
 
@@ -51,3 +54,15 @@ def descend(step: Callable[[Model], tuple[float, Model]], start: Model, *, max_i
             run.converged = True
             break
     return run
+
+
+def solve_normal_equations(H: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """X with H X = R, for H symmetric and nonnegative definite."""
+    try:
+        solution = np.linalg.solve(H, R)
+        if np.isfinite(solution).all():
+            return solution
+    except np.linalg.LinAlgError:
+        pass
+    # a cluster without mass leaves H singular
+    return np.linalg.solve(H + 1e-10 * (np.trace(H) / len(H) + np.finfo(float).tiny) * np.eye(len(H)), R)

@@ -15,16 +15,26 @@ from dempster._native import kernel
 
 __all__ = ["quantile_ranks", "quantiles_within", "quantiles_between", "quantiles_of_pairs", "probabilities_of_pairs"]
 
-_within = kernel("""quantiles_within(
+# P holds the probabilities p_ikb (object, cluster, fit); rank and fraction are those of `quantile_ranks`.
+
+# All pairs of objects: rows start to stop - 1 of two symmetric matrices, right of the diagonal. Written at (i, j) and
+# (j, i); blocks of rows may go to different threads.
+quantiles_within = kernel("""quantiles_within(
     P: float32[n, c, n_fits], rank: int below n_fits, fraction: float, lower: real[n, n] out, upper: real[n, n] out,
     start: int up to stop, stop: int up to n)""")
-_between = kernel("""quantiles_between(
+
+# Every object of P with every object of Q.
+quantiles_between = kernel("""quantiles_between(
     P: float32[n, c, n_fits], Q: float32[p, c, n_fits], rank: int below n_fits, fraction: float,
     lower: real[n, p] out, upper: real[n, p] out)""")
-_of_pairs = kernel("""quantiles_of_pairs(
+
+# The pairs start to stop - 1 of a list.
+quantiles_of_pairs = kernel("""quantiles_of_pairs(
     P: float32[n, c, n_fits], pairs: int64[p, 2] below n, rank: int below n_fits, fraction: float,
     lower: real[p] out, upper: real[p] out, start: int up to stop, stop: int up to p)""")
-_probabilities = kernel("""probabilities_of_pairs(
+
+# The probabilities themselves of some pairs.
+probabilities_of_pairs = kernel("""probabilities_of_pairs(
     P: float32[n, c, n_fits], pairs: int64[p, 2] below n, out: float32[p, n_fits] out)""")
 
 
@@ -42,46 +52,3 @@ def quantile_ranks(n_values: int, confidence: float) -> tuple[int, float]:
     place = (n_values - 1) * (1 - confidence) / 2
     rank = int(np.floor(place + 1e-9))
     return rank, round(max(place - rank, 0.0), 9)
-
-
-def quantiles_within(
-    P: np.ndarray, rank: int, fraction: float, lower: np.ndarray, upper: np.ndarray, start: int, stop: int
-) -> None:
-    """Quantiles of all pairs of objects: rows start to stop - 1 of two symmetric matrices, right of the diagonal.
-
-    Parameters
-    ----------
-    P : (n, c, B) float32
-        Probabilities of the clusters for each object, over the fits.
-    rank, fraction : `quantile_ranks`
-    lower, upper : (n, n)
-        Written at (i, j) and (j, i). Blocks of rows may go to different threads.
-    start, stop : int
-    """
-    _within(P, rank, fraction, lower, upper, start, stop)
-
-
-def quantiles_between(
-    P: np.ndarray, Q: np.ndarray, rank: int, fraction: float, lower: np.ndarray, upper: np.ndarray
-) -> None:
-    """Quantiles of every object of P (n, c, B) with every object of Q (p, c, B), into two (n, p) matrices."""
-    _between(P, Q, rank, fraction, lower, upper)
-
-
-def quantiles_of_pairs(
-    P: np.ndarray,
-    pairs: np.ndarray,
-    rank: int,
-    fraction: float,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    start: int,
-    stop: int,
-) -> None:
-    """Quantiles of the pairs start to stop - 1 of a list (p, 2), into two arrays (p,)."""
-    _of_pairs(P, pairs, rank, fraction, lower, upper, start, stop)
-
-
-def probabilities_of_pairs(P: np.ndarray, pairs: np.ndarray, out: np.ndarray) -> None:
-    """The probabilities themselves of some pairs (p, 2), into a (p, B) float32 array."""
-    _probabilities(P, pairs, out)

@@ -33,12 +33,15 @@ _euclidean_terms = kernel("""euclidean_terms(
     rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float, linear: float64[n, f] out,
     same: int64[n] out)""")
 
-_settle = kernel("""settle_links(
+# Objects that are projected but also linked to each other: minimise over each of them in turn, in place. H is the
+# Hessian of all of them, linear their linear terms without the links, rows their positions in M; the links are as in
+# `dempster.optimize.row_fit`. At most max_iter sweeps, until no mass changes by more than tol.
+settle_links = kernel("""settle_links(
     H: float64[f, f], linear: float64[k, f], rows: int64[k] below n, M: float64[n, f] out,
     indptr: int64[n + 1] offsets in e, indices: int32[e] below n, coefficients: float64[e], form: float64[f, f],
     max_iter: int, tol: float)""")
 
-_VALUES_AT_ONCE = 1 << 21  # conflicts held at once by a thread
+_MAX_BLOCK_VALUES = 1 << 21  # conflicts held at once by a thread
 
 
 def projection_hessian(masses: np.ndarray, conflict: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -117,32 +120,6 @@ def project(
         known = np.flatnonzero(same >= 0)
         block[known] = masses[same[known]]
 
-    rows = max(64, min(4096, _VALUES_AT_ONCE // max(len(masses), 1)))
+    rows = max(64, min(4096, _MAX_BLOCK_VALUES // max(len(masses), 1)))
     apply(work, row_blocks(n, rows, most=None))
     return out
-
-
-def settle_links(
-    H: np.ndarray,
-    linear: np.ndarray,
-    rows: np.ndarray,
-    M: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    coefficients: np.ndarray,
-    form: np.ndarray,
-    max_iter: int,
-    tol: float,
-) -> None:
-    """Objects that are projected but also linked to each other: minimise over each of them in turn, in place.
-
-    Parameters
-    ----------
-    H : (f, f) Hessian shared by all
-    linear : (k, f) linear terms of the objects without their links
-    rows : (k,) positions of the objects in M
-    M : (n, f) masses of all objects
-    indptr, indices, coefficients, form : links, as in `dempster.optimize.row_fit.sweep_rows`
-    max_iter, tol : sweeps, and largest change of a mass that ends them
-    """
-    _settle(H, linear, rows, M, indptr, indices, coefficients, form, max_iter, tol)

@@ -1,38 +1,160 @@
-"""Fit mass functions to what is known about pairs of objects, one row at a time.
+"""Fit mass functions to what is known about pairs of objects, by exact descent one row at a time.
 
 Find masses M (n, f), rows on the simplex, that minimise
 
     sum over pairs i < j of w_ij sum_r (m_i' A_r m_j - t_ijr)^2  +  sum over linked pairs of a_ij m_i' Z m_j
 
-for symmetric forms A_r. EVCLUS has one form (the conflict) and dissimilarities as targets; a combined relation or a
-confidence interval has two or three. With the other rows fixed, row i is a quadratic program on the simplex with
+for symmetric forms A_r. With the other rows fixed, row i is a small quadratic program on the simplex with
 
     H = 2 sum_r A_r G A_r,   g = -2 sum_r A_r h_r + Z sum_j a_ij m_j,
     G = sum_j w_ij m_j m_j',  h_r = sum_j w_ij t_ijr m_j,
 
-which is solved exactly, so a sweep over the rows never raises the objective. Mass functions are sparse (few sets carry
-mass), so G and h are summed over nonzeros only.
+which is solved exactly (`dempster.optimize.simplex_qp`), so a sweep over the rows never raises the objective. Three
+problems are of this kind:
+
+- EVCLUS has one form, the conflict C, and dissimilarities delta_ij as targets (Denoeux, Sriboonchitta and
+  Kanjanatarakul, 2016; Li, Li, Denoeux and Boukebir, 2018 with links). For all pairs with w_ij = w_i w_j
+  (``conflict_fit_all.c``), K = C M'WM C and T = M'W Delta are kept and corrected after every row, so that a row costs
+  O(f^2) and as many additions as n times the masses that changed. For some pairs (``conflict_fit_some.c``), G and h are
+  summed over the nonzero masses of the neighbours.
+- Confidence intervals have two forms (Denoeux, 2020, eq. 7): S of "same cluster" with the lower bounds as targets, and
+  C of "different clusters" with one minus the upper bounds (``interval_fit.c``).
+- A combined relation has two or three (``row_fit.c``). Mass functions are sparse, so G and h are summed over nonzeros.
+
+The first two have their outer loop in ``row_descent.c``: later sweeps go beyond each minimum, and every few sweeps the
+direction they took together is followed as long as the objective falls.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from dempster._native import kernel
+from dempster._native import Kernel, interruptible, kernel
 
-__all__ = ["symmetric_pairs", "sweep_rows", "pair_distances", "no_links"]
+__all__ = [
+    "descend_rows",
+    "descend_all_pairs",
+    "descend_some_pairs",
+    "descend_intervals",
+    "pairs_value",
+    "conflicts_of_pairs",
+    "is_simple_family",
+    "interval_hessian",
+    "symmetric_pairs",
+    "no_links",
+    "sweep_rows",
+    "pair_distances",
+]
 
-_sweep_rows = kernel("""sweep_rows(
+_LINKS = """link_indptr: int64[n + 1] offsets in e, link_indices: int32[e] below n, coefficients: float64[e],
+    form: float64[f, f]"""
+_PAIRS = """indptr: int64[n + 1] offsets in entries, indices: int32[entries] below n, weights: float64[entries],
+    delta: float64[entries], conflict: float64[f, f], simple: bool"""
+_LOOP = "order: int64[visits] below n, max_iter: int, tol: float, constant: float"
+_END = "history: float64[max_iter] out, ending: int64[2] out"
+
+# Descents of EVCLUS, to be run by `descend_rows`. delta is symmetric with a zero diagonal; simple says whether
+# `is_simple_family`; a sweep visits the rows of order; the descent ends when the smoothed relative change of the
+# objective is below tol (the rule of the papers); constant is added to the objective, since the links are a penalty up
+# to a constant. In the adjacency of some pairs each pair stands in both its rows (`symmetric_pairs`).
+descend_all_pairs = kernel(f"""descend_all_pairs(
+    M: float64[n, f] out, delta: float64[n, n], weights: float64[n], conflict: float64[f, f], simple: bool, {_LOOP},
+    {_LINKS}, {_END})""")
+descend_some_pairs = kernel(f"descend_some_pairs(M: float64[n, f] out, {_PAIRS}, {_LOOP}, {_LINKS}, {_END})")
+
+# Sum over the pairs of the adjacency, each counted once, of w (conflict - delta)^2.
+pairs_value = kernel(f"pairs_value(M: float64[n, f], {_PAIRS}) -> float")
+
+# Minimise over the rows of order once, in place. The adjacency comes from `symmetric_pairs`, the links from `no_links`
+# or constraints. reweight divides each weight by the current distance of the pair, sqrt(sum_r residual^2 / 2): squares
+# then bound distances from above and touch them at the current point, so that the sum of distances does not rise.
+sweep_rows = kernel(f"""sweep_rows(
     M: float64[n, f] out, order: int64[visits] below n,
     indptr: int64[n + 1] offsets in entries, indices: int32[entries] below n, weights: float64[entries],
-    targets: float64[entries, q], forms: float64[q, f, f], reweight: bool,
-    link_indptr: int64[n + 1] offsets in e, link_indices: int32[e] below n, coefficients: float64[e],
-    form: float64[f, f])""")
+    targets: float64[entries, q], forms: float64[q, f, f], reweight: bool, {_LINKS})""")
+
+_descend_intervals = kernel(f"""descend_intervals(
+    M: float64[n, f] out, targets: float32[q, n, n], forms: float64[q, f, f], order: int64[visits] below n,
+    squares: float, max_iter: int, tol: float, {_END})""")
 _pair_distances = kernel("""pair_distances(
     M: float64[n, f], pairs: int64[p, 2] below n, targets: float64[p, q], forms: float64[q, f, f],
     out: float64[p] out)""")
+_conflicts_of_pairs = kernel("""conflicts_of_pairs(
+    M: float64[n, f], conflict: float64[f, f], first: int64[p] below n, second: int64[p] below n,
+    out: float64[p] out)""")
 
 Links = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # indptr, indices, coefficients, form
+
+
+def descend_rows(descent: Kernel, *problem: Any, max_iter: int) -> tuple[np.ndarray, bool]:
+    """Run a descent to its end, in compiled code without the GIL, so that several starts can run in threads.
+
+    Parameters
+    ----------
+    descent : kernel that takes the problem, then ``history`` (max_iter,) and ``ending`` (2,), which it fills
+    problem : masses, which are overwritten, and what they are fitted to
+    max_iter : largest number of sweeps
+
+    Returns
+    -------
+    history : objective after every sweep
+    converged : whether the stopping rule was met
+    """
+    history, ending = np.empty(max_iter), np.zeros(2, dtype=np.int64)
+    interruptible(descent, *problem, history, ending)
+    n_sweeps, converged = ending
+    return history[:n_sweeps], bool(converged)
+
+
+def descend_intervals(
+    M: np.ndarray, targets: np.ndarray, forms: np.ndarray, order: np.ndarray, max_iter: int, tol: float
+) -> tuple[np.ndarray, bool]:
+    """Sweep over all rows, in place, until the smoothed relative change of the objective is below ``tol``.
+
+    Parameters
+    ----------
+    M : (n, f) float64
+    targets : (q, n, n) float32, each symmetric with a zero diagonal
+    forms : (q, f, f) float64, symmetric
+    order : (k,) int64, rows to visit in a sweep
+    max_iter, tol : cap on the sweeps; the descent ends when e_t = (e_{t-1} + relative change) / 2 falls below tol
+        (Denoeux, 2020, eq. 18)
+
+    Returns
+    -------
+    history : objective after every sweep
+    converged : bool
+    """
+    squares = 0.5 * sum(float(np.einsum("ij,ij->", t, t, dtype=float)) for t in targets)
+    return descend_rows(_descend_intervals, M, targets, forms, order, squares, max_iter, tol, max_iter=max_iter)
+
+
+def interval_hessian(masses: np.ndarray, forms: np.ndarray) -> np.ndarray:
+    """2 sum_r A_r M'M A_r: the Hessian of an object that is compared with all the given ones."""
+    images = masses.astype(float) @ forms  # (q, n, f)
+    return 2 * np.einsum("qnf,qng->fg", images, images)
+
+
+def is_simple_family(conflict: np.ndarray) -> bool:
+    """Whether the sets are the empty set, the singletons and the frame, in this order: C then has closed forms."""
+    f = len(conflict)
+    simple = np.ones((f, f))
+    simple[np.arange(1, f), np.arange(1, f)] = 0
+    simple[-1, 1:] = 0
+    simple[1:, -1] = 0
+    return f > 3 and np.array_equal(conflict, simple)
+
+
+def conflicts_of_pairs(M: np.ndarray, conflict: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Degrees of conflict m_i' C m_j of the given pairs."""
+    out = np.empty(len(first))
+    i, j = (np.ascontiguousarray(each, dtype=np.int64) for each in (first, second))
+    if len(M) > 2 * len(i):  # few pairs of many objects: a copy of theirs is smaller than one of all
+        M, i, j = M[np.concatenate([i, j])], np.arange(len(i)), np.arange(len(i), 2 * len(i))
+    _conflicts_of_pairs(np.ascontiguousarray(M, dtype=float), conflict, i, j, out)
+    return out
 
 
 def symmetric_pairs(n: int, pairs: np.ndarray, weights: np.ndarray | None = None):
@@ -50,34 +172,6 @@ def symmetric_pairs(n: int, pairs: np.ndarray, weights: np.ndarray | None = None
 def no_links(n: int, f: int) -> Links:
     """Arguments of `sweep_rows` for a problem without linked pairs."""
     return np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.zeros((f, f))
-
-
-def sweep_rows(
-    M: np.ndarray,
-    order: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    weights: np.ndarray,
-    targets: np.ndarray,
-    forms: np.ndarray,
-    reweight: bool,
-    links: Links,
-) -> None:
-    """Minimise over every row of M once, in the given order, in place.
-
-    Parameters
-    ----------
-    M : (n, f) float64
-    order : (k,) int64, rows to visit
-    indptr, indices, weights : adjacency of the pairs (`symmetric_pairs`)
-    targets : (entries, q) targets of every entry of the adjacency
-    forms : (q, f, f) symmetric
-    reweight : bool
-        Divide each weight by the current distance of the pair, sqrt(sum_r residual^2 / 2): squares then bound
-        distances from above and touch them at the current point, so that the sum of distances does not rise.
-    links : indptr, indices, coefficients and form Z of the linear terms (`no_links`)
-    """
-    _sweep_rows(M, order, indptr, indices, weights, targets, forms, reweight, *links)
 
 
 def pair_distances(M: np.ndarray, pairs: np.ndarray, targets: np.ndarray, forms: np.ndarray) -> np.ndarray:

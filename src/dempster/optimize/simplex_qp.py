@@ -6,101 +6,230 @@ The row problem of EVCLUS, and of every method that fits one mass function at a 
 
 with a small positive semidefinite H, often singular. ``simplex_qp.c`` says how it is solved.
 
-The functions here take C-contiguous arrays (H in float64), release the GIL, and look at types and shapes only; those of
-`dempster.optimize.solve` look at the numbers, too.
+The kernels check types and shapes only; the functions named ``solve_`` check the numbers, too.
 """
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dempster._errors import InvalidInputError
 from dempster._native import kernel
+from dempster._validation import as_reals, check, check_size, integer
+from dempster.optimize.blocks import block_map, row_blocks
 
-__all__ = ["simplex_qp", "simplex_qp_batch", "simplex_qp_workspace"]
+__all__ = [
+    "simplex_qp",
+    "simplex_qp_batch",
+    "simplex_qp_workspace",
+    "solve_simplex_qp",
+    "solve_simplex_qp_batch",
+    "solve_diagonal",
+]
 
-_simplex_qp = kernel("""simplex_qp(
+
+# Minimise 1/2 x'Hx + g'x on the simplex, in place: the kernel of `solve_simplex_qp`. It allocates nothing and does not
+# check that H is positive semidefinite. On entry x is the starting point: negative entries count as zero and the rest
+# is rescaled; all zeros ask for a cold start from the best vertex. max_iter is a cap on the iterations (10 f is ample);
+# at the cap the point is feasible and not worse than the start. The result is the number of iterations: 1 when the
+# start had the right nonzeros, max_iter when the cap was reached.
+simplex_qp = kernel("""simplex_qp(
     H: float64[f, f], g: float64[f], x: float64[f] out, max_iter: int,
     work: float64[f + 8, f] out, index: int64[2, f] out) -> int""")
-_simplex_qp_batch = kernel("""simplex_qp_batch(
+
+# Solve rows start to stop - 1 of a batch of problems that share their Hessian: the kernel of `solve_simplex_qp_batch`.
+# Row b of X is overwritten by the minimiser of 1/2 x'Hx + G[b]'x, started from what it holds. A row's result depends on
+# nothing but H and that row, so blocks of rows may go to different threads. The arithmetic is in float64. The result is
+# the number of rows that met the cap of 10 f iterations.
+simplex_qp_batch = kernel("""simplex_qp_batch(
     H: float64[f, f], G: real1[n, f], X: real2[n, f] out, start: int up to stop, stop: int up to n) -> int""")
+
+_diagonal_simplex_qp = kernel("""diagonal_simplex_qp(
+    h: float64[f], g: float64[f], x: float64[f] out, heap: int64[f] out)""")
 
 
 def simplex_qp_workspace(f: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scratch arrays for `simplex_qp` with f variables: float64 of shape (f + 8, f) and int64 of shape (2, f).
-
-    Made once and used again for any number of problems of that size, one thread at a time.
-
-    Examples
-    --------
-    >>> from dempster.optimize.simplex_qp import simplex_qp_workspace
-    >>> [scratch.shape for scratch in simplex_qp_workspace(3)]
-    [(11, 3), (2, 3)]
-    """
+    """Allocate the scratch arrays of `simplex_qp`, to be used for any number of problems, one thread at a time."""
     return np.empty((f + 8, f)), np.empty((2, f), np.int64)
 
 
-def simplex_qp(H: np.ndarray, g: np.ndarray, x: np.ndarray, max_iter: int, work: np.ndarray, index: np.ndarray) -> int:
-    """Minimise 1/2 x'Hx + g'x on the simplex, in place: the kernel behind `solve_simplex_qp`.
+def solve_simplex_qp(
+    H: ArrayLike, g: ArrayLike, x0: ArrayLike | None = None, *, max_iter: int | None = None
+) -> np.ndarray:
+    """Minimise 1/2 x'Hx + g'x over the probability simplex.
 
-    Allocates nothing. Whether H is positive semidefinite is not checked.
+    Exact up to rounding, for any positive semidefinite H. If there are several minimisers, one of them is returned.
 
     Parameters
     ----------
-    H : (f, f) float64, C-contiguous, symmetric positive semidefinite
-    g : (f,) float64
-    x : (f,) float64
-        On entry the starting point: negative entries count as zero and the rest is rescaled; all zeros asks for
-        a cold start from the best vertex. On exit the minimiser.
-    max_iter : int
-        Cap on the iterations (10 f is ample). At the cap the point is feasible and not worse than the start.
-    work, index : arrays
-        Scratch from `simplex_qp_workspace`; contents do not matter.
+    H : array-like of shape (f, f)
+        Symmetric positive semidefinite matrix, singular or not.
+    g : array-like of shape (f,)
+        Linear term.
+    x0 : array-like of shape (f,), optional
+        Starting point on the simplex. A start with the right nonzeros saves most of the work; by default the best
+        vertex is taken.
+    max_iter : int, optional
+        Cap on the iterations, 10 f + 10 by default. Meeting it raises a `ConvergenceWarning`; the point returned is
+        then feasible and not worse than the start.
 
     Returns
     -------
-    int
-        Iterations used: 1 when the start had the right nonzeros, and `max_iter` when the cap was reached.
+    ndarray of shape (f,)
+        The minimiser: nonnegative, sums to one.
+
+    References
+    ----------
+    .. [1] J. Nocedal and S. J. Wright, "Numerical Optimization", 2nd ed., Springer, 2006, section 16.5.
+    .. [2] T. Denœux, S. Sriboonchitta and O. Kanjanatarakul, "Evidential clustering of large dissimilarity data",
+       Knowledge-Based Systems 106, 2016 (rows of a credal partition as such problems).
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dempster.optimize.simplex_qp import simplex_qp, simplex_qp_workspace
-    >>> work, index = simplex_qp_workspace(3)
-    >>> x = np.zeros(3)
-    >>> _ = simplex_qp(np.eye(3), np.array([0.0, -0.5, 1.0]), x, 30, work, index)
-    >>> x
+    >>> from dempster.optimize import solve_simplex_qp
+    >>> solve_simplex_qp([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]], [0.0, -1.0, 3.0])
     array([0.25, 0.75, 0.  ])
     """
-    return _simplex_qp(H, g, x, max_iter, work, index)
+    hessian = _check_hessian(H)
+    f = len(hessian)
+    linear = _check_array(g, "g", (f,), np.float64)
+    x = np.zeros(f) if x0 is None else _check_masses(x0, "x0", (f,), np.float64)
+    if max_iter is None:
+        max_iter = 10 * f + 10
+    check(max_iter, "max_iter", integer(1))
+    if simplex_qp(hessian, linear, x, max_iter, *simplex_qp_workspace(f)) == max_iter:
+        _warn_capped(1, 1)
+    return x
 
 
-def simplex_qp_batch(H: np.ndarray, G: np.ndarray, X: np.ndarray, start: int, stop: int) -> int:
-    """Rows start to stop - 1 of a batch of problems that share their Hessian: the kernel of `solve_simplex_qp_batch`.
-
-    Row b of X is overwritten by the minimiser of 1/2 x'Hx + G[b]'x, started from what it holds (zeros: from the best
-    vertex). A row's result depends on nothing but H and that row, so blocks of rows may go to different threads.
+def solve_simplex_qp_batch(
+    H: ArrayLike, G: ArrayLike, X0: ArrayLike | None = None, *, n_jobs: int | None = -1
+) -> np.ndarray:
+    """Minimise 1/2 x'Hx + g'x over the probability simplex for every row g of G, with one Hessian for all.
 
     Parameters
     ----------
-    H : (f, f) float64, C-contiguous, symmetric positive semidefinite
-    G, X : (n, f) float64 or float32
-        Stored as they are; the arithmetic is in float64.
-    start, stop : int
+    H : array-like of shape (f, f)
+        Symmetric positive semidefinite matrix, singular or not.
+    G : array-like of shape (n, f)
+        One linear term a row.
+    X0 : array-like of shape (n, f), optional
+        Starting points on the simplex, one a row; by default each row starts from its best vertex.
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise.
 
     Returns
     -------
-    int
-        The number of rows that met the cap of 10 f iterations.
+    ndarray of shape (n, f)
+        The minimisers: float32 if G is, else float64.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dempster.optimize.simplex_qp import simplex_qp_batch
-    >>> X = np.zeros((2, 2))
-    >>> simplex_qp_batch(np.eye(2), np.array([[0.0, 0.5], [2.0, 0.0]]), X, 0, 2)
-    0
-    >>> X
+    >>> from dempster.optimize import solve_simplex_qp_batch
+    >>> solve_simplex_qp_batch([[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.5], [2.0, 0.0]])
     array([[0.75, 0.25],
            [0.  , 1.  ]])
     """
-    return _simplex_qp_batch(H, G, X, start, stop)
+    hessian = _check_hessian(H)
+    dtype = np.float32 if getattr(G, "dtype", None) == np.float32 else np.float64
+    linear = _check_array(G, "G", (None, len(hessian)), dtype)
+    X = np.zeros_like(linear) if X0 is None else _check_masses(X0, "X0", linear.shape, dtype)
+    n = len(linear)
+    with block_map(n_jobs) as apply:
+        capped = sum(apply(simplex_qp_batch, [(hessian, linear, X, a, b) for a, b in row_blocks(n)]))
+    if capped:
+        _warn_capped(capped, n)
+    return X
+
+
+def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
+    """Minimise sum_q h_q x_q^2 + g_q x_q over the probability simplex, exactly.
+
+    The mass step of constrained evidential c-means, one object at a time.
+
+    Parameters
+    ----------
+    h : array-like of shape (f,)
+        Nonnegative coefficients of the squares. Where some are zero and the minimiser is not unique, the lowest
+        index takes the mass.
+    g : array-like of shape (f,)
+        Linear term.
+
+    Returns
+    -------
+    ndarray of shape (f,)
+        The minimiser: nonnegative, sums to one.
+
+    References
+    ----------
+    .. [1] V. Antoine, B. Quost, M.-H. Masson and T. Denœux, "CECM: Constrained evidential C-means algorithm",
+       Computational Statistics & Data Analysis 56(4), 2012.
+
+    Examples
+    --------
+    >>> from dempster.optimize import solve_diagonal
+    >>> solve_diagonal([1.0, 1.0, 1.0], [0.0, -1.0, 3.0])
+    array([0.25, 0.75, 0.  ])
+    """
+    squares = _check_array(h, "h", (None,), np.float64)
+    if len(squares) == 0 or squares.min() < 0:
+        raise InvalidInputError(f"h must hold at least one number and none below zero, got {squares}")
+    linear = _check_array(g, "g", squares.shape, np.float64)
+    x = np.empty(len(squares))
+    _diagonal_simplex_qp(squares, linear, x, np.empty(len(squares), np.int64))
+    return x
+
+
+def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
+    """A finite C-contiguous array of the given shape (None: any length) and type, or an error that says what is not."""
+    array: np.ndarray = np.asarray(as_reals(values, name), dtype=dtype, order="C")
+    if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("n" if want is None else str(want) for want in shape)
+        raise InvalidInputError(f"{name} must have shape ({wanted}{',' * (len(shape) == 1)}), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
+    return array
+
+
+def _check_hessian(H: ArrayLike) -> np.ndarray:
+    """A square, symmetric, positive semidefinite float64 matrix; differences within rounding are averaged out."""
+    hessian = _check_array(H, "H", (None, None), np.float64)
+    if len(hessian) == 0 or hessian.shape[0] != hessian.shape[1]:
+        raise InvalidInputError(f"H must be a square matrix, got shape {hessian.shape}")
+    check_size(hessian, "H")
+    tolerance = 1e-6 * np.abs(hessian).max()  # H may come from single precision
+    asymmetry = np.abs(hessian - hessian.T).max()
+    if asymmetry > tolerance:
+        raise InvalidInputError(
+            f"H must be symmetric, got entries that differ by {asymmetry:.3g} from their mirror image"
+        )
+    hessian = 0.5 * (hessian + hessian.T)
+    smallest = np.linalg.eigvalsh(hessian)[0]
+    if smallest < -tolerance:
+        raise InvalidInputError(f"H must be positive semidefinite, got an eigenvalue of {smallest:.3g}")
+    return hessian
+
+
+def _check_masses(x: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndarray:
+    """A copy of a point, or of rows of points, on the simplex (within single precision)."""
+    masses = _check_array(x, name, shape, dtype).copy()
+    sums = masses.sum(-1, dtype=np.float64)
+    if masses.size and (masses.min() < -1e-6 or np.abs(sums - 1).max() > 1e-5):
+        raise InvalidInputError(
+            f"{name} must lie on the simplex, without negative entries and summing to 1: "
+            f"got {masses.min():.3g} as its smallest entry and sums from {sums.min():.6g} to {sums.max():.6g}"
+        )
+    return masses
+
+
+def _warn_capped(capped: int, n: int) -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"{capped} of {n} quadratic programs met the cap on iterations; their points are feasible, maybe not optimal",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

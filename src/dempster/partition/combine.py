@@ -209,7 +209,7 @@ class _Recovery:
             before = masses.copy()
             interruptible(
                 sweep_rows, masses, self.order, self.indptr, self.indices, self.weights, self.entry_targets, self.forms,
-                True, self.links,
+                True, *self.links,
             )  # fmt: skip
             sweeps += 1
             now = self.index(masses)

@@ -15,7 +15,7 @@ from dempster.cluster import bootclus as bootstrap
 from dempster.cluster.bootclus import PairFamily, fit_mixtures
 from dempster.datasets import make_gaussian_mixture
 from dempster.mixture import ParsimoniousGaussianMixture
-from dempster.optimize.solve import solve_simplex_qp
+from dempster.optimize.simplex_qp import solve_simplex_qp
 
 FOCAL_3 = FocalSets.pairs(3, empty=False, omega=False)
 

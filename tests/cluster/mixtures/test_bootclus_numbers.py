@@ -7,8 +7,8 @@ from dempster import CredalPartition, FocalSets
 from dempster.cluster.bootclus import Bootstraps, PairFamily, PairIntervals, choose_references, intervals_of_all_pairs
 from dempster.datasets.generators import gaussian_posterior
 from dempster.optimize.blocks import block_map
-from dempster.optimize.interval_fit import descend_intervals
 from dempster.optimize.pair_quantiles import quantile_ranks, quantiles_between, quantiles_of_pairs, quantiles_within
+from dempster.optimize.row_fit import descend_intervals
 
 FOCAL_3 = FocalSets.pairs(3, empty=False, omega=False)
 

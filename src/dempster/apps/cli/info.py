@@ -77,7 +77,7 @@ def _devices() -> dict[str, str]:
 
 def _kernels() -> dict[str, str]:
     """Which compiled library is loaded."""
-    from dempster._native.library import library
+    from dempster._native.binding import library
 
     try:
         shown = repr(library())  # the only public trace of where it lies

@@ -28,9 +28,15 @@ from dempster.dissimilarity.sources import (
     TensorSource,
 )
 from dempster.optimize.blocks import row_blocks
-from dempster.optimize.conflict_fit import descend_all_pairs, descend_some_pairs, is_simple_family, pairs_value
 from dempster.optimize.descent import as_likely
-from dempster.optimize.row_fit import symmetric_pairs
+from dempster.optimize.row_fit import (
+    descend_all_pairs,
+    descend_rows,
+    descend_some_pairs,
+    is_simple_family,
+    pairs_value,
+    symmetric_pairs,
+)
 
 __all__ = [
     "Links",
@@ -154,9 +160,10 @@ class AllPairs(ConflictProblem):
         self.n_pairs = (float(np.sum(self.weights)) ** 2 - float(np.sum(self.weights**2))) / 2
 
     def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links):
-        return descend_all_pairs(
-            masses, self.delta, self.weights, conflict, simple, order, max_iter, tol, constant, links
-        )
+        return descend_rows(
+            descend_all_pairs, masses, self.delta, self.weights, conflict, simple, order, max_iter, tol, constant,
+            *links, max_iter=max_iter,
+        )  # fmt: skip
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         image = masses @ family.conflict
@@ -180,9 +187,9 @@ class SomePairs(ConflictProblem):
         self.n_pairs = float(np.sum(weights))
 
     def _descend(self, masses, conflict, simple, order, max_iter, tol, constant, links):
-        return descend_some_pairs(
-            masses, self.indptr, self.indices, self.weights, self.delta, conflict, simple, order, max_iter, tol,
-            constant, links,
+        return descend_rows(
+            descend_some_pairs, masses, self.indptr, self.indices, self.weights, self.delta, conflict, simple, order,
+            max_iter, tol, constant, *links, max_iter=max_iter,
         )  # fmt: skip
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
