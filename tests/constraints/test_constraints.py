@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 
 from dempster import CredalPartition, FocalSets
 from dempster.constraints import Constraints, Contradiction, ContradictionError, links, suggest_pairs
-from dempster.constraints._pairs import pairs_at
+from dempster.constraints.constraints import pairs_at
 from tests.strategies import random_masses
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -6,14 +6,18 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 
-from dempster.dissimilarity import block_neighbors
-from dempster.dissimilarity.block_neighbors import BlockFinder, nearest_columns
+from dempster.dissimilarity import neighbors as block_neighbors
 from dempster.dissimilarity.gower import GowerEncoder, gower_block
 from dempster.dissimilarity.input import DissimilarityInput
-from dempster.dissimilarity.neighbors import Neighbors, check_neighbors, finder
-from dempster.dissimilarity.reference_neighbors import ReferenceFinder
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import AttributeSource, GowerSource, MatrixSource
+from dempster.dissimilarity.neighbors import (
+    BlockFinder,
+    Neighbors,
+    ReferenceFinder,
+    check_neighbors,
+    finder,
+    nearest_columns,
+)
+from dempster.dissimilarity.sources import AttributeSource, GowerSource, MatrixSource, References
 from dempster.optimize.blocks import block_map
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -76,7 +80,7 @@ def test_a_function_need_not_obey_the_triangle_inequality():
 @pytest.mark.parametrize("metric", ["euclidean", "mahalanobis", "callable"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_new_objects(monkeypatch, metric, n_jobs):
-    monkeypatch.setattr("dempster.dissimilarity.reference_neighbors._QUERY_ROWS", 8)
+    monkeypatch.setattr("dempster.dissimilarity.neighbors._QUERY_ROWS", 8)
     own = {"mahalanobis": {"VI": np.linalg.inv(np.cov(X.T))}}.get(metric, {})
     D = cdist(NEW, X, "chebyshev" if metric == "callable" else metric, **own)
     function = (lambda a, b: np.abs(a - b).max()) if metric == "callable" else metric

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dempster.dissimilarity.gower import GowerEncoder, gower_block
+from dempster.dissimilarity.gower import GowerEncoder, gower_block, partial_gower_block, partial_gower_pairs
 from dempster.dissimilarity.partial import filled, pair_squares, partial_squares, point_squares, same_rows
-from dempster.dissimilarity.partial_gower import partial_gower_block, partial_gower_pairs
 from dempster.dissimilarity.sources import AttributeSource
 
 

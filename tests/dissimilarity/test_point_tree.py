@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dempster.dissimilarity.point_tree import PointTree, minkowski_power
+from dempster.dissimilarity.neighbors import PointTree, minkowski_power
 
 RNG = np.random.default_rng(0)
 GRID = np.stack(np.meshgrid(np.arange(12.0), np.arange(11.0)), axis=-1).reshape(-1, 2)

@@ -7,7 +7,7 @@ import pytest
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM
 from dempster.io import read_partition, write_top_masses
-from dempster.partition.top import family_with_frame, top_masses
+from dempster.partition.lazy import family_with_frame, top_masses
 
 FAMILY = FocalSets.pairs(6, omega=False)
 MASSES = np.random.default_rng(0).dirichlet(np.full(len(FAMILY), 0.2), 50)

@@ -17,7 +17,7 @@ from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.classify import EvidenceFromClassifier
 from dempster.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, BeliefPeaks
 from dempster.constraints import Constraints
-from dempster.dissimilarity.point_tree import PointTree
+from dempster.dissimilarity.neighbors import PointTree
 from dempster.persistence import describe, load, save
 from dempster.persistence.schema import schemas_by_name
 from tests.cluster.contract import SUBJECTS

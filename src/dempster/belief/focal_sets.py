@@ -13,7 +13,30 @@ import numpy as np
 from dempster._arrays import frozen
 from dempster._errors import InvalidInputError
 from dempster._validation import as_reals, as_truth, check_flags, check_memory, is_integer, listed, shown, texts
-from dempster.belief.gabriel import gabriel_pairs
+
+__all__ = ["gabriel_pairs"]
+
+
+_ROUNDING = 1e-9
+
+
+def gabriel_pairs(squared_distances: np.ndarray) -> list[tuple[int, int]]:
+    """Pairs (k, l), k < l, of points such that the ball between the two holds no third point.
+
+    The ball over the segment from k to l as its diameter holds the point j if |j - k|^2 + |j - l|^2 < |k - l|^2, so
+    squared distances are all that is needed (Gabriel and Sokal, 1969). Of points in a row, those next to each other
+    are the pairs.
+    """
+    S = np.asarray(squared_distances, dtype=float)
+    pairs = []
+    for k in range(len(S)):
+        for m in range(k + 1, len(S)):
+            through = S[k] + S[m]
+            through[[k, m]] = np.inf
+            if through.min() >= S[k, m] * (1 - _ROUNDING):
+                pairs.append((k, m))
+    return pairs
+
 
 _FEW_SETS = 1000  # up to which sets are listed one by one
 _LARGEST_POWER_SET = 20  # beyond, 2^c sets do not fit in memory with any useful number of objects

@@ -9,7 +9,8 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import in_order_of, listed, names_of_table, shown
-from dempster.belief import inverse, opinions, transforms
+from dempster.belief import opinions, transforms
+from dempster.belief import transforms as inverse
 from dempster.belief._arguments import SUM_TOLERANCE, checked_frame, checked_probabilities, positions
 from dempster.belief.focal_sets import FocalSets, checked_family
 from dempster.belief.mass_table import MassTable

@@ -12,7 +12,8 @@ import numpy as np
 from dempster._arrays import Array, divided, frozen, library_of, like, rows_times, same_place, zeros
 from dempster._errors import InvalidInputError
 from dempster._validation import check_choice, check_flags, in_order_of, order_of_names, ordered_like, shown
-from dempster.belief import decisions, discounting, measures, rendering
+from dempster.belief import combination as discounting
+from dempster.belief import decisions, measures, rendering
 from dempster.belief._arguments import membership_rows
 from dempster.belief.combination import NORMALIZATIONS, combine_masses, in_one_place, remove_empty
 from dempster.belief.focal_sets import FocalSets, checked_family, inside

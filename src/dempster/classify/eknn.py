@@ -21,8 +21,7 @@ from dempster.classify._base import EvidentialClassifier, Targets, singletons_an
 from dempster.classify._eknn_kernels import cost_and_gradient, neighbour_masses
 from dempster.classify._eknn_soft import SoftLabels, best_scale
 from dempster.dissimilarity.input import METRIC_RULE, try_metric
-from dempster.dissimilarity.neighbors import check_neighbors, exact_index, safe_jobs
-from dempster.dissimilarity.point_tree import minkowski_power
+from dempster.dissimilarity.neighbors import check_neighbors, exact_index, minkowski_power, safe_jobs
 from dempster.dissimilarity.sources import AttributeSource, check_square, naming_metric
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs

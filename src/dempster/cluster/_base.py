@@ -42,7 +42,7 @@ from dempster.cluster._incomplete import comparable, prepared
 from dempster.cluster._search import MassModel, Method, Sample, Search
 from dempster.cluster.number import NumberOfClusters, compared_numbers
 from dempster.constraints import Constraints
-from dempster.constraints.checked import checked_constraints
+from dempster.constraints.constraints import checked_constraints
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run

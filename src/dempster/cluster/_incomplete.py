@@ -52,7 +52,7 @@ def comparable(source: DissimilaritySource) -> DissimilaritySource:
 def usual_differences(source: GowerSource, n_clusters: int) -> np.ndarray:
     """(p,) mean differences of the columns of a mixed table between rows of the same cluster, by medoids among some of
     the different rows; weights have no part in it."""
-    from dempster.dissimilarity.partial_gower import column_differences, partial_gower_block
+    from dempster.dissimilarity.gower import column_differences, partial_gower_block
 
     different = dict(zip(source.keys(source.objects), range(len(source)), strict=True))
     order = np.array([different[key] for key in sorted(different)])

@@ -28,8 +28,7 @@ from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
+from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition

@@ -12,8 +12,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
-from dempster.dissimilarity.block_neighbors import BlockFinder
-from dempster.dissimilarity.neighbors import Finder, Neighbors, check_neighbors
+from dempster.dissimilarity.neighbors import BlockFinder, Finder, Neighbors, check_neighbors
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.optimize.blocks import Apply, row_blocks
 

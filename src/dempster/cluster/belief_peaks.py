@@ -23,11 +23,9 @@ from dempster.data.blocks import Blocks, comes_in_blocks
 from dempster.data.door import blocks_of, sample_rows
 from dempster.data.sampling import SAMPLE_SIZE
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from dempster.dissimilarity.neighbors import finder
+from dempster.dissimilarity.neighbors import ReferenceFinder, finder
 from dempster.dissimilarity.partial import filled
-from dempster.dissimilarity.reference_neighbors import ReferenceFinder
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, SparseSource
+from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References, SparseSource
 from dempster.optimize.blocks import Apply, block_map
 
 __all__ = ["BeliefPeaks", "PEAKS_RULE", "asks_for_peaks", "fitted_peaks", "peaks_of_source", "centers_from_peaks"]

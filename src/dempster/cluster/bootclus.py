@@ -28,8 +28,7 @@ from dempster.cluster._search import Method, Sample
 from dempster.cluster._starts import check_different_objects
 from dempster.cluster.egmm import neighbors_in_metric
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import AttributeSource
+from dempster.dissimilarity.sources import AttributeSource, References
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.mixture.em import GaussianParameters, binary_unit, fit_em, unit_log_likelihood
 from dempster.mixture.models import MODELS
@@ -45,7 +44,7 @@ from dempster.optimize.pair_quantiles import (
 from dempster.optimize.row_fit import descend_intervals, interval_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 from dempster.partition import CredalPartition
-from dempster.partition.nearest_pairs import mutual_neighbors
+from dempster.partition.compare import mutual_neighbors
 from dempster.partition.relational import checked_pairs, pair_forms
 
 __all__ = [

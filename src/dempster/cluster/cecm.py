@@ -28,8 +28,7 @@ from dempster.cluster.ecm import (
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.constraints import Constraints, links
 from dempster.data import sampling
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import AttributeSource
+from dempster.dissimilarity.sources import AttributeSource, References
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition

@@ -21,10 +21,8 @@ from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from dempster.cluster._search import MassModel, Method, Sample
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from dempster.dissimilarity.neighbors import ExactFinder, Finder, Neighbors, finder
-from dempster.dissimilarity.reference_neighbors import ReferenceFinder
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
+from dempster.dissimilarity.neighbors import ExactFinder, Finder, Neighbors, ReferenceFinder, finder
+from dempster.dissimilarity.sources import DissimilaritySource, References, SparseSource
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from dempster._types import TableLike
-from dempster.dissimilarity.references import References
 from dempster.dissimilarity.shares import attribute_shares
+from dempster.dissimilarity.sources import References
 from dempster.optimize.blocks import block_map
 from dempster.partition import CredalPartition
 

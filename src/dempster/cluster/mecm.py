@@ -25,8 +25,7 @@ from dempster.cluster._medoids import (
 )
 from dempster.cluster._search import Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import DissimilaritySource
+from dempster.dissimilarity.sources import DissimilaritySource, References
 from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition

@@ -32,8 +32,7 @@ from dempster.cluster._search import Method, Sample, Search
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import DissimilaritySource, check_square, rounding
+from dempster.dissimilarity.sources import DissimilaritySource, References, check_square, rounding
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition

@@ -28,8 +28,7 @@ from dempster.cluster._medoids import (
 from dempster.cluster._search import MassModel, Sample
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.data import sampling
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import DissimilaritySource
+from dempster.dissimilarity.sources import DissimilaritySource, References
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition

@@ -2,28 +2,374 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from dempster._errors import InvalidInputError
-from dempster._validation import as_labels, check_memory, reading_labels, shown
-from dempster.constraints._pairs import (
-    all_pairs,
-    checked_count,
-    checked_pairs,
-    draw_pairs,
-    n_pairs_of,
-    normalised_pairs,
-    pair_codes,
-    selected_rows,
-)
-from dempster.constraints.closure import Contradiction, closed, find_contradictions, pairs_between
-from dempster.constraints.violations import Violations
+from dempster._random import generator
+from dempster._validation import as_labels, check_memory, is_integer, listed, reading, reading_labels, shown
+from dempster.partition import CredalPartition
 from dempster.partition.credal_partition import as_credal_partition
 
-__all__ = ["Constraints"]
+__all__ = [
+    "checked_pairs",
+    "normalised_pairs",
+    "pair_codes",
+    "n_pairs_of",
+    "pairs_at",
+    "all_pairs",
+    "draw_pairs",
+    "checked_count",
+    "selected_rows",
+    "Contradiction",
+    "ContradictionError",
+    "ContradictionWarning",
+    "closed",
+    "find_contradictions",
+    "must_link_components",
+    "pairs_between",
+    "Violations",
+    "Constraints",
+    "neighborhoods",
+    "expanded",
+    "links",
+    "checked_constraints",
+]
+
+
+_READ_AS_THEY_ARE = (list, tuple, str, memoryview)
+_LARGEST_OBJECT = np.iinfo(np.int32).max  # object numbers are int32 in the kernels; codes i * n + j then fit in int64
+
+
+def checked_pairs(pairs: Any, name: str) -> np.ndarray:
+    """Pairs in any reasonable form (list of tuples, set, array, two-column table) as a (p, 2) int64 array."""
+    if pairs is None:
+        return np.empty((0, 2), dtype=np.int64)
+    if isinstance(pairs, set | frozenset):
+        pairs = sorted(pairs)  # sets have no order of their own, and the result must not depend on chance
+    elif isinstance(pairs, Iterable) and not (isinstance(pairs, _READ_AS_THEY_ARE) or hasattr(pairs, "__array__")):
+        pairs = listed(pairs, name, "pairs of object numbers")
+    if isinstance(pairs, Mapping) or np.ma.is_masked(pairs):
+        raise InvalidInputError(f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}")
+    try:
+        array = np.asarray(pairs)
+    except Exception as error:  # rows of different lengths, and what is no array
+        raise InvalidInputError(
+            f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}"
+        ) from error
+    if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InvalidInputError(f"{name} must hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
+    if array.dtype == object and all(map(is_integer, array.flat)):
+        array = np.array([[int(i), int(j)] for i, j in array])  # too large a number stays an object and is refused
+    if array.dtype.kind not in "iu":
+        raise InvalidInputError(f"{name} must hold integers (object numbers), got {shown(pairs)} of type {array.dtype}")
+    for bad, words in ((array < 0, "nonnegative"), (array > _LARGEST_OBJECT, f"at most {_LARGEST_OBJECT}")):
+        if bad.any():
+            i, j = array[bad.any(axis=1)][0]
+            raise InvalidInputError(f"{name} must hold object numbers that are {words}, got the pair ({i}, {j})")
+    return array.astype(np.int64)
+
+
+def normalised_pairs(pairs: np.ndarray) -> np.ndarray:
+    """Each pair once, smaller number first, in the order of first appearance; read-only."""
+    pairs = np.sort(pairs, axis=1)
+    first = np.unique(pair_codes(pairs), return_index=True)[1]
+    pairs = np.ascontiguousarray(pairs[np.sort(first)])
+    pairs.flags.writeable = False
+    return pairs
+
+
+def pair_codes(pairs: np.ndarray, n: int = _LARGEST_OBJECT + 1) -> np.ndarray:
+    """One number for each unordered pair of numbers below n."""
+    return pairs.min(axis=1) * n + pairs.max(axis=1) if len(pairs) else np.empty(0, dtype=np.int64)
+
+
+def n_pairs_of(n: int) -> int:
+    return n * (n - 1) // 2
+
+
+def pairs_at(positions: np.ndarray, n: int) -> np.ndarray:
+    """(p, 2) pairs at the given positions of the list (0, 1), (0, 2), ..., (0, n - 1), (1, 2), ..."""
+    positions = np.asarray(positions, dtype=np.int64)
+
+    def start(i: np.ndarray) -> np.ndarray:  # position of (i, i + 1)
+        return i * (2 * n - i - 1) // 2
+
+    from_end = n_pairs_of(n) - 1 - positions
+    first = n - 2 - ((np.sqrt(8.0 * from_end + 1) - 1) // 2).astype(np.int64)
+    # the square root of a number above 2^53 may be off by one
+    first = np.clip(first, 0, max(n - 2, 0))
+    first -= start(first) > positions
+    first += start(first + 1) <= positions
+    return np.column_stack([first, positions - start(first) + first + 1])
+
+
+def all_pairs(objects: np.ndarray) -> np.ndarray:
+    """All pairs among the given objects."""
+    return np.column_stack([objects[side] for side in np.triu_indices(len(objects), 1)])
+
+
+def draw_pairs(objects: np.ndarray, n_pairs: int, random_state: Any) -> np.ndarray:
+    """Different pairs of the given objects, drawn uniformly; memory in proportion to their number only."""
+    positions = generator(random_state).choice(n_pairs_of(len(objects)), size=n_pairs, replace=False)
+    return objects[pairs_at(positions, len(objects))]
+
+
+def checked_count(value: Any, name: str) -> int:
+    if not is_integer(value):
+        raise InvalidInputError(f"{name} must be an integer, got {shown(value)}")
+    if not 0 <= value <= _LARGEST_OBJECT:
+        raise InvalidInputError(f"{name} must be at least 0 and at most {_LARGEST_OBJECT}, got {value}")
+    return int(value)
+
+
+def selected_rows(rows: Any, n: int) -> np.ndarray:
+    """(r,) positions, of n, that a slice, a Boolean mask or an array of positions stands for."""
+    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:  # how scikit-learn takes rows of arrays
+        rows = rows[0]
+    if isinstance(rows, slice):
+        return np.arange(n)[rows]
+    with reading(rows, "rows"):
+        chosen = np.asarray(rows)
+    if chosen.ndim != 1 or chosen.dtype.kind not in ("biu" if chosen.size else "biuf"):
+        raise InvalidInputError(f"rows must be a slice, a Boolean mask or an array of positions, got {shown(rows)}")
+    if chosen.dtype == bool:
+        if len(chosen) != n:
+            raise IndexError(f"rows must be a mask of {n} values, one for each object, got {len(chosen)}")
+        return np.flatnonzero(chosen)
+    chosen = chosen.astype(np.int64)
+    if chosen.size and not (-n <= chosen.min() <= chosen.max() < n):
+        raise IndexError(f"rows must be positions below {n}, the number of objects, got {shown(rows)}")
+    return chosen % n if n else chosen
+
+
+@dataclass(frozen=True, repr=False)
+class Contradiction:
+    """A cannot-link between two objects that a chain of must-links connects.
+
+    Attributes
+    ----------
+    cannot_link : (int, int)
+    chain : tuple of int
+        Objects from the first of the pair to the second; each must link with the next. No chain is shorter.
+
+    Examples
+    --------
+    >>> from dempster.constraints import Contradiction
+    >>> Contradiction((0, 5), (0, 3, 5))
+    0 and 5 must not link, but 0 - 3 - 5 are must-linked
+    """
+
+    cannot_link: tuple[int, int]
+    chain: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        i, j = self.cannot_link
+        return f"{i} and {j} must not link, but {' - '.join(map(str, self.chain))} are must-linked"
+
+
+class ContradictionError(ValueError):
+    """Constraints that contradict each other have no closure, and a pair that must and must not link fits no method."""
+
+
+class ContradictionWarning(UserWarning):
+    """Constraints that contradict each other through a chain: a method weighs them, and cannot meet them all."""
+
+
+class _Graph:
+    """The must-links as a graph of the constrained objects, renumbered from 0."""
+
+    def __init__(self, must_link: np.ndarray, cannot_link: np.ndarray):
+        self.objects, numbers = np.unique(np.concatenate([must_link, cannot_link]), return_inverse=True)
+        numbers = numbers.reshape(-1, 2)
+        self.must_link, self.cannot_link = numbers[: len(must_link)], numbers[len(must_link) :]
+        self.component = must_link_components(self.must_link, len(self.objects))
+        self.broken = self.component[self.cannot_link[:, 0]] == self.component[self.cannot_link[:, 1]]
+
+    def contradictions(self, which: np.ndarray) -> list[Contradiction]:
+        """The chains of the given broken cannot-links, by a breadth-first search from each first object."""
+        adjacency = _adjacency(self.must_link, len(self.objects))
+        pairs = self.cannot_link[which]
+        found: list[Contradiction | None] = [None] * len(pairs)
+        for source in np.unique(pairs[:, 0]):
+            before = breadth_first_order(adjacency, source, return_predecessors=True)[1]
+            for place in np.flatnonzero(pairs[:, 0] == source):
+                walk = [pairs[place, 1]]
+                while walk[-1] != source:
+                    walk.append(before[walk[-1]])
+                chain = tuple(self.objects[walk[::-1]].tolist())
+                found[place] = Contradiction((chain[0], chain[-1]), chain)
+        return [contradiction for contradiction in found if contradiction is not None]
+
+
+def must_link_components(must_link: np.ndarray, n: int) -> np.ndarray:
+    """(n,) number of the connected component of every object."""
+    return connected_components(_adjacency(must_link, n), directed=False)[1].astype(np.int64)
+
+
+def find_contradictions(must_link: np.ndarray, cannot_link: np.ndarray) -> list[Contradiction]:
+    """All cannot-links inside a component, in their order."""
+    graph = _Graph(must_link, cannot_link)
+    return graph.contradictions(np.flatnonzero(graph.broken))
+
+
+def closed(must_link: np.ndarray, cannot_link: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The given pairs, then all implied ones (the given among them), must-links and cannot-links."""
+    if len(must_link) == 0:
+        return must_link, cannot_link
+    graph = _Graph(must_link, cannot_link)
+    if graph.broken.any():
+        broken = np.flatnonzero(graph.broken)
+        more = "" if len(broken) == 1 else f" ({len(broken)} contradictions in all, see .contradictions())"
+        raise ContradictionError(f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}{more}")
+    apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
+    sizes = np.bincount(graph.component).astype(object)  # products of Python's integers do not overflow
+    pairs = sum(sizes * (sizes - 1)) // 2 + sum(sizes[apart[:, 0]] * sizes[apart[:, 1]])
+    check_memory(8 * 16 * int(pairs), f"the closure, {int(pairs):,} pairs,", "use the constraints as they are")
+    within = graph.objects[_pairs_within(graph.component)]
+    between = graph.objects[pairs_between(graph.component, apart)]
+    return np.concatenate([must_link, within]), np.concatenate([cannot_link, between])
+
+
+def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
+    """Symmetric adjacency, neighbours in increasing order so that searches find the same chain every time."""
+    rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
+    graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n))
+    graph.sort_indices()
+    return graph
+
+
+def _by_component(component: np.ndarray, n_components: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Objects ordered by component, and where each component starts and how many it has."""
+    sizes = np.bincount(component, minlength=n_components)
+    return np.argsort(component, kind="stable"), np.cumsum(sizes) - sizes, sizes
+
+
+def _runs(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For runs of the given lengths laid end to end: the run of every place and its position in the run."""
+    run = np.repeat(np.arange(len(lengths)), lengths)
+    return run, np.arange(len(run)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _pairs_within(component: np.ndarray) -> np.ndarray:
+    """(p, 2) all pairs of objects of the same component."""
+    members, start, size = _by_component(component)
+    place = np.arange(len(members))
+    first, step = _runs((start + size)[component[members]] - place - 1)  # each with those that follow it
+    return np.column_stack([members[first], members[first + 1 + step]])
+
+
+def pairs_between(component: np.ndarray, components: np.ndarray, n_components: int = 0) -> np.ndarray:
+    """(p, 2) all pairs of an object of the first and one of the second of two components, for (q, 2) of these."""
+    members, start, size = _by_component(component, n_components)
+    left, right = components.T
+    run, step = _runs(size[left] * size[right])
+    i = members[start[left][run] + step // size[right][run]]
+    j = members[start[right][run] + step % size[right][run]]
+    return np.column_stack([i, j])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Violations:
+    """Every constraint with what a partition makes of it; made by `Constraints.violations`. Its length is the number
+    of violated constraints, so that an obeyed set of constraints is false.
+
+    Attributes
+    ----------
+    pairs : (p, 2) array
+        All constraints, the must-links first.
+    is_must_link : (p,) Boolean array
+    violated : (p,) Boolean array
+        Whether the most plausible clusters break the constraint.
+    degree : (p,) array
+        How far the partition admits the contrary, 0 to 1: the plausibility that the objects of a must-link are in
+        different clusters, that those of a cannot-link are in the same.
+
+    Examples
+    --------
+    >>> from dempster import CredalPartition, FocalSets
+    >>> from dempster.constraints import Constraints
+    >>> cp = CredalPartition([[0, 1, 0, 0], [0, 0, 0.6, 0.4], [0, 0, 1, 0]], FocalSets.full(2))
+    >>> found = Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)]).violations(cp)
+    >>> found.must_link, found.cannot_link
+    (array([[0, 1]]), array([], shape=(0, 2), dtype=int64))
+    >>> found.to_frame()
+       i  j   constraint  violated  degree
+    0  0  1    must-link      True     1.0
+    1  0  2  cannot-link     False     0.0
+    """
+
+    pairs: np.ndarray
+    is_must_link: np.ndarray
+    violated: np.ndarray
+    degree: np.ndarray
+
+    @classmethod
+    def of(cls, must_link: np.ndarray, cannot_link: np.ndarray, credal: CredalPartition) -> Violations:
+        """What a partition makes of (p, 2) pairs of both kinds."""
+        pairs = np.concatenate([must_link, cannot_link])
+        must = np.arange(len(pairs)) < len(must_link)
+        somewhere = np.asarray(credal.contour.max(axis=1) > 0)
+        i, j = pairs.T
+        together = (credal.labels[i] == credal.labels[j]) & somewhere[i] & somewhere[j]
+        same, different, unknown = credal.relational(pairs).masses[:, 1:].T
+        degree = np.clip(np.where(must, different, same) + unknown, 0, 1)
+        return cls(pairs, must, together != must, degree)
+
+    @property
+    def must_link(self) -> np.ndarray:
+        """(p, 2) must-links that are put apart."""
+        return self.pairs[self.violated & self.is_must_link]
+
+    @property
+    def cannot_link(self) -> np.ndarray:
+        """(p, 2) cannot-links that are put together."""
+        return self.pairs[self.violated & ~self.is_must_link]
+
+    @property
+    def proportion(self) -> float:
+        """Share of the constraints that are violated, 0 if there are none."""
+        return float(self.violated.mean()) if len(self.pairs) else 0.0
+
+    @property
+    def mean_degree(self) -> float:
+        """Mean of `degree`, 0 if there are no constraints."""
+        return float(self.degree.mean(dtype=float)) if len(self.pairs) else 0.0
+
+    def to_frame(self, *, only_violated: bool = False):
+        """A pandas table with a row for each constraint, or for each violated one."""
+        import pandas as pd
+
+        table = pd.DataFrame(
+            {
+                "i": self.pairs[:, 0],
+                "j": self.pairs[:, 1],
+                "constraint": np.where(self.is_must_link, "must-link", "cannot-link"),
+                "violated": self.violated,
+                "degree": self.degree,
+            }
+        )
+        return table[self.violated].reset_index(drop=True) if only_violated else table
+
+    def __len__(self) -> int:
+        """Number of violated constraints."""
+        return int(self.violated.sum())
+
+    def __repr__(self) -> str:
+        musts = int(self.is_must_link.sum())
+        return (
+            f"Violations({len(self.must_link)} of {musts} must-links put apart, {len(self.cannot_link)} of "
+            f"{len(self.pairs) - musts} cannot-links put together, mean degree {self.mean_degree:.2f})"
+        )
+
 
 UNLABELLED = -1
 
@@ -317,8 +663,6 @@ class Constraints:
         >>> Constraints(cannot_link=[(0, 3)]).expand(X, n_neighbors=2, metric="euclidean").cannot_link.tolist()
         [[0, 3], [1, 3], [0, 4]]
         """
-        from dempster.constraints.expansion import expanded, neighborhoods  # needs scikit-learn
-
         k = checked_count(n_neighbors, "n_neighbors")
         objects = np.unique(np.concatenate([self._must_link, self._cannot_link]))
         near, n = neighborhoods(D, objects, k, metric, check=self.check)
@@ -353,3 +697,223 @@ def _label_codes(y: Any) -> np.ndarray:
 
 def _shown(pair: np.ndarray) -> str:
     return f"the pair ({pair[0]}, {pair[1]})"
+
+
+Neighborhoods = dict[int, dict[int, float]]  # of each constrained object: itself and its neighbours, with distances
+
+_TIE = 1e-9  # relative; neighbours as far as the farthest one found may have rivals that were not found
+_ROWS_AT_ONCE = 128  # of a dissimilarity matrix
+_QUERIES_AT_ONCE = 4096
+
+
+def neighborhoods(
+    data: Any, objects: np.ndarray, k: int, metric: str | Callable, *, check: Callable[[int], None]
+) -> tuple[Neighborhoods, int]:
+    """The given objects with their k nearest neighbours (ties: lowest numbers), and the number of objects.
+
+    ``check`` is called with the number of objects as soon as it is known.
+    """
+    from sklearn.utils import check_array
+
+    precomputed = isinstance(metric, str) and metric == "precomputed"
+    if precomputed:
+        # not converted and not looked through: it may be large, or lie in a file
+        with reading(data, "D"):
+            D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
+        if D.shape[0] != D.shape[1]:
+            raise InvalidInputError(
+                f"D must be a square dissimilarity matrix, got shape {D.shape}; give attributes with a metric, "
+                'for example metric="euclidean"'
+            )
+        check(len(D))
+        with reading(data, "D"):
+            return {i: _nearest(row, i, k) for i, row in _rows_of(D, objects)}, len(D)
+    with reading(data, "D"):
+        X = check_array(data, dtype=float, copy=callable(metric), input_name="D")  # which might change what it is given
+    check(len(X))
+    try:
+        return _neighborhoods_in_space(X, objects, k, metric), len(X)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"metric={shown(metric)} cannot be computed for these objects: {error}") from error
+
+
+def _rows_of(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """The rows of the given objects in a dissimilarity matrix, checked; in blocks, as columns are slow to read."""
+    for start in range(0, len(objects), _ROWS_AT_ONCE):
+        block = objects[start : start + _ROWS_AT_ONCE]
+        rows, columns = D[block].astype(float), D[:, block].T.astype(float)
+        bad = ~np.isfinite(rows) | (rows < 0)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            raise InvalidInputError(
+                f"D must hold finite nonnegative dissimilarities, D[{block[i]}, {j}] is {rows[i, j]:g}"
+            )
+        gap = np.abs(rows - columns)
+        bad = ~(gap <= 1e-6 * rows + 1e-8 * rows.max())
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            raise InvalidInputError(
+                f"D must be symmetric, but D[{block[i]}, {j}] is {rows[i, j]:g} and D[{j}, {block[i]}] is "
+                f"{columns[i, j]:g}"
+            )
+        yield from zip(block.tolist(), rows, strict=True)
+
+
+def _nearest(distances: np.ndarray, i: int, k: int) -> dict[int, float]:
+    """Object i and its k nearest others given its distances to all."""
+    others = distances.copy()
+    others[i] = np.inf
+    k = min(k, len(others) - 1)
+    if k == 0:
+        return {i: 0.0}
+    near = np.flatnonzero(others <= np.partition(others, k - 1)[k - 1])
+    return _chosen(i, near, others[near], k)
+
+
+def _chosen(i: int, candidates: np.ndarray, distances: np.ndarray, k: int) -> dict[int, float]:
+    """Object i and the k nearest candidates, ties to the lowest numbers."""
+    best = np.lexsort((candidates, distances))[:k]
+    return {i: 0.0} | dict(zip(candidates[best].tolist(), distances[best].tolist(), strict=True))
+
+
+def _neighborhoods_in_space(X: np.ndarray, objects: np.ndarray, k: int, metric: str | Callable) -> Neighborhoods:
+    from sklearn.neighbors import NearestNeighbors
+
+    n = len(X)
+    if len(objects) == 0 or k == 0:
+        return {i: {i: 0.0} for i in objects.tolist()}
+    if isinstance(metric, str) and metric == "euclidean":
+        X = X - X.mean(axis=0)  # fast Euclidean distances lose digits far from the origin
+    asked = min(n, 2 * k + 2)  # more than needed, to see ties at the border
+    index = NearestNeighbors(n_neighbors=asked, metric=metric).fit(X)
+    out: Neighborhoods = {}
+    for start in range(0, len(objects), _QUERIES_AT_ONCE):
+        rows = objects[start : start + _QUERIES_AT_ONCE]
+        found = index.kneighbors(X[rows])
+        for i, distances, candidates in zip(rows.tolist(), *found, strict=True):
+            if isinstance(metric, str) and metric == "euclidean":
+                distances = _euclidean(X[candidates], X[i])  # exact, so that ties are ties
+            others = candidates != i
+            near = _chosen(i, candidates[others], distances[others], k)
+            if asked < n and max(near.values()) >= float(distances.max()) * (1 - _TIE):
+                near = _nearest(_distances_from(X, i, metric), i, k)
+            out[i] = near
+    return out
+
+
+def _distances_from(X: np.ndarray, i: int, metric: str | Callable) -> np.ndarray:
+    from sklearn.metrics import pairwise_distances
+
+    if isinstance(metric, str) and metric == "euclidean":
+        return _euclidean(X, X[i])
+    return pairwise_distances(X[i : i + 1], X, metric=metric)[0]
+
+
+def _euclidean(X: np.ndarray, x: np.ndarray) -> np.ndarray:
+    difference = X - x
+    return np.sqrt(np.einsum("ij,ij->i", difference, difference))
+
+
+def expanded(
+    must_link: np.ndarray, cannot_link: np.ndarray, near: Neighborhoods, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Given and new must-links and cannot-links (Li, Li and Denoeux, 2018, k-CEVCLUS, Algorithm 2)."""
+    kinds = [[(i, j) for i, j in pairs.tolist()] for pairs in (must_link, cannot_link)]
+    known = [set(pairs) for pairs in kinds]
+    clashes = known[0] & known[1]
+    for kind, given in enumerate([list(pairs) for pairs in kinds]):
+        for i, j in given:
+            added = 0
+            for _, pair in _candidates(near[i], near[j]):
+                if added == k:
+                    break
+                if pair in known[1 - kind]:
+                    clashes.add(pair)
+                elif pair not in known[kind]:
+                    known[kind].add(pair)
+                    kinds[kind].append(pair)
+                    added += 1
+    if clashes:
+        warnings.warn(
+            f"must-links and cannot-links clash at {len(clashes)} pair(s), {min(clashes)} for example: such a pair has "
+            "one kind and is a neighbour of constraints of the other, or was given as both; it stays what it was",
+            stacklevel=3,
+        )
+    return np.array(kinds[0], dtype=np.int64).reshape(-1, 2), np.array(kinds[1], dtype=np.int64).reshape(-1, 2)
+
+
+def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tuple[float, tuple[int, int]]]:
+    """Pairs of a neighbour of i alone and one of j alone, by cost, then by number."""
+    only_j = [(s, d) for s, d in near_j.items() if s not in near_i]
+    return sorted(
+        (d_ir + d_js, (r, s) if r < s else (s, r))
+        for r, d_ir in near_i.items()
+        if r not in near_j
+        for s, d_js in only_j
+    )
+
+
+def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Symmetric sparse adjacency of the constraints, as plain arrays for compiled code.
+
+    The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order, with ``sign`` +1 for
+    must-links and -1 for cannot-links.
+
+    Parameters
+    ----------
+    constraints : Constraints or None
+    n : int
+        Number of objects.
+
+    Returns
+    -------
+    indptr : (n + 1,) int64
+    indices : (2 * len(constraints),) int32
+    sign : (2 * len(constraints),) float64
+
+    Examples
+    --------
+    >>> from dempster.constraints import Constraints, links
+    >>> links(Constraints(must_link=[(0, 2)], cannot_link=[(1, 2)]), 3)
+    (array([0, 1, 2, 4]), array([2, 2, 0, 1], dtype=int32), array([ 1., -1.,  1., -1.]))
+    """
+    from dempster.optimize.row_fit import symmetric_pairs  # compiled code, imported by those who use it
+
+    constraints = Constraints() if constraints is None else constraints
+    if not isinstance(constraints, Constraints):
+        raise InvalidInputError(f"constraints must be a Constraints object or None, got {type(constraints).__name__}")
+    constraints.check(n)
+    check_memory(8 * n, f"the links of n={n:,} objects", "give the number of objects that there are")
+    must, cannot = constraints.must_link, constraints.cannot_link
+    both = np.intersect1d(pair_codes(must), pair_codes(cannot))
+    if both.size:
+        pair = must[pair_codes(must) == both[0]][0].tolist()
+        raise ContradictionError(f"constraints contradict each other: {pair[0]} and {pair[1]} must and must not link")
+    sign = np.repeat([1.0, -1.0], [len(must), len(cannot)])
+    return symmetric_pairs(n, np.concatenate([must, cannot]), sign)[:3]
+
+
+def checked_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Constraints:
+    """Constraints between n objects, none if None: the one rule for all methods.
+
+    A pair that both must and must not link is an error, as it can only be a mistake. A contradiction through a chain is
+    a warning: answers of experts are noisy and `Constraints.expand` guesses, which the methods are made for, as they
+    weigh constraints and none of them must hold.
+    """
+    if constraints is None:
+        return Constraints()
+    if not isinstance(constraints, Constraints):
+        raise InvalidInputError(f"constraints must be a Constraints object, got {type(constraints).__name__}")
+    constraints.check(n)
+    contradictions = constraints.contradictions()
+    direct = [c for c in contradictions if len(c.chain) == 2]
+    if direct:
+        raise ContradictionError(f"constraints contradict each other: {direct[0]!r}")
+    if contradictions:
+        warnings.warn(
+            f"constraints contradict each other in {len(contradictions)} places, so they cannot all be met: "
+            f"{contradictions[0]!r}",
+            ContradictionWarning,
+            stacklevel=stacklevel,
+        )
+    return constraints

@@ -9,9 +9,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._random import generator
-from dempster.constraints._pairs import checked_count, pair_codes
-from dempster.constraints.closure import must_link_components
-from dempster.constraints.constraints import Constraints
+from dempster.constraints.constraints import Constraints, checked_count, must_link_components, pair_codes
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 
 __all__ = ["suggest_pairs"]

@@ -18,11 +18,69 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError
+from dempster._native import kernel
 from dempster._validation import shown
-from dempster.dissimilarity._gower_kernels import MISSING, UNSEEN, fill_block, fill_pairs
 from dempster.dissimilarity.columns import Column, read_columns
+from dempster.dissimilarity.partial import same_rows
 
-__all__ = ["GowerEncoder", "GowerData", "gower_block", "gower_pairs", "gower_matrix"]
+__all__ = [
+    "MISSING",
+    "UNSEEN",
+    "fill_block",
+    "fill_pairs",
+    "GowerEncoder",
+    "GowerData",
+    "gower_block",
+    "gower_pairs",
+    "gower_matrix",
+    "column_differences",
+    "partial_gower_block",
+    "partial_gower_pairs",
+    "present_cells",
+]
+
+
+MISSING = -1  # code of a cell that is missing
+UNSEEN = -2  # code of a category that the encoder does not know
+
+_block = kernel("""gower_block(
+    numeric: real[a, p], codes: int32[a, q], other_numeric: real[p, b], other_codes: int32[q, b],
+    numeric_weights: real[p], code_weights: real[q], out: real[a, b] out) -> int""")
+_pairs = kernel("""gower_pairs(
+    numeric: real[a, p], codes: int32[a, q], first: int64[n] below a, other_numeric: real[b, p],
+    other_codes: int32[b, q], second: int64[n] below b, numeric_weights: real[p], code_weights: real[q],
+    out: real[n] out) -> int""")
+
+
+def fill_block(
+    numeric: np.ndarray,
+    codes: np.ndarray,
+    other_numeric: np.ndarray,
+    other_codes: np.ndarray,
+    numeric_weights: np.ndarray,
+    code_weights: np.ndarray,
+    out: np.ndarray,
+) -> int:
+    """Write dissimilarities (a, b) of rows to others, which are stored column by column.
+
+    Returns the first pair without common columns (its place in ``out``), or -1.
+    """
+    return _block(numeric, codes, other_numeric, other_codes, numeric_weights, code_weights, out)
+
+
+def fill_pairs(
+    numeric: np.ndarray,
+    codes: np.ndarray,
+    i: np.ndarray,
+    other_numeric: np.ndarray,
+    other_codes: np.ndarray,
+    j: np.ndarray,
+    numeric_weights: np.ndarray,
+    code_weights: np.ndarray,
+    out: np.ndarray,
+) -> int:
+    """Write dissimilarities of chosen pairs; returns the place of the first pair without common columns, or -1."""
+    return _pairs(numeric, codes, i, other_numeric, other_codes, j, numeric_weights, code_weights, out)
 
 
 # ---- encoded tables -------------------------------------------------------------------------------------------------
@@ -393,3 +451,52 @@ def _no_common_column(i: int, j: int) -> ValueError:
 
 def _listed(names: Any) -> str:
     return ", ".join(sorted(repr(name) for name in names))
+
+
+def present_cells(data: GowerData) -> np.ndarray:
+    """(n, p) ones for the cells that are there and zeros for others: numeric columns, then categorical ones."""
+    return np.hstack([~np.isnan(data.numeric), data.codes != MISSING]).astype(float)
+
+
+def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.ndarray:
+    """(a, b) dissimilarities of all rows of two tables."""
+    D = gower_block(A, B, incomparable="nan")
+    here, there, w = present_cells(A), present_cells(B), _weights(A)
+    if here.all() and there.all():
+        return D
+    lacking = ((1 - here) @ (w * usual))[:, None]
+    D = np.nan_to_num(D) * ((here * w) @ there.T)
+    D += lacking + (here * w * usual) @ (1 - there).T
+    i, j = np.nonzero(lacking + 1e-12 * w.sum() >= D)  # no difference in what both have
+    D /= w.sum()
+    twins = _same(A[i], B[j])
+    D[i[twins], j[twins]] = 0
+    return D
+
+
+def partial_gower_pairs(data: GowerData, i: np.ndarray, j: np.ndarray, usual: np.ndarray) -> np.ndarray:
+    """(e,) dissimilarities of the rows i to the rows j."""
+    d = gower_pairs(data, i, data, j, incomparable="nan")
+    cells, w = present_cells(data), _weights(data)
+    if cells.all():
+        return d
+    both = cells[i] * cells[j]
+    d = np.nan_to_num(d) * (both @ w) + (1 - both) @ (w * usual)
+    d /= w.sum()
+    d[_same(data[i], data[j])] = 0
+    return d
+
+
+def column_differences(data: GowerData) -> list[np.ndarray]:
+    """For each column the (n, n) differences d_k between all rows, NaN where one lacks it; for few rows."""
+    numeric = [np.minimum(np.abs(x[:, None] - x), 1) for x in data.numeric.T]
+    codes = [np.where(c == MISSING, np.nan, c) for c in data.codes.T.astype(float)]
+    return numeric + [np.where(np.isnan(c[:, None] + c), np.nan, c[:, None] != c) for c in codes]
+
+
+def _weights(data: GowerData) -> np.ndarray:
+    return np.concatenate([data.numeric_weights, data.code_weights])
+
+
+def _same(A: GowerData, B: GowerData) -> np.ndarray:
+    return same_rows(A.numeric, B.numeric) & (A.codes == B.codes).all(axis=1)

@@ -206,7 +206,7 @@ class DissimilarityInput:
 def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
     """An encoded table; where rows are compared although some of their cells are missing, each must have one."""
     if getattr(estimator, "missing", "refuse") == "partial":
-        from dempster.dissimilarity.partial_gower import present_cells
+        from dempster.dissimilarity.gower import present_cells
 
         nothing = np.flatnonzero(~present_cells(encoded).any(axis=1))
         if len(nothing):

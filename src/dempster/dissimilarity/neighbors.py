@@ -1,7 +1,7 @@
 """Nearest neighbours of the objects of a source of dissimilarities, exact or approximate.
 
 `finder` chooses how they are found. What it gives answers for some of the objects at a time; `Neighbors.of_all` asks
-it for all of them. New objects are served by `dempster.dissimilarity.reference_neighbors`.
+it for all of them. New objects are served by `dempster.dissimilarity.neighbors`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,27 @@ from typing import Any, Protocol
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import Seed
 from dempster._validation import shown
-from dempster.dissimilarity.block_neighbors import BlockFinder, needs_blocks
-from dempster.dissimilarity.point_tree import PointTree, minkowski_power
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
     MatrixSource,
+    References,
     check_values,
     naming_metric,
 )
-from dempster.optimize.blocks import n_threads, row_blocks
+from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 
 __all__ = [
+    "BlockFinder",
+    "needs_blocks",
+    "nearest_columns",
+    "rows_at_once",
+    "PointTree",
+    "minkowski_power",
     "Neighbors",
     "Finder",
     "ExactFinder",
@@ -37,7 +43,179 @@ __all__ = [
     "exact_index",
     "safe_jobs",
     "check_neighbors",
+    "ReferenceFinder",
 ]
+
+
+_CELLS = 4_000_000  # dissimilarities that a thread holds at once
+
+
+def needs_blocks(source: DissimilaritySource) -> bool:
+    """Whether neighbours can be found by comparison with all objects only."""
+    if isinstance(source, AttributeSource):
+        return callable(source.metric) or source.lacks_cells
+    return not isinstance(source, MatrixSource)
+
+
+class BlockFinder:
+    """Finds neighbours by comparison with all objects; of equally near ones the first."""
+
+    kind = "exact"
+
+    def __init__(self, source: DissimilaritySource, n_jobs: int | None = None):
+        self._source = source
+        # a function of the user's may not be safe in threads, and holds the interpreter's lock anyway
+        self._n_jobs = 1 if callable(source.metric) else n_jobs
+
+    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """(r, k) positions of the k objects nearest to each of the objects ``rows``, nearest first, and distances."""
+        with block_map(self._n_jobs) as apply:
+            blocks = row_blocks(len(rows), rows_at_once(len(self._source)), most=None)
+            parts = apply(self._nearest, [(rows[start:stop], k) for start, stop in blocks])
+        return np.concatenate([index for index, _ in parts]), np.concatenate([distance for _, distance in parts])
+
+    def _nearest(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        return nearest_columns(self._source.block(rows, slice(None)), k)
+
+
+def rows_at_once(n_columns: int) -> int:
+    """Rows of dissimilarities to so many objects that a thread may hold."""
+    return max(1, _CELLS // n_columns)
+
+
+def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """(r, k) columns of the k smallest values of each row, the smallest first, and the values; ties: the first column.
+
+    Linear in the number of columns: only what is kept is sorted.
+    """
+    largest = np.partition(block, k - 1, axis=1)[:, k - 1 : k]
+    nearer, tied = block < largest, block == largest
+    room = k - np.count_nonzero(nearer, axis=1, keepdims=True)
+    kept = nearer | (tied & (np.cumsum(tied, axis=1, dtype=np.int32) <= room))
+    index = np.nonzero(kept)[1].reshape(len(block), k)
+    values = np.take_along_axis(block, index, axis=1)
+    order = np.argsort(values, axis=1, kind="stable")
+    return np.take_along_axis(index, order, axis=1), np.take_along_axis(values, order, axis=1)
+
+
+_WIDTH = 16  # places in a leaf
+_QUERIES = 256  # that a thread answers at a time
+
+_METRICS = ("euclidean", "cityblock", "chebyshev", "minkowski")
+_POWERS = {"euclidean": 2.0, "l2": 2.0, "cityblock": 1.0, "manhattan": 1.0, "l1": 1.0, "chebyshev": np.inf}
+
+_build = kernel("""point_tree_build(
+    X: float64[n, d], points: float64[leaves, d, 16] out, positions: int64[leaves, 16] out,
+    boxes: float64[leaves, 2, 2, d] out, lowest: int64[leaves, 2] out)""")
+_query = kernel("""point_tree_query(
+    points: float64[leaves, d, 16], positions: int64[leaves, 16], boxes: float64[leaves, 2, 2, d],
+    lowest: int64[leaves, 2], metric: int, p: float, queries: float64[m, d], own: int64[m] or None,
+    start: int up to m, stop: int up to m, index: int64[m, k] out, distance: float64[m, k] out)""")
+
+
+def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> float | None:
+    """p of a Minkowski metric given by name (infinity for Chebyshev's); None for any other metric.
+
+    >>> minkowski_power("manhattan"), minkowski_power("minkowski", {"p": 3}), minkowski_power("cosine")
+    (1.0, 3.0, None)
+    """
+    parameters = parameters or {}
+    if metric == "minkowski" and set(parameters) <= {"p"}:
+        power = float(parameters.get("p", 2.0))
+        return power if power >= 1 else None
+    return None if parameters or not isinstance(metric, str) else _POWERS.get(metric)
+
+
+class PointTree:
+    """A tree of points that finds the nearest of them.
+
+    The answer is that of sorting all distances: exact, and of equally near points those of lowest position. Time for a
+    query grows with the logarithm of the number of points in few dimensions, and with the number in many.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    p : float >= 1, default=2
+        Power of the Minkowski metric: 1 (city block), 2 (Euclidean), infinity (Chebyshev).
+    n_jobs : int or None
+        Threads that answer queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tree = PointTree(np.array([[0.0], [1.0], [3.0], [3.5]]))
+    >>> distance, index = tree.kneighbors(np.array([[2.0]]), 3)
+    >>> index.tolist(), distance.tolist()
+    ([[1, 2, 3]], [[1.0, 1.0, 1.5]])
+    >>> tree.kneighbors(n_neighbors=1)[1].ravel().tolist()  # of the points themselves, each among the others
+    [1, 0, 3, 2]
+    """
+
+    def __init__(self, X: np.ndarray, p: float = 2.0, n_jobs: int | None = None):
+        self.points = np.ascontiguousarray(X, dtype=np.float64)
+        self.p, self.n_jobs = float(p), n_jobs
+        name = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
+        n, d = self.points.shape
+        leaves = 1
+        while leaves * _WIDTH < n:
+            leaves *= 2
+        tree = (
+            np.empty((leaves, d, _WIDTH)),
+            np.empty((leaves, _WIDTH), np.int64),
+            np.empty((leaves, 2, 2, d)),
+            np.empty((leaves, 2), np.int64),
+        )
+        _build(self.points, *tree)
+        self._tree = (*tree, _METRICS.index(name), float(p))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def order(self) -> np.ndarray:
+        """(n,) positions of the points, near ones together: queries in this order are answered fastest."""
+        positions = self._tree[1].ravel()
+        return positions[positions < len(self)]
+
+    def kneighbors(self, X: np.ndarray | None = None, n_neighbors: int = 1, return_distance: bool = True) -> Any:
+        """(m, k) distances to the nearest points and their positions, nearest first; called as in scikit-learn.
+
+        Parameters
+        ----------
+        X : array of shape (m, d), optional
+            Queries. By default the points themselves, each of which is left out of its own neighbours.
+        n_neighbors : int
+        return_distance : bool, default=True
+            Whether distances come with the positions.
+        """
+        if X is None:
+            distance, index = self.neighbors_of(np.arange(len(self)), n_neighbors)
+        else:
+            distance, index = self._nearest(X, None, n_neighbors, len(self))
+        return (distance, index) if return_distance else index
+
+    def neighbors_of(self, positions: np.ndarray, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same for some of the points themselves, each of which is left out of its own neighbours."""
+        return self._nearest(self.points[positions], positions, n_neighbors, len(self) - 1)
+
+    def _nearest(
+        self, X: np.ndarray, own: np.ndarray | None, n_neighbors: int, most: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if n_neighbors > most:
+            raise InvalidInputError(
+                f"n_neighbors must be at most the number of other objects, {most}, got {n_neighbors}"
+            )
+        queries = np.ascontiguousarray(X, dtype=np.float64)
+        index = np.empty((len(queries), n_neighbors), np.int64)
+        distance = np.empty((len(queries), n_neighbors))
+        starts = range(0, len(queries), _QUERIES)
+        arguments = [
+            (*self._tree, queries, own, start, min(start + _QUERIES, len(queries)), index, distance) for start in starts
+        ]
+        with block_map(self.n_jobs) as apply:
+            apply(_query, arguments)
+        return distance, index
+
 
 _TREE_DIMENSIONS = 10  # in more dimensions a tree visits most of its leaves, and plain comparison is faster
 _SMALL_TABLE = 100_000  # numbers in a table that stays in the cache, where a tree is as fast as plain comparison
@@ -265,3 +443,33 @@ def _without_themselves(objects: np.ndarray, index: np.ndarray, distance: np.nda
     kept[kept.all(axis=1), -1] = False
     k = index.shape[1] - 1
     return index[kept].reshape(-1, k), distance[kept].reshape(-1, k)
+
+
+class ReferenceFinder:
+    """Finds the references nearest to new objects, exactly; what can be prepared for all of them is, once."""
+
+    def __init__(self, references: References):
+        self._references = references
+        source = references.source
+        self._index = None if source is None or needs_blocks(source) else exact_index(source, 1)
+        # scikit-learn's trees share a buffer for this metric, and a function of the user's may not be safe in threads
+        self._in_threads = source is None or not (source.metric == "mahalanobis" or callable(source.metric))
+
+    def __call__(self, values: Any, k: int, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
+        """(n, k) references nearest to each of the new objects, nearest first, and their distances.
+
+        ``values`` are the objects as `DissimilarityInput.new` reads them; references are counted from 0, in their
+        own order.
+        """
+        rows = rows_at_once(len(self._references)) if self._index is None else _QUERY_ROWS
+        tasks = [(values, k, start, stop) for start, stop in row_blocks(len(values), rows, most=None)]
+        parts = apply(self._nearest, tasks) if self._in_threads else [self._nearest(*task) for task in tasks]
+        index, distance = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+        check_neighbors(index, distance, len(self._references))
+        return index, distance
+
+    def _nearest(self, values: Any, k: int, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        if self._index is None:
+            return nearest_columns(self._references.dissimilarities(values, start, stop), k)
+        distance, index = self._index.kneighbors(values[start:stop], n_neighbors=k)
+        return index, distance

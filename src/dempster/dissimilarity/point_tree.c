@@ -170,7 +170,7 @@ static double sum_of_powers(index_t d, const double *x, const double *low, const
     return sum;
 }
 
-/* In the order of dempster.dissimilarity.point_tree. */
+/* In the order of dempster.dissimilarity.neighbors. */
 enum { EUCLIDEAN, CITYBLOCK, CHEBYSHEV, MINKOWSKI };
 static Add *const ADD[] = {add_squares, add_gaps, take_largest, add_powers};
 static ToBox *const TO_BOX[] = {sum_of_squares, sum_of_gaps, largest_gap, sum_of_powers};

@@ -15,7 +15,7 @@ from dempster.belief import FocalSets
 from dempster.io.atomic import as_path, atomic_write
 from dempster.io.failures import missing_pyarrow
 from dempster.partition import CredalPartition
-from dempster.partition.top import family_with_frame, top_masses
+from dempster.partition.lazy import family_with_frame, top_masses
 
 if TYPE_CHECKING:
     from scipy import sparse

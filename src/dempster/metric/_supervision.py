@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from dempster._errors import InvalidInputError
 from dempster._validation import is_missing, object_index, ordered_like, plain_text, reading_labels, shown
 from dempster.constraints import Constraints
-from dempster.constraints.checked import checked_constraints
+from dempster.constraints.constraints import checked_constraints
 
 __all__ = ["Classes", "Pairs", "known_classes", "known_pairs", "labels_for"]
 

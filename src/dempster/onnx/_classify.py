@@ -15,7 +15,7 @@ from dempster.classify.eknn import EKNNClassifier
 from dempster.classify.evidence import EvidenceFromClassifier
 from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
 from dempster.classify.rbf import EvidentialRBFClassifier
-from dempster.dissimilarity.point_tree import PointTree, minkowski_power
+from dempster.dissimilarity.neighbors import PointTree, minkowski_power
 from dempster.onnx.formulas import centred, squared_distances, squares_of
 from dempster.onnx.graph import Value, concatenated, maximum, take, where
 

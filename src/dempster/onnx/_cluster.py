@@ -23,7 +23,7 @@ from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus.evclus import EVCLUS
 from dempster.cluster.evclus.nnevclus import NNEVCLUS
 from dempster.cluster.on_device.mixtures import RoundComponents
-from dempster.dissimilarity.references import References
+from dempster.dissimilarity.sources import References
 from dempster.dissimilarity.transform import decay
 from dempster.onnx.formulas import centred, masses_of_known, softplus, squared_distances
 from dempster.onnx.graph import Value, concatenated, maximum, minimum, take, where

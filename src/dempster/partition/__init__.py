@@ -3,18 +3,18 @@
 from dempster.partition.combine import combine_partitions
 from dempster.partition.compare import (
     Estimate,
+    PartitionMap,
     consistency_index,
     credal_rand_index,
     dominates,
+    map_of_partitions,
+    nearest_pairs,
     non_dominated,
     nonspecificity_of_pairs,
 )
-from dempster.partition.credal_partition import CredalPartition
+from dempster.partition.credal_partition import CredalPartition, PartitionSummary
 from dempster.partition.lazy import LazyCredalPartition
-from dempster.partition.map import PartitionMap, map_of_partitions
-from dempster.partition.nearest_pairs import nearest_pairs
 from dempster.partition.relational import RelationalPartition
-from dempster.partition.summary import PartitionSummary
 
 __all__ = [
     "CredalPartition",

@@ -9,11 +9,13 @@ objects have names are compared by the names, which must be the same, in any ord
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster._random import seed_number
 from dempster._validation import (
     Rule,
     check,
@@ -24,8 +26,11 @@ from dempster._validation import (
     is_integer,
     is_number,
     listed,
+    object_weights,
     order_of_names,
+    ordered_like,
     seed,
+    texts,
 )
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import pair_forms, sample_pairs
@@ -38,7 +43,13 @@ __all__ = [
     "dominates",
     "non_dominated",
     "jousselme_of_pairs",
+    "PartitionMap",
+    "map_of_partitions",
+    "cluster_similarity",
+    "mutual_neighbors",
+    "nearest_pairs",
 ]
+
 
 _EXACT_UP_TO = 20_000  # objects; beyond, the square roots of the credal Rand index are taken on sampled pairs
 _DEFAULT_SAMPLE = 2_000_000
@@ -272,3 +283,142 @@ def _sample_size(n: int, n_pairs: int | str | None) -> int | None:
     if isinstance(n_pairs, str):
         return None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
     return None if n_pairs is None else int(n_pairs)
+
+
+@dataclass(frozen=True)
+class PartitionMap:
+    """Where each partition lies.
+
+    Attributes
+    ----------
+    coordinates : (N, 2) array
+    dissimilarity : (N, N) array
+        One minus the credal Rand index.
+    stress : float
+        Normalised stress (Kruskal's stress-1) of the picture, 0 for a faithful one.
+    names : list of str
+    """
+
+    coordinates: np.ndarray
+    dissimilarity: np.ndarray
+    stress: float
+    names: list[str]
+
+
+def map_of_partitions(
+    partitions: Sequence[Any],
+    names: Sequence[str] | None = None,
+    *,
+    rule: str = "smacof",
+    distance: str = "jousselme",
+    n_pairs: int | str | None = "auto",
+    random_state: Any = 0,
+) -> PartitionMap:
+    """Embed partitions in the plane by multidimensional scaling of one minus their credal Rand indices.
+
+    Parameters
+    ----------
+    partitions : sequence of CredalPartition or hard labels
+        Of the same objects.
+    names : sequence of str, optional
+    rule : {"smacof", "classical"}
+        "smacof" starts from the classical solution and lowers its stress.
+    distance, n_pairs, random_state
+        As in `credal_rand_index`; the same sampled pairs serve all comparisons.
+
+    Examples
+    --------
+    >>> from dempster.partition import map_of_partitions
+    >>> m = map_of_partitions([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]], names=["a", "b", "c"])
+    >>> m.dissimilarity.round(2)
+    array([[0.  , 0.  , 0.67],
+           [0.  , 0.  , 0.67],
+           [0.67, 0.67, 0.  ]])
+    """
+    partitions = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
+    if len(partitions) < 2:
+        raise InvalidInputError(f"partitions must hold at least two partitions, got {len(partitions)}")
+    check_choice(rule, "rule", ("smacof", "classical"))
+    labels = texts(range(len(partitions)) if names is None else names, "names", "names")
+    if len(labels) != len(partitions):
+        raise InvalidInputError(f"names must hold {len(partitions)} names, got {len(labels)}")
+    seed = seed_number(random_state)
+    d = np.zeros((len(partitions), len(partitions)))
+    for i in range(len(partitions)):
+        for j in range(i):
+            index = credal_rand_index(
+                partitions[i], partitions[j], distance=distance, n_pairs=n_pairs, random_state=seed
+            )
+            d[i, j] = d[j, i] = max(0.0, 1 - index)
+    xy = _classical_scaling(d)
+    if rule == "smacof" and len(d) > 2 and d.any():
+        from sklearn.manifold import smacof
+
+        # metric scaling from the classical picture: one deterministic start
+        xy = smacof(d, n_components=2, init=xy, n_init=1, metric=True, normalized_stress=False)[0]
+    shown = np.linalg.norm(xy[:, None] - xy[None, :], axis=2)
+    total = np.sum(d**2)
+    stress = float(np.sqrt(np.sum((shown - d) ** 2) / total)) if total > 0 else 0.0
+    return PartitionMap(xy, d, stress, labels)
+
+
+def _classical_scaling(d: np.ndarray) -> np.ndarray:
+    """Two leading coordinates of Torgerson scaling; the sign of each is fixed by its largest entry."""
+    centre = np.eye(len(d)) - 1 / len(d)
+    values, vectors = np.linalg.eigh(-centre @ d**2 @ centre / 2)
+    xy = np.zeros((len(d), 2))
+    for k in range(min(2, len(d))):
+        axis = vectors[:, -1 - k] * np.sqrt(max(values[-1 - k], 0))
+        xy[:, k] = axis * (np.sign(axis[np.abs(axis).argmax()]) or 1)
+    return xy
+
+
+def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = None) -> np.ndarray:
+    """(c, c) sum over the objects of the product of the normalised plausibilities of two clusters.
+
+    Objects that belong nowhere (mass of the empty set above 1 - 1e-6) do not count. With weights, one of weight 2
+    counts as two.
+    """
+    known = partition.empty <= 1 - 1e-6
+    plausible = partition.contour[known].astype(float) / (1 - partition.empty[known].astype(float))[:, None]
+    return plausible.T @ (plausible if weights is None else plausible * weights[known, None])
+
+
+def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
+    """Pairs (j, l), j < l, each among the ``n_neighbors`` most similar of the other; ties go to the lower number."""
+    check(n_neighbors, "n_neighbors", integer(1))
+    similarity = np.array(similarity, dtype=float)
+    c = len(similarity)
+    np.fill_diagonal(similarity, -np.inf)  # a cluster is not its own neighbour
+    near = np.zeros((c, c), dtype=bool)
+    order = np.argsort(-similarity, axis=1, kind="stable")[:, : min(n_neighbors, c - 1)]
+    np.put_along_axis(near, order, True, axis=1)
+    return [(int(j), int(k)) for j, k in np.argwhere(np.triu(near & near.T, 1))]
+
+
+def nearest_pairs(
+    partition: CredalPartition, n_neighbors: int = 1, weights: np.ndarray | None = None
+) -> list[tuple[int, int]]:
+    """Pairs of mutually nearest clusters of a partition made with single clusters.
+
+    The second step of the two-step strategy adds them as focal sets (Denoeux, 2021, NN-EVCLUS, section 2.3).
+
+    Parameters
+    ----------
+    partition : CredalPartition
+    n_neighbors : int, default=1
+        A pair is taken if each cluster is among so many nearest ones of the other.
+    weights : array of shape (n,), optional
+        Weights of the objects.
+
+    Examples
+    --------
+    >>> from dempster import CredalPartition
+    >>> from dempster.partition import nearest_pairs
+    >>> cp = CredalPartition.from_fuzzy([[0.5, 0.5, 0], [0.6, 0.4, 0], [0, 0.2, 0.8]])
+    >>> nearest_pairs(cp)
+    [(0, 1)]
+    """
+    credal = as_credal_partition(partition)
+    checked = object_weights(ordered_like(weights, credal.index), len(credal), "weights")
+    return mutual_neighbors(cluster_similarity(credal, checked), n_neighbors)

@@ -3,23 +3,204 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Number
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dempster._arrays import Array, copied, frozen, library_of, looked_up, positions_where, to_host
 from dempster._errors import InvalidInputError
-from dempster._validation import check, check_choice, check_flags, choice, kind, names_of_table, object_index, shown
-from dempster.belief import FocalSets, MassFunctions
-from dempster.partition import convert
+from dempster._text import join_some, join_words, printable
+from dempster._validation import (
+    as_reals,
+    as_truth,
+    check,
+    check_choice,
+    check_flags,
+    check_memory,
+    choice,
+    hashable,
+    integer,
+    is_missing,
+    kind,
+    names_of_table,
+    object_index,
+    reading_labels,
+    same_label,
+    shown,
+)
+from dempster.belief import FocalSets, MassFunctions, transforms
+from dempster.belief import transforms as inverse
 from dempster.partition.relational import RelationalPartition
+
+__all__ = [
+    "masses_from_hard",
+    "masses_from_fuzzy",
+    "masses_from_soft",
+    "masses_from_rough",
+    "checked_possibilities",
+    "CredalPartition",
+    "as_credal_partition",
+    "find_labels",
+    "PartitionSummary",
+]
+
+
+_ROUNDING = 1e-6
+
+
+def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
+    """Certain masses; objects labelled ``noise`` get the empty set. Also returns the names of the clusters."""
+    values = _label_array(labels)
+    check(noise, "noise", hashable)
+    # an array of text turns -1 into "-1"
+    text = values.dtype.kind == "U"
+    mark = str(noise) if text and noise is not None else noise
+    is_noise = _are_same(values, mark)
+    names, code = _sorted_names(values[~is_noise])
+    if len(names) == 0:
+        raise InvalidInputError("labels must hold at least one object that belongs to a cluster")
+    c = len(names)
+    check_memory(8 * (len(values) + c) * (c + 1), f"a partition into {c:,} clusters", "labels are names of clusters")
+    family = FocalSets.simple(len(names), empty=bool(is_noise.any()), omega=False)
+    masses = np.zeros((len(values), len(family)))
+    masses[np.flatnonzero(~is_noise), family.singleton_index[code]] = 1
+    if is_noise.any():
+        masses[is_noise, family.empty_index] = 1
+    return masses, family, names
+
+
+def _label_array(labels: Any) -> np.ndarray:
+    """Labels as they were given: of lists with names and numbers numpy would make text."""
+    mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
+    with reading_labels(labels, "labels"):
+        values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
+    if values.ndim != 1 or len(values) == 0:
+        raise InvalidInputError(f"labels must be a nonempty sequence, got shape {values.shape}")
+    missing = values.dtype.kind in "OMm" and any(map(is_missing, values.tolist()))
+    if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+        raise InvalidInputError(
+            "labels must not hold NaN, None or infinite values; mark objects without a cluster by -1"
+        )
+    if values.dtype.kind in "cV":
+        raise InvalidInputError(f"labels must be names or real numbers, got {values.dtype}")
+    return values
+
+
+def _are_same(values: np.ndarray, mark: Any) -> np.ndarray:
+    """(n,) whether labels are the same as a mark; numbers and text are looked at once, however often they stand."""
+    different, code = (values, slice(None)) if values.dtype.kind == "O" else np.unique(values, return_inverse=True)
+    return np.array([same_label(value, mark) for value in different.tolist()], dtype=bool)[code]
+
+
+def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
+    """The different labels in order, numbers before text, and which of them each is."""
+    if values.dtype.kind != "O":
+        different, code = np.unique(values, return_inverse=True)
+        return different.tolist(), code
+    try:
+        names = sorted(set(values.tolist()), key=lambda v: (not isinstance(v, Number), v))
+    except TypeError as error:
+        raise InvalidInputError(
+            f"labels must be names or numbers that can be told apart and ordered: {error}"
+        ) from error
+    where = {name: k for k, name in enumerate(names)}
+    return names, np.array([where[v] for v in values.tolist()], dtype=np.intp)
+
+
+def masses_from_fuzzy(memberships: Any) -> tuple[np.ndarray, FocalSets]:
+    """Memberships become masses of the singletons, what is missing to one the mass of the empty set."""
+    u = as_reals(memberships, "memberships").astype(float, copy=False)
+    if u.ndim != 2 or u.size == 0:
+        raise InvalidInputError(f"memberships must be a nonempty table (n, c), got shape {u.shape}")
+    missing = 1 - u.sum(axis=1)
+    if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
+        raise InvalidInputError(
+            "memberships must be nonnegative with rows summing to at most one (else: from_possibilistic)"
+        )
+    family = FocalSets.simple(u.shape[1], omega=False)
+    return np.column_stack([np.clip(missing, 0, None), u]), family
+
+
+def masses_from_soft(memberships: Any, rule: str, remainder: str, max_size: int | None) -> tuple[np.ndarray, FocalSets]:
+    """Nested masses: the doubt between clusters of similar membership becomes mass on their union."""
+    check_choice(rule, "rule", _NESTED)
+    check_choice(remainder, "remainder", ("outlier", "ignorance"))
+    u = as_reals(memberships, "memberships").astype(float, copy=False)
+    if u.ndim != 2 or u.size == 0:
+        raise InvalidInputError(f"memberships must be a nonempty table (n, c), got shape {u.shape}")
+    c = u.shape[1]
+    check(max_size, "max_size", integer(1) | choice(None))
+    largest = c if max_size is None else int(max_size)
+    total = u.sum(axis=1)
+    if not np.isfinite(u).all():
+        row = int((~np.isfinite(u).all(axis=1)).argmax())
+        raise InvalidInputError(f"memberships must be finite, but row {row} holds NaN or infinite values")
+    if u.min() < -1e-10:
+        raise InvalidInputError(f"memberships must not be negative, got {u.min():.6g}")
+    if total.max() > 1 + _ROUNDING:
+        raise InvalidInputError(
+            f"memberships must sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g} "
+            "(possibilities, which may sum to more: from_possibilistic)"
+        )
+    known = np.minimum(total, 1)
+    known[np.abs(total - 1) <= _ROUNDING] = 1
+    share = np.divide(np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0)
+    order, nested = _NESTED[rule](share)
+    if largest < c:  # larger sets give their mass to the whole frame, so that no plausibility falls
+        nested[:, c] += nested[:, largest + 1 : c].sum(axis=1)
+        nested[:, largest + 1 : c] = 0
+    nested *= known[:, None]
+    nested[:, 0 if remainder == "outlier" else c] += 1 - known
+    return inverse.nested(order, nested)
+
+
+def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Memberships over the largest one are the plausibilities; where there are none, the whole frame."""
+    top = share.max(axis=1, keepdims=True)
+    return transforms.consonant_from_contour(np.divide(share, top, out=np.ones_like(share), where=top > 0))
+
+
+_NESTED = {"plausibility": _from_relative_memberships, "pignistic": transforms.consonant_from_pignistic}
+
+
+def checked_possibilities(possibilities: Any) -> np.ndarray:
+    """(n, c) degrees of possibility."""
+    values = as_reals(possibilities, "possibilities")
+    if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
+        raise InvalidInputError(
+            f"possibilities must be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}"
+        )
+    return values
+
+
+def masses_from_rough(upper: Any, lower: Any = None) -> tuple[np.ndarray, FocalSets]:
+    """All mass on the set of clusters whose upper approximation holds the object."""
+    up = as_truth(upper, "upper")
+    if up.ndim != 2 or up.size == 0:
+        raise InvalidInputError("upper must be a nonempty Boolean table (n, c)")
+    if lower is not None:
+        low = as_truth(lower, "lower")
+        if low.shape != up.shape:
+            raise InvalidInputError(f"lower must have the shape of upper {up.shape}, got {low.shape}")
+        wrong = (low & (up.sum(axis=1) != 1)[:, None]) | (low & ~up)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong.any(axis=1))[0])
+            raise InvalidInputError(
+                f"object {row} is in a lower approximation but not in exactly that upper approximation"
+            )
+    rows, which = np.unique(up, axis=0, return_inverse=True)
+    family = FocalSets(rows)
+    ordered = family.sorted()
+    masses = np.zeros((len(up), len(ordered)))
+    masses[np.arange(len(up)), ordered.find(rows)[which.reshape(-1)]] = 1
+    return masses, ordered
+
 
 if TYPE_CHECKING:
     from dempster.optimize.blocks import Apply
-    from dempster.partition.summary import PartitionSummary
-
-__all__ = ["CredalPartition", "as_credal_partition", "find_labels"]
 
 
 class CredalPartition(MassFunctions):
@@ -82,13 +263,13 @@ class CredalPartition(MassFunctions):
 
         The names of the objects are ``index``, or those of the rows if the labels are a pandas column.
         """
-        masses, family, names = convert.masses_from_hard(labels, noise)
+        masses, family, names = masses_from_hard(labels, noise)
         return cls(masses, family, object_index(labels) if index is None else index, frame=names)
 
     @classmethod
     def from_fuzzy(cls, memberships: Any, **keywords) -> Self:
         """From a fuzzy partition (n, c), rows summing to at most one; what is missing goes to the empty set."""
-        return cls(*convert.masses_from_fuzzy(memberships), **(names_of_table(memberships) | keywords))
+        return cls(*masses_from_fuzzy(memberships), **(names_of_table(memberships) | keywords))
 
     @classmethod
     def from_soft(
@@ -144,7 +325,7 @@ class CredalPartition(MassFunctions):
         >>> cp.labels, cp.ambiguous, cp.outliers
         (array([0, 2, 0]), array([1]), array([2]))
         """
-        masses, family = convert.masses_from_soft(memberships, rule, remainder, max_size)
+        masses, family = masses_from_soft(memberships, rule, remainder, max_size)
         names = names_of_table(memberships)
         index = names["index"] if index is None else index
         return cls(masses, family, index, frame=names["frame"] if frame is None else frame)
@@ -153,7 +334,7 @@ class CredalPartition(MassFunctions):
     def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
         """From degrees of possibility (n, c) in [0, 1]: nested masses whose plausibilities they are."""
         names = names_of_table(possibilities)
-        return cls.from_contour(convert.checked_possibilities(possibilities), **(names | keywords))
+        return cls.from_contour(checked_possibilities(possibilities), **(names | keywords))
 
     @classmethod
     def from_rough(cls, upper: Any, lower: Any = None, **keywords) -> Self:
@@ -161,7 +342,7 @@ class CredalPartition(MassFunctions):
 
         An object in no upper approximation is an outlier.
         """
-        return cls(*convert.masses_from_rough(upper, lower), **(names_of_table(upper) | keywords))
+        return cls(*masses_from_rough(upper, lower), **(names_of_table(upper) | keywords))
 
     # ---- hard and soft summaries ----------------------------------------------------------------------------------
 
@@ -262,8 +443,6 @@ class CredalPartition(MassFunctions):
 
     def summary(self) -> PartitionSummary:
         """Clusters, certain, ambiguous and outlying objects, as a table a person reads."""
-        from dempster.partition.summary import PartitionSummary
-
         return PartitionSummary.of(self, to_host(self.best_set), self.nonspecificity_index())
 
     # ---- showing --------------------------------------------------------------------------------------------------
@@ -311,3 +490,135 @@ def find_labels(partition: CredalPartition, apply: Apply) -> None:
         contour = partition.contour
         parts = apply(lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour)))
         partition.__dict__["labels"] = frozen(np.concatenate(parts))
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_NAMED_OUTLIERS = 8
+
+
+@dataclass(frozen=True)
+class PartitionSummary:
+    """Counts of certain, ambiguous and outlying objects. ``str()`` gives the table a person reads.
+
+    Attributes
+    ----------
+    n_objects : int
+    names : list of str
+        Names of the clusters.
+    certain, possible : (c,) arrays
+        Objects in the lower and in the upper approximation of each cluster.
+    typical : list
+        For each cluster the object with the largest mass on it alone (its index if it has one), None if there is none.
+    ambiguous : list of (set of clusters, number of objects)
+        Most frequent first.
+    outliers : list
+        Index (or position) of every outlier; of many in blocks, the first.
+    nonspecificity : float
+    choices : dict of str to str
+        What "auto" stood for in the parameters of the method, with the reason.
+    n_outliers : int
+    """
+
+    n_objects: int
+    names: list[str]
+    certain: np.ndarray
+    possible: np.ndarray
+    typical: list[Any]
+    ambiguous: list[tuple[tuple[int, ...], int]]
+    outliers: list[Any]
+    nonspecificity: float
+    choices: Mapping[str, str] = field(default_factory=dict)
+    n_outliers: int = 0
+
+    @classmethod
+    def of(cls, partition: MassFunctions, best_set: np.ndarray, nonspecificity: float) -> PartitionSummary:
+        """Summarise a partition by its sets of largest mass, given by their positions in the family."""
+        family = partition.focal_sets
+        own = partition.singleton_belief
+
+        def name(i: int) -> Any:
+            return int(i) if partition.index is None else partition.index[i]
+
+        return cls.of_counts(
+            family,
+            np.bincount(best_set, minlength=len(family)),
+            typical=[name(int(own[:, k].argmax())) for k in range(partition.n_clusters)] if len(partition) else [],
+            outliers=[name(int(i)) for i in np.flatnonzero(family.cardinality[best_set] == 0)],
+            nonspecificity=nonspecificity,
+            names=partition.frame,
+            choices=getattr(partition, "metadata", {}).get("choices", {}),
+        )
+
+    @classmethod
+    def of_counts(
+        cls,
+        family: FocalSets,
+        counts: np.ndarray,
+        *,
+        typical: Sequence[Any],
+        outliers: list[Any],
+        nonspecificity: float,
+        names: Sequence[Any] | None = None,
+        choices: Mapping[str, str],
+    ) -> PartitionSummary:
+        """From the number of objects whose largest mass is on each set; ``typical`` objects count where a cluster has
+        certain ones, and ``outliers`` may be the first of them."""
+        size, sets, c = family.cardinality, list(family), family.n_clusters
+        certain, possible = np.zeros(c, dtype=int), np.zeros(c, dtype=int)
+        for clusters, number in zip(sets, counts, strict=True):
+            possible[list(clusters)] += number
+            if len(clusters) == 1:
+                certain[clusters[0]] = number
+        between = [(sets[j], int(counts[j])) for j in range(len(sets)) if size[j] > 1 and counts[j]]
+        between.sort(key=lambda item: (-item[1], item[0]))
+        return cls(
+            n_objects=int(counts.sum()),
+            names=[printable(k) for k in (range(c) if names is None else names)],
+            certain=certain,
+            possible=possible,
+            typical=[typical[k] if certain[k] else None for k in range(c)],
+            ambiguous=between,
+            outliers=outliers,
+            nonspecificity=nonspecificity,
+            choices=choices,
+            n_outliers=int(counts[size == 0].sum()),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each cluster: certain, possible, typical object."""
+        import pandas as pd
+
+        table = {"certain": self.certain, "possible": self.possible, "typical": self.typical}
+        return pd.DataFrame(table, index=pd.Index(self.names, name="cluster"))
+
+    def describe_set(self, clusters: tuple[int, ...]) -> str:
+        """``clusters 1 and 2`` / ``clusters 1, 2 and 3`` / ``all clusters``."""
+        names = [self.names[k] for k in clusters]
+        if len(names) == len(self.names) > 2:
+            return f"all {len(names)} clusters"
+        return f"clusters {join_words(names)}"
+
+    def __str__(self) -> str:
+        width = max(len("ambiguous"), *(len(f"cluster {name}") for name in self.names))
+        lines = [f"{'':{width}}  certain  possible  typical object"]
+        rows = zip(self.names, self.certain, self.possible, self.typical, strict=True)
+        for name, certain, possible, typical in rows:
+            shown = "-" if typical is None else printable(typical)
+            lines.append(f"{f'cluster {name}':{width}}  {certain:7d}  {possible:8d}  {shown}")
+        torn = sum(number for _, number in self.ambiguous)
+        parts = [f"{n} between {self.describe_set(s)}" for s, n in self.ambiguous[:6]]
+        if len(self.ambiguous) > 6:
+            parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
+        lines.append(f"{'ambiguous':{width}}  {torn:7d}  {'; '.join(parts)}".rstrip())
+        named = join_some(
+            [printable(i) for i in self.outliers[:_NAMED_OUTLIERS]], _NAMED_OUTLIERS, total=self.n_outliers
+        )
+        lines.append(f"{'outliers':{width}}  {self.n_outliers:7d}  {named}".rstrip())
+        lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
+        lines += [f"chosen: {name} = {printable(words)}" for name, words in self.choices.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__

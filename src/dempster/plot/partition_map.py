@@ -9,7 +9,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import as_reals, check, choice, real
-from dempster.partition.map import PartitionMap, map_of_partitions
+from dempster.partition.compare import PartitionMap, map_of_partitions
 from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, equal_units, quiet_frame
 from dempster.plot._drawing.colors import cluster_colors
 from dempster.plot._drawing.labels import place_labels

@@ -33,12 +33,11 @@ from dempster._random import generator
 from dempster._types import Seed
 from dempster._validation import check, choice, integer, mean_of_rows
 from dempster.belief import FocalSets
-from dempster.belief.gabriel import gabriel_pairs
+from dempster.belief.focal_sets import gabriel_pairs
 from dempster.cluster._doubt import doubtful_masses
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.evidence import ClusterEvidence
-from dempster.dissimilarity.references import References
-from dempster.dissimilarity.sources import rounding
+from dempster.dissimilarity.sources import References, rounding
 from dempster.dissimilarity.transform import decay, to_conflict
 from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks

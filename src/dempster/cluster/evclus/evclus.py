@@ -66,12 +66,12 @@ from dempster.data.sampling import systematic_draw
 from dempster.dissimilarity.dimension import intrinsic_dimension
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.partial import filled
-from dempster.dissimilarity.references import References
 from dempster.dissimilarity.sampling import choose_landmarks, drawn_pairs, pairs_of_sparse, random_pairs
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
     MatrixSource,
+    References,
     SparseSource,
     TensorSource,
 )
