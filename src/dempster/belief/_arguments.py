@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, is_tensor, library_of, to_host
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import (
     as_reals,
     as_truth,
@@ -104,9 +104,10 @@ def in_order_of_sets(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, 
         return masses if columns == names else masses[names]
     for column, name in zip(columns, names, strict=True):
         if column != name and column in names:
-            raise InvalidInputError(
-                f"masses has a column called {shown(column)} where the set {name} must be: call all columns as the "
-                "sets, or give an array"
+            raise InvalidParameterError(
+                "masses",
+                message=f"masses has a column called {shown(column)} where the set {name} must be: call all columns as "
+                "the sets, or give an array",
             )
     return masses
 
@@ -117,18 +118,24 @@ def checked_masses(masses: Any, f: int) -> Array:
     if values.ndim == 1:
         values = values.reshape(len(values) // f, f) if len(values) in (0, f) else values[None, :]
     if values.ndim != 2 or values.shape[1] != f:
-        raise InvalidInputError(f"masses must have shape (n, {f}), one column per focal set, got {values.shape}")
+        raise InvalidParameterError(
+            "masses", message=f"masses must have shape (n, {f}), one column per focal set, got {values.shape}"
+        )
     total = values.sum(axis=1)
     library = library_of(values)
     if not library.isfinite(total).all():
-        raise InvalidInputError("masses must be finite; they hold NaN or infinite values")
+        raise InvalidParameterError("masses", message="masses must be finite; they hold NaN or infinite values")
     single = values.dtype == library.float32
     if len(values) and values.min() < -(1e-6 if single else _NEGATIVE_TOLERANCE):
         row = int(np.flatnonzero(to_host((values < 0).any(axis=1)))[0])
-        raise InvalidInputError(f"masses must not be negative, got {values[row].min():.3g} in row {row}")
+        raise InvalidParameterError(
+            "masses", message=f"masses must not be negative, got {values[row].min():.3g} in row {row}"
+        )
     if (abs(total - 1) > (1e-5 if single else SUM_TOLERANCE)).any():
         row = int(abs(total - 1).argmax())
-        raise InvalidInputError(f"masses must sum to one in every row; row {row} sums to {total[row]:.6g}")
+        raise InvalidParameterError(
+            "masses", message=f"masses must sum to one in every row; row {row} sums to {total[row]:.6g}"
+        )
     values = values.clamp(min=0) if is_tensor(values) else np.maximum(values, 0)
     return values / values.sum(axis=1, keepdims=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from dempster._errors import InvalidInputError
 from dempster._validation import as_reals, check, choice, in_order_of, read_fields, real, shown
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets
-from dempster.belief.mass_table import MassTable
+
+if TYPE_CHECKING:
+    from dempster.belief.mass_functions import MassFunctions
 
 __all__ = ["Opinions", "masses_from_opinions", "masses_from_dirichlet", "opinions_of"]
 
@@ -134,7 +136,7 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
     return _on_singletons_and_frame(evidence / total, weight / total[:, 0])
 
 
-def opinions_of(masses: MassTable, base_rate: Any = None) -> Opinions:
+def opinions_of(masses: MassFunctions, base_rate: Any = None) -> Opinions:
     """What is on single answers is belief, what is on the frame uncertainty; other sets have no place."""
     family, c = masses.focal_sets, masses.n_clusters
     if c == 1:

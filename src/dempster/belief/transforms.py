@@ -34,10 +34,10 @@ __all__ = [
     "consonant_from_contour",
     "consonant_from_pignistic",
     "sweep_columns",
-    "from_implicability",
-    "from_commonality",
-    "from_plausibility",
-    "nested",
+    "masses_from_implicability",
+    "masses_from_commonality",
+    "masses_from_plausibility",
+    "nested_masses",
     "table_of_values",
 ]
 
@@ -200,19 +200,19 @@ def consonant_from_pignistic(probabilities: np.ndarray) -> tuple[np.ndarray, np.
     return order, np.concatenate([np.zeros((len(levels), 1)), masses], axis=1)
 
 
-def from_implicability(values: Any, family: FocalSets) -> np.ndarray:
+def masses_from_implicability(values: Any, family: FocalSets) -> np.ndarray:
     """(n, f) masses with the given implicabilities of the sets of the family."""
     checked_family(family, "focal_sets")
     return _solved(values, family, implicability_to_mass, inside(family.membership, family.membership))
 
 
-def from_commonality(values: Any, family: FocalSets) -> np.ndarray:
+def masses_from_commonality(values: Any, family: FocalSets) -> np.ndarray:
     """(n, f) masses with the given commonalities."""
     checked_family(family, "focal_sets")
     return _solved(values, family, commonality_to_mass, inside(family.membership, family.membership).T)
 
 
-def from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
+def masses_from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
     """(n, f) masses with the given plausibilities, if these determine them."""
     if checked_family(family, "focal_sets").is_full:
         return _solved(values, family, plausibility_to_mass, 1 - family.conflict)
@@ -227,7 +227,7 @@ def from_plausibility(values: Any, family: FocalSets) -> np.ndarray:
     return np.linalg.lstsq(system.T, right.T, rcond=None)[0].T
 
 
-def nested(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets]:
+def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets]:
     """Masses (n, c + 1) of the first 0, 1, ..., c answers of each row's order, on the sets that occur."""
     n, c = order.shape
     rank = np.empty_like(order)

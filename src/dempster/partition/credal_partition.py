@@ -32,7 +32,6 @@ from dempster._validation import (
     shown,
 )
 from dempster.belief import FocalSets, MassFunctions, transforms
-from dempster.belief import transforms as inverse
 from dempster.partition.relational import RelationalPartition
 
 __all__ = [
@@ -154,7 +153,7 @@ def masses_from_soft(memberships: Any, rule: str, remainder: str, max_size: int 
         nested[:, largest + 1 : c] = 0
     nested *= known[:, None]
     nested[:, 0 if remainder == "outlier" else c] += 1 - known
-    return inverse.nested(order, nested)
+    return transforms.nested_masses(order, nested)
 
 
 def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
