@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
 from dempster.cluster import ECM, EVCLUS, BootClus
-from dempster.partition import compare as nearest_pairs
+from dempster.partition import nearest_pairs
 from dempster.plot import CredalPartitionDisplay
 from reproduce import data
 from reproduce.bootclus import PAPER

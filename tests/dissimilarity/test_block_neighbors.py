@@ -6,7 +6,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 
-from dempster.dissimilarity import neighbors as block_neighbors
+from dempster.dissimilarity import neighbors
 from dempster.dissimilarity.gower import GowerEncoder, gower_block
 from dempster.dissimilarity.input import DissimilarityInput
 from dempster.dissimilarity.neighbors import (
@@ -46,7 +46,7 @@ def test_nearest_columns_are_those_of_a_stable_sort(k):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_gower(monkeypatch, n_jobs):
-    monkeypatch.setattr(block_neighbors, "_CELLS", 400)  # in blocks of a few rows
+    monkeypatch.setattr(neighbors, "_CELLS", 400)  # in blocks of a few rows
     data = GowerEncoder().fit_transform(mixed_table(80))
     D = gower_block(data, data)
     find = finder(GowerSource(data), n_jobs=n_jobs)

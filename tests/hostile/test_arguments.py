@@ -25,9 +25,9 @@ from dempster.partition import (
     credal_rand_index,
     dominates,
     map_of_partitions,
+    nearest_pairs,
     non_dominated,
 )
-from dempster.partition import compare as nearest_pairs
 from tests.hostile.limits import limited
 
 FAMILY = FocalSets.full(2)

@@ -17,8 +17,7 @@ from dempster.explain._tree.pruning import costs_by_leaves, prune
 from dempster.metric import KFDA, KPCCA, PCCA, DMLEig
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.optimize.blocks import n_threads
-from dempster.partition import compare as nearest_pairs
-from dempster.partition import credal_rand_index, map_of_partitions
+from dempster.partition import credal_rand_index, map_of_partitions, nearest_pairs
 from tests.cluster.contract import answer, categories
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")

@@ -20,8 +20,7 @@ from dempster.explain import (
 )
 from dempster.metric import KFDA
 from dempster.mixture import ParsimoniousGaussianMixture
-from dempster.partition import compare as nearest_pairs
-from dempster.partition import credal_rand_index
+from dempster.partition import credal_rand_index, nearest_pairs
 from tests.hostile.limits import by_thirds, third_of
 
 N = 24

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 
 from dempster import CredalPartition, FocalSets, MassFunctions
-from dempster.partition import compare as nearest_pairs
+from dempster.partition import nearest_pairs
 from dempster.partition.compare import cluster_similarity, mutual_neighbors
 from tests.strategies import partitions
 

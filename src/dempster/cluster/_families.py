@@ -10,8 +10,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster.belief import FocalSets
-from dempster.partition import CredalPartition
-from dempster.partition import compare as nearest_pairs
+from dempster.partition import CredalPartition, nearest_pairs
 
 __all__ = ["NAMES", "Families", "families_of", "named_family", "require_singletons"]
 
