@@ -68,10 +68,9 @@ def _constraints() -> tuple[Schema, ...]:
 def _dissimilarity() -> tuple[Schema, ...]:
     from dempster.dissimilarity.gower import GowerData, GowerEncoder
     from dempster.dissimilarity.input import DissimilarityInput
+    from dempster.dissimilarity.neighbors import PointTree
     from dempster.dissimilarity.pca import DissimilarityPCA
-    from dempster.dissimilarity.point_tree import PointTree
-    from dempster.dissimilarity.references import References
-    from dempster.dissimilarity.sources import AttributeSource, GowerSource, MatrixSource, SparseSource
+    from dempster.dissimilarity.sources import AttributeSource, GowerSource, MatrixSource, References, SparseSource
 
     arguments = ("metric", "symmetrize", "sparse", "centered", "fewest", "remedy")
     names = (*arguments, "origin", "encoder")
@@ -175,7 +174,7 @@ def _relational_methods() -> tuple[Schema, ...]:
     from dempster.cluster.recm import RECM, WeightedMeans, WeightedMeansModel
     from dempster.cluster.wecmdd import SetCosts, WECMdd, WeightedMedoidModel
     from dempster.dissimilarity.input import DissimilarityInput
-    from dempster.dissimilarity.references import References
+    from dempster.dissimilarity.sources import References
 
     data = {"_input": DissimilarityInput}
     weights = {"prototype_weights_": "n_clusters n_candidates"}
