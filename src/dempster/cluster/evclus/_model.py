@@ -41,8 +41,8 @@ from dempster.dissimilarity.sources import References, rounding
 from dempster.dissimilarity.transform import decay, to_conflict
 from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.conflict_fit import conflicts_of_pairs
 from dempster.optimize.projection import Terms, euclidean_terms, linear_image, project, terms_of_conflicts
+from dempster.optimize.row_fit import conflicts_of_pairs
 
 __all__ = [
     "reach",
