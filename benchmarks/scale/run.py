@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.scale import data
 from benchmarks.scale.plan import ON_GPU
-from dempster.data.notes import peak_memory
+from dempster.data.passes import peak_memory
 
 __all__ = ["measure"]
 

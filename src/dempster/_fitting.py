@@ -11,25 +11,30 @@ import numpy as np
 
 from dempster._validation import plain_number
 
-__all__ = ["draft_of"]
+__all__ = ["fit_transaction"]
 
 Estimator = TypeVar("Estimator")
 
 
 @contextmanager
-def draft_of(estimator: Estimator) -> Iterator[Estimator]:
-    """A copy without fitted attributes, to be fitted; if nothing goes wrong the estimator takes over what it has.
+def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
+    """Yield a copy of the estimator to fit, without fitted attributes; its state replaces that of the estimator at the
+    end, unless an error or an interrupt comes before.
 
-    An error or an interrupt inside the block leaves the estimator as it was, fitted or not. Private attributes of an
-    earlier fit are there in the copy, for methods that go on from them. Parameters that are numbers of NumPy are those
-    of Python while this lasts: sums and products of small types leave their range. Numbers that vanish in a fit are
-    zero, also where the program has told NumPy to raise for them.
+    Private attributes stay, so that a fit can resume from them. Parameters that are NumPy numbers are Python numbers
+    meanwhile, as sums and products of small integer types overflow. Underflow gives zero, also where the program has
+    told NumPy to raise for it.
     """
     draft = copy.copy(estimator)
-    for name in [name for name in vars(draft) if name.endswith("_") and not name.startswith("_")]:
-        delattr(draft, name)
-    given = {name: value for name, value in vars(draft).items() if not name.startswith("_")}
-    vars(draft).update({name: plain_number(value) for name, value in given.items()})
+    given = {}
+    for name, value in list(vars(draft).items()):
+        if name.startswith("_"):
+            continue
+        if name.endswith("_"):
+            delattr(draft, name)
+        else:
+            given[name] = value
+            setattr(draft, name, plain_number(value))
     with np.errstate(under="ignore"):
         yield draft
     vars(draft).update(given)

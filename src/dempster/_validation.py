@@ -11,8 +11,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from inspect import signature
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any
@@ -46,9 +44,9 @@ __all__ = [
     "check_size",
     "checked_masses",
     "column_bounds",
-    "far_origin",
+    "centering_offset",
     "mean_of_rows",
-    "within_range",
+    "clip_to_range",
     "Rule",
     "integer",
     "repetitions",
@@ -91,7 +89,8 @@ __all__ = [
     "PARTIAL_METRICS",
     "check_missing",
     "has_missing",
-    "remedy",
+    "missing_value_advice",
+    "read_features",
     "readable",
     "tensor_attributes",
 ]
@@ -113,9 +112,10 @@ _NO_NUMBERS = {np.datetime64, np.timedelta64, np.complex64, np.complex128, np.cl
 def reading(values: Any, name: str) -> Iterator[None]:
     """Around the lines that read an argument as numbers: refusals name it, and what cannot be told apart afterwards
     (dates, masked cells) is refused before."""
-    check_tensor(values, name)
-    _refuse_masked(values, name)
-    _refuse_kinds(values, name)
+    if not (type(values) is np.ndarray and values.dtype.kind == "f"):
+        check_tensor(values, name)
+        _refuse_masked(values, name)
+        _refuse_kinds(values, name)
     try:
         yield
     except Exception as error:
@@ -455,10 +455,10 @@ def mean_of_rows(values: np.ndarray, weights: np.ndarray | None = None, dtype: A
     """(p,) mean of the rows, which rounding does not take out of their range: the mean of equal numbers is this number,
     however large it is. In double precision, or in that of the rows (``dtype=None``)."""
     mean = values.mean(axis=0, dtype=dtype) if weights is None else np.average(values, axis=0, weights=weights)
-    return within_range(mean, values)
+    return clip_to_range(mean, values)
 
 
-def within_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:
+def clip_to_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:
     """(p,) means of columns that rounding has taken out of the range of their values, back in it; missing values, NaN,
     say nothing."""
     low, high = column_bounds(values)
@@ -473,7 +473,7 @@ def column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def far_origin(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
+def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
     """(p,) point to measure attributes from, given the smallest and largest values of each; None where zero is as good.
 
     An attribute that is much farther from zero than any attribute varies is measured from its smallest value, which
@@ -916,27 +916,21 @@ def has_missing(values: Array) -> bool:
         return not np.isfinite(float(values.sum())) and bool(library_of(values).isnan(values).any())
 
 
-def remedy(estimator: Any, metric: Any = "euclidean") -> str | None:
-    """What to do about missing values, in words; None if the estimator takes them as it is set."""
-    kind: Any = type(estimator)
+def missing_value_advice(estimator: Any, metric: Any = None) -> str | None:
+    """Return what to do about missing values; None if the estimator takes them as it is set."""
+    metric = getattr(estimator, "metric", "euclidean") if metric is None else metric
     if isinstance(metric, str) and metric == "precomputed":
         return "a matrix of dissimilarities must be complete"
-    if not _has_parameter(kind):
+    if "missing" not in vars(estimator):
         return (
-            f"{kind.__name__} does not take them; impute them, or take a method that does, such as ECM or EVCLUS with "
-            "missing='partial'"
+            f"{type(estimator).__name__} does not take them; impute them, or take a method that does, such as ECM or "
+            "EVCLUS with missing='partial'"
         )
     if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
         return f"metric={metric!r} needs all attributes; impute them, or take metric='euclidean' with missing='partial'"
     if estimator.missing != "partial":
         return "set missing='partial' to compare the attributes that are there, or impute them"
     return None
-
-
-@cache
-def _has_parameter(kind: type) -> bool:
-    """Whether a class has the parameter ``missing``."""
-    return "missing" in signature(kind).parameters
 
 
 def check_missing(values: np.ndarray, X: Any, words: str | None, *, learning: bool) -> None:
@@ -947,7 +941,7 @@ def check_missing(values: np.ndarray, X: Any, words: str | None, *, learning: bo
     values : (n, p) array
     X : what the user gave, whose names of rows and columns go into the message
     words : str or None
-        What to do instead (`remedy`); None if missing values are taken.
+        What to do instead (`missing_value_advice`); None if missing values are taken.
     learning : bool
         Whether these are the objects of a fit, which need a value in every column.
     """
@@ -1019,6 +1013,39 @@ def tensor_attributes(
             f"X has {count:,} missing value{'s' * (count > 1)} (NaN): a tensor must have all of its cells; impute "
             "them, or give an array of NumPy with missing='partial'"
         )
+    (check_scale if reset else check_size)(values, "X")
+    return values
+
+
+def read_features(
+    estimator: Any, X: Any, *, reset: bool, min_rows: int = 1, stay: bool = False, **options: Any
+) -> Array:
+    """Validate attributes: finite numbers of a size that can be worked with, or missing ones if the estimator takes
+    these.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Learns, or is asked, how many columns there are and their names.
+    X : array-like
+        float32 is kept, anything else becomes float64; rows become contiguous.
+    reset : bool
+        Whether these are the rows of a fit.
+    min_rows : int
+    stay : bool
+        Whether X is a tensor that stays where it is.
+    options
+        For scikit-learn's ``validate_data``.
+    """
+    if stay:
+        return tensor_attributes(estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False))
+    if not (type(X) is np.ndarray and X.dtype.kind == "f" and X.flags.aligned):
+        X = readable(estimator, X)
+    floats: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": "allow-nan"}
+    with reading(X, "X"):
+        values = validate_data(estimator, X, reset=reset, ensure_min_samples=min_rows, **floats, **options)
+    if has_missing(values):
+        check_missing(values, X, missing_value_advice(estimator), learning=reset)
     (check_scale if reset else check_size)(values, "X")
     return values
 

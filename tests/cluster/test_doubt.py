@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dempster import FocalSets, MassFunctions
 from dempster.cluster import ECM
-from dempster.cluster._doubt import doubtful_masses, plausible_on_the_way
-from dempster.cluster._scales import distances_to_centers, fuzziness, outlier_distance
+from dempster.cluster._mass_step import doubtful_masses, plausible_on_the_way
+from dempster.cluster._starts import distances_to_centers, fuzziness, outlier_distance
 
 
 @st.composite

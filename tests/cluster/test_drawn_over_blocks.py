@@ -9,10 +9,10 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import BPEC, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, EKNNClus, Training
-from dempster.cluster import _everyone as everyone_module
 from dempster.cluster import belief_peaks as peaks_module
 from dempster.cluster.evclus import _network as _objective
 from dempster.cluster.evclus import nnevclus as _streamed
+from dempster.data import rows as rows_module
 
 da = pytest.importorskip("dask.array")
 
@@ -32,7 +32,7 @@ def lazily(table):
 
 @pytest.fixture
 def few_drawn(monkeypatch):
-    for module in (everyone_module, peaks_module):
+    for module in (rows_module, peaks_module):
         monkeypatch.setattr(module, "SAMPLE_SIZE", 1500)
 
 
@@ -96,9 +96,9 @@ def test_mini_batches_are_those_of_memory(monkeypatch):
     read = []
     monkeypatch.setattr(_streamed, "_CELLS", 3000)  # in several passes
     monkeypatch.setattr(
-        everyone_module.Everyone,
+        rows_module.BlockRows,
         "take",
-        lambda self, rows, words: read.append(words) or self.source.take(rows),
+        lambda self, rows, purpose: read.append(purpose) or self.source.take(rows),
     )
     models = [NNEVCLUS(**settings).fit(data) for data in (SORTED, pieces(SORTED), lazily(SORTED))]
     assert read[0].startswith("the objects of epochs 1 to ")

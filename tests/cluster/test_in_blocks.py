@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dempster.cluster import CCM, CECM, ECM, EGMM, EVCLUS, BootClus, EKNNClus
-from dempster.cluster import _everyone as everyone_module
+from dempster.data import rows as rows_module
 from dempster.io import read_partition
 from dempster.partition import CredalPartition, LazyCredalPartition
 
@@ -44,7 +44,7 @@ def fitted(method, data, **more):
 @pytest.fixture
 def few_drawn(monkeypatch):
     """Starts compete on 200 objects, so that the others are met in blocks only."""
-    monkeypatch.setattr(everyone_module, "SAMPLE_SIZE", 200)
+    monkeypatch.setattr(rows_module, "SAMPLE_SIZE", 200)
 
 
 @pytest.mark.parametrize("focal_sets", ["auto", "simple", "selected"])

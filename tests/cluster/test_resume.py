@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dempster.cluster import CCM, ECM, EGMM
-from dempster.cluster import _everyone as everyone_module
+from dempster.data import rows as rows_module
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -33,7 +33,7 @@ class Shelf:
 
 @pytest.fixture(autouse=True)
 def few_drawn(monkeypatch):
-    monkeypatch.setattr(everyone_module, "SAMPLE_SIZE", 200)
+    monkeypatch.setattr(rows_module, "SAMPLE_SIZE", 200)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,9 @@ def test_what_was_not_written_whole_is_done_again(tmp_path):
 _PROGRAM = """
 import os, signal, sys
 import numpy as np
-from dempster.cluster import ECM, _everyone
-_everyone.SAMPLE_SIZE = 200
+from dempster.cluster import ECM
+from dempster.data import rows
+rows.SAMPLE_SIZE = 200
 X, passes = np.load(sys.argv[1]), 0
 def blocks():
     global passes
@@ -130,7 +131,7 @@ def test_a_process_that_is_killed_goes_on(tmp_path):
     def run(name, fate):
         files = [tmp_path / "x.npy", tmp_path / f"{name}.passes", tmp_path / f"{name}-{fate}.npz"]
         command = [sys.executable, "-c", _PROGRAM, *map(str, files), fate]
-        source = str(Path(everyone_module.__file__).parents[2])
+        source = str(Path(rows_module.__file__).parents[2])
         environment = {**os.environ, "PYTHONPATH": source}
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         return done.returncode, np.load(files[-1]) if files[-1].exists() else None

@@ -105,7 +105,7 @@ def test_all_objects_stay_where_they_are(kind, device, monkeypatch):
 def test_blocks_are_sent_to_the_device(monkeypatch):
     """Passes over blocks run on the device: "cpu:0" is one that torch has everywhere."""
     monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 500)
-    monkeypatch.setattr("dempster.cluster._everyone.SAMPLE_SIZE", 500)
+    monkeypatch.setattr("dempster.data.rows.SAMPLE_SIZE", 500)
     X = groups()
     for kind in (ECM, CCM, EGMM):
         options = {"n_init": 2, "random_state": 0}

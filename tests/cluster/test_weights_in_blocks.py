@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dempster.cluster import CCM, ECM, EGMM, EVCLUS
-from dempster.cluster import _everyone as everyone_module
+from dempster.data import rows as rows_module
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -36,7 +36,7 @@ def fitted(method, data, weights=None, **more):
 
 @pytest.fixture
 def few_drawn(monkeypatch):
-    monkeypatch.setattr(everyone_module, "SAMPLE_SIZE", 200)
+    monkeypatch.setattr(rows_module, "SAMPLE_SIZE", 200)
 
 
 FORMS = {
@@ -104,7 +104,7 @@ def test_evclus_takes_weights():
     [
         (pieces(X), WEIGHTS[:-1], "only 899 of them"),
         (pieces(X), np.ones(901), "each of the 900 objects, but there are more"),
-        (pieces(X), np.zeros(900), "at least one non-zero weight"),
+        (pieces(X), np.zeros(900), "sample_weight must be nonzero"),
         (pieces(X), np.where(np.arange(900) == 7, -1.0, 1.0), "got -1.0"),
         (pieces(X), np.full(900, np.nan), "got nan"),
         (pieces(X), iter([WEIGHTS]), "can be read only once"),

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._random import as_random_state
 from dempster._validation import as_reals, mean_of_rows
 from dempster.classify._base import EvidentialClassifier, Targets
@@ -104,7 +104,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         -------
         self
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(X, y)
         return self
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike
 from dempster._validation import as_labels, listed, object_index, object_weights, order_of_names, ordered_like, shown
@@ -87,7 +87,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
             Their classes. A pandas Series with names is matched with the names of the mass functions.
         sample_weight : array-like of shape (n,), optional
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(_checked(masses), y, sample_weight)
         return self
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._types import ArrayLike, Metric
 from dempster._validation import as_reals, in_order_of, object_index, shown
 from dempster.belief import MassFunctions
@@ -206,7 +206,7 @@ class EKNNClassifier(EvidentialClassifier):
         -------
         self
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(X, y)
         return self
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft, singletons_and_frame
 from dempster.classify._linear_layer import is_network, last_layer
 from dempster.classify._weights import WeightsOfEvidence, least_informative, subsets_of_classes
@@ -118,7 +118,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         -------
         self
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(X, y)
         return self
 

@@ -1,55 +1,63 @@
-"""What every clusterer shares: parameters, the one way through a fit, the result, new objects."""
+"""The base of the clusterers: parameters, the one way through a fit, the result, and masses of new rows."""
 
 from __future__ import annotations
 
+import copy
+import logging
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._arrays import Array, copied, is_followed, same_place, to_host
-from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._errors import InvalidParameterError
+from dempster._fitting import fit_transaction
 from dempster._progress import progress_bar
 from dempster._site import DocumentedEstimator
-from dempster._types import Advance, ArrayLike, Index, TableLike
+from dempster._types import Advance, ArrayLike, Index, Seed, TableLike
 from dempster._validation import (
-    check_missing,
-    check_scale,
-    check_size,
     checked_masses,
     column_names,
+    missing_value_advice,
     object_index,
     object_weights,
     order_of_names,
     ordered_like,
-    readable,
-    reading,
-    remedy,
-    tensor_attributes,
+    read_features,
 )
 from dempster.belief import FocalSets
-from dempster.cluster._blockwise import BlockwiseClusterer, check_alone
-from dempster.cluster._families import NAMES, Families, families_of
 from dempster.cluster._incomplete import comparable, prepared
-from dempster.cluster._search import MassModel, Method, Sample, Search
+from dempster.cluster._search import NAMES, Families, MassModel, Method, Sample, Search, families_of
 from dempster.cluster.number import NumberOfClusters, compared_numbers
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import checked_constraints
+from dempster.data.blocks import Blocks, comes_in_blocks
+from dempster.data.in_process import open_blocks
+from dempster.data.passes import Journal, PassRunner
+from dempster.data.rows import BlockRows
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
-from dempster.partition import CredalPartition
+from dempster.partition import CredalPartition, LazyCredalPartition
 from dempster.partition.credal_partition import find_labels
 
-__all__ = ["EvidentialClusterer", "COMMON_RULES", "MISSING_RULE", "Task", "check_enough_objects"]
+__all__ = [
+    "EvidentialClusterer",
+    "COMMON_RULES",
+    "MISSING_RULE",
+    "Support",
+    "Task",
+    "check_enough_objects",
+    "named_rows",
+]
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
@@ -64,12 +72,42 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
 }
 MISSING_RULE = rule.choice("refuse", "partial")
 
+_LOG = logging.getLogger("dempster")
+_NEEDED_BY_WORKERS = ("_model", "_input", "focal_sets_", "n_features_in_")  # fitted attributes that give masses
+_LEFT_BEHIND = ("_online", "_shepard", "_evclus", "_peaks", "_fits")  # private attributes that may be large
+_WITHOUT_EFFECT = ("checkpoint", "n_jobs", "verbose")  # parameters that do not change the result
+
+
+@dataclass(frozen=True)
+class Support:
+    """Forms of X, besides arrays and tables in memory, to which a clusterer can be fitted.
+
+    Attributes
+    ----------
+    blocks : bool
+        X may come in blocks. The method is fitted to a sample, or makes passes over all rows.
+    block_weights : bool
+        So may the weights.
+    passes : bool
+        Every iteration is a pass over all blocks, whose results ``checkpoint`` keeps.
+    products : bool
+        The method needs sums of products of columns over all blocks.
+    tensors : bool
+        X may be a tensor; the fit then runs where it is.
+    """
+
+    blocks: bool = False
+    block_weights: bool = False
+    passes: bool = False
+    products: bool = False
+    tensors: bool = False
+
 
 @dataclass(frozen=True)
 class Task:
-    """What a method is asked to do: how many clusters to find, and what is known besides the objects.
+    """What a method is asked to do: how many clusters to find, and what is known besides the rows.
 
-    ``dissimilarities`` are those of the objects, where they are given beside attributes.
+    ``dissimilarities`` are those of the rows, where they are given beside attributes.
     """
 
     n_clusters: int
@@ -79,24 +117,28 @@ class Task:
     dissimilarities: ArrayLike = None
 
 
-class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator, BaseEstimator):
+class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
     """Base of the clusterers.
 
-    A clusterer writes its constructor and docstring, a table of rules for its parameters, a `fit` that hands over to
-    `_fit`, and three things more: how X is read (`_read`, attributes by default), the algorithm (`_method`), and what
-    of the model is shown (`_attributes`). The base has the rest.
+    A clusterer writes its constructor and docstring, a table of rules for its parameters, a `fit` that calls `_fit`,
+    and three things more: how X is read (`_read`, attributes by default), the algorithm (`_method`), and what of the
+    model is shown (`_attributes`). The base does the rest, for X in memory, in blocks and on devices.
     """
 
     n_clusters: int | str | None
+    n_jobs: int | None
+    verbose: int
+    random_state: Seed
     # parameters that some methods do not have
     focal_sets: str | FocalSets = "simple"
     n_neighbor_clusters = 1
     tol = 0.0
     missing = "refuse"
+    checkpoint: str | Path | None = None
 
     _rules: Mapping[str, rule.Rule] = COMMON_RULES
-    _fewest_objects = 1
-    _takes_tensors = False  # whether a fit to a tensor runs where it is
+    _support = Support()
+    _min_rows = 1
     _advice = "increase max_iter or tol"  # if it does not converge
     _model: MassModel[Any]
     number_: NumberOfClusters
@@ -104,55 +146,57 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
     # ---- what a clusterer supplies --------------------------------------------------------------------------------
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
-        """X as the method reads it, checked; here attributes, C-contiguous, float32 kept."""
+        """Validate X as the method reads it; here attributes, C-contiguous, float32 kept."""
         return self._checked_attributes(X, reset=reset)
 
     def _checked_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
-        """Finite numbers of a size that can be worked with, or missing ones where the method takes these; ``options``
-        go to scikit-learn's ``validate_data``."""
-        fewest = self._fewest_objects if reset else 1
-        if self._follows(X):
-            more_axes = options.get("allow_nd", False)
-            return tensor_attributes(self, X, reset=reset, fewest=fewest, more_axes=more_axes)
-        X = readable(self, X)
-        floats: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": "allow-nan"}
-        with reading(X, "X"):
-            values = validate_data(self, X, reset=reset, ensure_min_samples=fewest, **floats, **options)
-        check_missing(values, X, remedy(self, getattr(self, "metric", "euclidean")), learning=reset)
-        (check_scale if reset else check_size)(values, "X")
-        return values
+        """Validate attributes; ``options`` go to scikit-learn's ``validate_data``."""
+        min_rows = self._min_rows if reset else 1
+        return read_features(self, X, reset=reset, min_rows=min_rows, stay=self._follows(X), **options)
 
     def _follows(self, X: TableLike) -> bool:
-        """Whether X is a tensor, and what is found from it is where it is: scikit-learn's "everything follows X"."""
-        return self._takes_tensors and self.missing != "partial" and is_followed(X)
+        """Return whether X is a tensor whose results stay where it is, as scikit-learn has it for the array API."""
+        return self._takes_tensors() and is_followed(X)
+
+    def _takes_tensors(self) -> bool:
+        """Return whether a fit to a tensor runs where it is."""
+        return self._support.tensors and self.missing != "partial"
 
     def _attributes_of(self, X: TableLike) -> TableLike:
-        """The attributes by which the model knows the objects of X; here those they were given by."""
+        """Return the attributes by which the model knows the rows of X; here those that were given."""
         return X
 
     def _read_objects(self, attributes: TableLike, like: Any) -> Any:
-        """Objects given by these attributes as the model takes them, in all else as one that was read, or None."""
+        """Validate rows given by these attributes, in all else like one that was read, or None."""
         return self._read(attributes, reset=False)
 
     def _weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
-        """Weights of the objects as they were given, checked; None if all count alike."""
+        """Validate the weights of the rows; None if all count alike."""
         return object_weights(sample_weight, n_objects)
 
     def _names(self, X: TableLike) -> Index:
-        """Names of the objects; here those of the rows of a table."""
+        """Return the names of the rows."""
         return object_index(X)
 
     def _method(self, sample: Sample[Any], task: Task) -> Method[Any, Any]:
-        """The algorithm with its settings, for these objects."""
+        """Return the algorithm for these rows."""
         raise NotImplementedError
 
     def _attributes(self, method: Any, model: Any) -> dict[str, Any]:
-        """The fitted attributes of this clusterer, by name."""
+        """Return the fitted attributes of this clusterer, by name."""
         return {}
 
     def _choices(self, method: Any) -> dict[str, str]:
-        """What "auto" stood for, by parameter, in words with the reason."""
+        """Return what "auto" stood for, by parameter, in words with the reason."""
         return {"n_clusters": self.number_.reasons()} if "number_" in vars(self) else {}
+
+    def _map_blocks(self, source: Blocks) -> Blocks:
+        """Return the blocks as a method that makes passes reads them."""
+        return source
+
+    def _min_sample(self) -> int:
+        """Return how many rows must be drawn from blocks at least."""
+        return 0
 
     # ---- fitting --------------------------------------------------------------------------------------------------
 
@@ -165,97 +209,103 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         constraints: Constraints | None = None,
         dissimilarities: ArrayLike = None,
     ) -> Self:
-        """The one way through a fit. An error or an interrupt leaves the estimator as it was."""
-        with draft_of(self) as draft:
-            draft.__dict__.pop("_online", None)  # what was learned by `partial_fit`
-            remarks = draft._fitted_to(X, labels, sample_weight, constraints, dissimilarities)
-        for category, words in remarks:
-            warnings.warn(words, category, stacklevel=3)
+        """Fit. An error or an interrupt leaves the estimator as it was."""
+        known = {"constraints": constraints, "dissimilarities": dissimilarities, "y": labels}
+        with fit_transaction(self) as draft:
+            vars(draft).pop("_online", None)  # what `partial_fit` has learned
+            method, run = draft._fit_all(X, sample_weight, known)
+        for message in method.remarks(self._model):
+            warnings.warn(f"{type(self).__name__}: {message}", UserWarning, stacklevel=3)
+        if not run.converged:
+            message = f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; {self._advice}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return self
 
-    def _fitted_to(
-        self,
-        X: TableLike,
-        labels: ArrayLike,
-        sample_weight: ArrayLike,
-        constraints: Constraints | None,
-        dissimilarities: ArrayLike,
-    ) -> list[tuple[type[Warning], str]]:
-        """Set all fitted attributes; gives what the user should be warned of."""
+    def _fit_all(self, X: TableLike, sample_weight: ArrayLike, known: dict[str, Any]) -> tuple[Method[Any, Any], Any]:
+        """Set all fitted attributes, and return the method and its best run."""
         self._check_parameters()
-        with block_map(self.n_jobs) as apply, self._passes(X) as told:
-            if self._comes_in_blocks(X):
-                weights = None if self._weighs_blocks else sample_weight
-                check_alone(
-                    sample_weight=weights,
-                    constraints=constraints,
-                    dissimilarities=dissimilarities,
-                    y=labels,
-                    init=getattr(self, "init", None),
-                )
-                sample = self._drawn_sample(X, sample_weight, apply, told)
-            else:
-                self._check_in_memory()
-                sample = self._read_sample(X, sample_weight)
-            n = len(sample.values)
-            known = None if constraints is None else checked_constraints(constraints, n)
-            labels, dissimilarities = (ordered_like(given, sample.index) for given in (labels, dissimilarities))
-            task = Task(self._number_of_clusters(sample, apply), labels, known, apply, dissimilarities)
+        with block_map(self.n_jobs) as apply, self._open_sample(X, sample_weight, known, apply) as sample:
+            if known["constraints"] is not None:
+                known["constraints"] = checked_constraints(known["constraints"], len(sample.values))
+            for name in ("y", "dissimilarities"):
+                known[name] = ordered_like(known[name], sample.index)
+            n_clusters = self._number_of_clusters(sample, apply)
+            task = Task(n_clusters, known["y"], known["constraints"], apply, known["dissimilarities"])
             if self.missing == "partial":
-                sample = prepared(sample, task.n_clusters)
-            with self._matched_start(sample.index):
-                method, run = self._searched(Search(self.tol, apply, self._progress, self.n_jobs), sample, task)
+                sample = prepared(sample, n_clusters)
+            given = getattr(self, "init", None)
+            if given is not None:
+                self.init = self._match_start(given, sample.index)
+            method, run = self._searched(Search(self.tol, apply, self._progress, self.n_jobs), sample, task)
+            if given is not None:
+                self.init = given
             self._model, masses = method.result(run)
-            masses = same_place(masses, X) if self._follows(X) else masses
-            self._set_result(run, masses, sample, self._choices(method), apply)
-            for name, value in self._attributes(method, self._model).items():
-                setattr(self, name, value)
-            if sample.everyone is not None:
-                self._set_blocks(sample.everyone)
-            self._follow(X)
-        remarks: list[tuple[type[Warning], str]] = [
-            (UserWarning, f"{type(self).__name__}: {words}") for words in method.remarks(self._model)
-        ]
-        if not run.converged:
-            remarks.append(
-                (
-                    ConvergenceWarning,
-                    f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; {self._advice}",
-                )
-            )
-        return remarks
-
-    def _read_sample(self, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
-        """All objects, in memory."""
-        values = self._read(X, reset=True)
-        n = len(values)
-        check_enough_objects(n, self._wanted_clusters())
-        names = self._names(X)
-        place = X.device if self._follows(X) else None
-        return Sample(values, self._weights(ordered_like(sample_weight, names), n), names, device=place)
+            follows = self._follows(X)
+            self._set_result(run, same_place(masses, X) if follows else masses, sample, self._choices(method), apply)
+            vars(self).update(self._attributes(method, self._model))
+            if sample.blocks is not None:
+                self._set_lazy_result(sample.blocks)
+            if follows:
+                self._move_to(X)
+        return method, run
 
     @contextmanager
-    def _matched_start(self, index: Index) -> Iterator[None]:
-        """What to start from is in the order of the names of the objects and attributes while this lasts."""
-        given = getattr(self, "init", None)
-        matched = self._start_like(given, index)
-        if matched is given:
-            yield
+    def _open_sample(
+        self, X: TableLike, sample_weight: ArrayLike, known: dict[str, Any], apply: Apply
+    ) -> Iterator[Sample[Any]]:
+        """Open the rows to fit to: all of them in memory, or a sample of those in blocks."""
+        if not self._comes_in_blocks(X):
+            if self.checkpoint is not None and self._support.passes:
+                message = (
+                    f"checkpoint must be None if X is in memory, got {str(self.checkpoint)!r}: it keeps the results of "
+                    "passes over blocks (give [X] to fit X in one block)"
+                )
+                raise InvalidParameterError("checkpoint", message=message)
+            yield self._read_sample(X, sample_weight)
             return
-        self.init = matched
-        try:
-            yield
-        finally:
-            self.init = given
+        _check_alone(known | {"sample_weight": None if self._support.block_weights else sample_weight})
+        if isinstance(getattr(self, "init", None), CredalPartition):
+            raise InvalidParameterError("init", "prototypes or a name if X comes in blocks, not a partition")
+        name = type(self).__name__
+        with progress_bar(f"{name}, passes over X", None, " passes", shown=bool(self.verbose)) as advance:
+            source = self._open_blocks(X)
+            journal = self._journal(source, weighted=sample_weight is not None)
+            runner = PassRunner(
+                apply, journal, lambda text: _LOG.info("%s: a pass over X begins, for %s", name, text), advance
+            )
+            rows = BlockRows(
+                source,
+                self._map_blocks(source),
+                sample_weight,
+                self.random_state,
+                runner,
+                products=self._support.products,
+                min_sample=self._min_sample(),
+            )
+            check_enough_objects(len(rows), self._wanted_clusters())
+            values = self._read(named_rows(rows.values, source), reset=True)
+            yield Sample(values, rows.weights if len(rows.weights) else None, blocks=rows)
 
-    def _start_like(self, given: Any, index: Index) -> Any:
-        """A partition, labels or masses with rows in the order of the objects, a table of centers with columns in that
-        of the attributes, where both have names."""
+    def _read_sample(self, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
+        """Validate all rows, in memory."""
+        values = self._read(X, reset=True)
+        check_enough_objects(len(values), self._wanted_clusters())
+        names = self._names(X)
+        weights = None
+        if sample_weight is not None:
+            weights = self._weights(ordered_like(sample_weight, names), len(values))
+        return Sample(values, weights, names, device=X.device if self._follows(X) else None)
+
+    def _match_start(self, given: Any, index: Index) -> Any:
+        """Return ``init`` with its rows in the order of X, and a table of centers with its columns in that order."""
+        if isinstance(given, str):
+            return given
         if isinstance(given, CredalPartition):
             try:
                 order = order_of_names(given.index, index)
-            except ValueError as error:
-                raise InvalidInputError(f"init must be a partition of the objects of X: {error}") from error
+            except InvalidParameterError as error:
+                message = f"init must be a partition of the objects of X: {error}"
+                raise InvalidParameterError("init", message=message) from error
             return given if order is None else given[order]
         given = ordered_like(given, index)
         names, columns = list(getattr(self, "feature_names_in_", [])), column_names(given)
@@ -264,16 +314,16 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         return given[names]
 
     def _searched(self, search: Search, sample: Sample[Any], task: Task) -> tuple[Method[Any, Any], Run[Any]]:
-        """The method and its best run."""
+        """Return the method and its best run."""
         method = self._method(sample, task)
         return method, search.run(method, self._families(task.n_clusters), sample.weights)
 
     def _wanted_clusters(self) -> int | None:
-        """How many clusters were asked for; None if their number is to be found."""
+        """Return the number of clusters that was asked for; None if it is to be found."""
         return None if isinstance(self.n_clusters, str) else self.n_clusters
 
     def _number_of_clusters(self, sample: Sample[Any], apply: Apply) -> int:
-        """How many clusters to find: what was asked for, or what speaks from the data."""
+        """Return the number of clusters to find: the one that was asked for, or the one that the data support best."""
         wanted = self._wanted_clusters()
         if wanted is not None:
             return int(wanted)
@@ -286,7 +336,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         return self.number_.best
 
     def _compared(self, values: Any) -> DissimilaritySource:
-        """The objects as dissimilarities, by which their number of clusters is found; here Euclidean distances."""
+        """Return the dissimilarities by which the number of clusters is found; here Euclidean distances."""
         return AttributeSource(to_host(values))
 
     def _families(self, n_clusters: int) -> Families:
@@ -295,25 +345,82 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
     def _check_parameters(self) -> None:
         rule.check_parameters(self, self._rules)
         family = self.focal_sets
-        wanted = self._wanted_clusters()
-        if isinstance(family, FocalSets) and wanted not in (None, family.n_clusters):
-            raise InvalidInputError(f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={wanted}")
+        if isinstance(family, FocalSets) and self._wanted_clusters() not in (None, family.n_clusters):
+            message = (
+                f"focal_sets is a family on {family.n_clusters} clusters, but n_clusters={self._wanted_clusters()}"
+            )
+            raise InvalidParameterError("focal_sets", message=message)
 
     def _progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = remedy(self, getattr(self, "metric", "euclidean")) is None
-        tags.array_api_support = self._takes_tensors and self.missing != "partial"
+        tags.input_tags.allow_nan = missing_value_advice(self) is None
+        tags.array_api_support = self._takes_tensors()
         return tags
+
+    # ---- blocks ---------------------------------------------------------------------------------------------------
+
+    def _comes_in_blocks(self, X: TableLike, *, new: bool = False) -> bool:
+        """Return whether X is read block by block; refuse it if the method needs all rows at once."""
+        if isinstance(X, np.ndarray) or not comes_in_blocks(X):
+            return False
+        if isinstance(X, list | tuple) and not self._support.blocks:
+            return False
+        if not (self._support.blocks or new):
+            message = (
+                f"{type(self).__name__} needs all rows in memory, but X comes in blocks ({type(X).__name__}): give an "
+                "array, or a table of pandas or polars"
+            )
+            raise InvalidParameterError("X", message=message)
+        if not new and getattr(self, "metric", None) == "precomputed":
+            message = "X must be in memory if metric='precomputed': dissimilarities cannot be drawn from blocks"
+            raise InvalidParameterError("X", message=message)
+        return True
+
+    def _open_blocks(self, X: TableLike) -> Blocks:
+        return open_blocks(X, self.n_jobs, missing=missing_value_advice(self) is None)
+
+    def _journal(self, source: Blocks, *, weighted: bool) -> Journal | None:
+        """Open the checkpoint, if there is one."""
+        if self.checkpoint is None or not self._support.passes:
+            return None
+        if not isinstance(self.random_state, int | np.integer):
+            message = (
+                f"checkpoint needs random_state to be an integer, got {self.random_state!r}: a fit that resumes must "
+                "draw the same sample"
+            )
+            raise InvalidParameterError("random_state", message=message)
+        from dempster import __version__  # the package is complete when a fit begins
+
+        parameters = {name: _fingerprint(v) for name, v in self.get_params().items() if name not in _WITHOUT_EFFECT}
+        columns = f"{source.width} {source.dtype} {source.names} weighted={weighted}"
+        about = {"class": type(self).__name__, "version": __version__, "columns": columns}
+        return Journal(self.checkpoint, {**parameters, **about})
+
+    def _set_lazy_result(self, rows: BlockRows) -> None:
+        """Replace the result for the sample by the one for all rows, computed when it is used."""
+        self.credal_partition_ = self._lazy_partition(rows.source, self.credal_partition_.metadata)
+        self.labels_ = self.credal_partition_.labels
+        self.sample_indices_ = rows.indices
+
+    def _lazy_partition(self, source: Blocks, metadata: dict[str, Any] | None) -> LazyCredalPartition:
+        light = copy.copy(self)  # rows of blocks have no names, and what is sent to workers should be small
+        light.__dict__ = {
+            name: value
+            for name, value in vars(self).items()
+            if name in _NEEDED_BY_WORKERS or not (name.endswith("_") or name in _LEFT_BEHIND)
+        }
+        if hasattr(self, "init"):
+            light.__dict__["init"] = None  # it may be a partition of all rows
+        masses = source.map(_block_masses, light, len(self.focal_sets_), source.dtype)
+        return LazyCredalPartition(masses, self.focal_sets_, metadata)
 
     # ---- the result -----------------------------------------------------------------------------------------------
 
-    def _follow(self, X: TableLike) -> None:
-        """Fitted attributes that are arrays go to where X is."""
-        if not self._follows(X):
-            return
+    def _move_to(self, X: Array) -> None:
+        """Move fitted attributes that are arrays to the device of X."""
         for name, value in vars(self).items():
             if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray):
                 setattr(self, name, same_place(value, X))
@@ -323,7 +430,8 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
     ) -> None:
         checked_masses(masses)
         if not np.isfinite(run.objective):
-            raise InvalidInputError(f"the objective is {run.objective}: scale X, or set less extreme parameters")
+            message = f"the objective is {run.objective}: scale X, or set less extreme parameters"
+            raise InvalidParameterError("X", message=message)
         self.focal_sets_ = self._model.family
         self.n_clusters_ = self.focal_sets_.n_clusters
         self.objective_ = run.objective
@@ -337,13 +445,13 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         self.labels_ = copied(self.credal_partition_.labels)
 
     def _metadata(self, choices: dict[str, str]) -> dict[str, Any]:
+        parameters = {}
+        for name, value in self.get_params(deep=False).items():
+            if value is None or isinstance(value, bool | int | float | str):
+                parameters[name] = value
         return {
             "method": type(self).__name__,
-            "parameters": {
-                name: value
-                for name, value in self.get_params(deep=False).items()
-                if value is None or isinstance(value, bool | int | float | str)
-            },
+            "parameters": parameters,
             "choices": choices,
             "objective": self.objective_,
             "n_iter": self.n_iter_,
@@ -351,7 +459,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
             "random_state": self.random_state,
         }
 
-    # ---- new objects ----------------------------------------------------------------------------------------------
+    # ---- new rows -------------------------------------------------------------------------------------------------
 
     def predict_mass(self, X: TableLike) -> Any:
         """Credal partition of new objects under the fitted model.
@@ -369,7 +477,11 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         """
         check_is_fitted(self, "focal_sets_")
         if self._comes_in_blocks(X, new=True):
-            return self._predicted_blocks(X)
+            source = self._open_blocks(X)
+            assert source.width is not None
+            # one row shows whether the columns and their names are those of the fit
+            self._read(named_rows(np.zeros((1, source.width), source.dtype), source), reset=False)
+            return self._lazy_partition(source, None)
         values = self._read(X, reset=False)
         with block_map(self.n_jobs) as apply:
             masses = self._masses_of(values, apply)
@@ -377,7 +489,7 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
         return CredalPartition.unchecked(checked_masses(masses), self.focal_sets_, self._names(X))
 
     def _masses_of(self, values: Any, apply: Apply) -> Array:
-        """(n, f) masses of objects as the method reads them."""
+        """Return the (n, f) masses of rows as the method reads them."""
         return self._model.masses(values, apply)
 
     def predict(self, X: TableLike) -> Array:
@@ -387,6 +499,38 @@ class EvidentialClusterer(BlockwiseClusterer, ClusterMixin, DocumentedEstimator,
 
 
 def check_enough_objects(n_objects: int, n_clusters: int | None) -> None:
-    """As many objects as clusters, at least."""
+    """Refuse fewer rows than clusters."""
     if n_objects < (n_clusters or 1):
-        raise InvalidInputError(f"n_samples={n_objects} should be >= n_clusters={n_clusters}")
+        message = f"n_samples={n_objects} should be >= n_clusters={n_clusters}"
+        raise InvalidParameterError("n_clusters", message=message)
+
+
+def _block_masses(block: np.ndarray, clusterer: EvidentialClusterer, apply: Apply) -> np.ndarray:
+    if len(block) == 0:
+        return np.empty((0, len(clusterer.focal_sets_)), block.dtype)
+    values = clusterer._read(block, reset=False)
+    return checked_masses(clusterer._masses_of(values, apply)).astype(block.dtype, copy=False)
+
+
+def _fingerprint(value: Any) -> str:
+    """Return a text that differs whenever a parameter does."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tolist()}"
+    return repr(list(value)) if isinstance(value, FocalSets) else repr(value)
+
+
+def named_rows(values: np.ndarray, source: Blocks) -> TableLike:
+    """Return rows of blocks as scikit-learn reads them: a table if the blocks have names."""
+    if source.names is None:
+        return values
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=list(source.names))
+
+
+def _check_alone(given: Mapping[str, Any]) -> None:
+    """Refuse arguments with a value for each row, which would have to be in memory."""
+    for name, value in given.items():
+        if value is not None:
+            message = f"{name} is known only for X in memory, but X comes in blocks"
+            raise InvalidParameterError(name, message=message)

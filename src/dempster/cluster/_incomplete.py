@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._validation import within_range
+from dempster._validation import clip_to_range
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Sample
 from dempster.data.sampling import order_along_line, sample_in_order
@@ -82,7 +82,7 @@ def within_variances(X: np.ndarray, weights: np.ndarray | None, n_clusters: int)
     rng = np.random.RandomState(0)
     w = np.ones(len(X)) if weights is None else weights.astype(float)
     which, counts = sample_in_order(order_along_line(X), w, _SAMPLE_SIZE, rng)
-    rows = X[which] - within_range(np.nanmean(X, axis=0, dtype=float), X)
+    rows = X[which] - clip_to_range(np.nanmean(X, axis=0, dtype=float), X)
     points = filled(rows)
     runs = [k_means(points, min(n_clusters, len(points)), rng, counts) for _ in range(_STARTS)]
     centers, labels = min(runs, key=lambda run: float(counts @ np.square(points - run[0][run[1]]).sum(axis=1)))

@@ -15,7 +15,7 @@ from dempster._arrays import Array, library_of, zeros
 from dempster._types import ArrayLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._scales import distances_to_centers, outlier_distance
+from dempster.cluster._starts import distances_to_centers, outlier_distance
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.optimize.blocks import Apply
@@ -43,7 +43,7 @@ class LiftedMethod(PrototypeMethod):
     """As for ECM; the last coordinate is the additional one. It is zero for prototypes."""
 
     def _checked_centers(self, init: ArrayLike) -> np.ndarray:
-        return lifted(_starts.checked_centers(init, (self.settings.n_clusters, self.data.shape[1] - 1)))
+        return lifted(_starts.checked_centers(init, (self.n_clusters, self.data.shape[1] - 1)))
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class SpatialMethod(LiftedMethod):
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> SpatialModel:
         return SpatialModel(self._mass_step(family), np.asarray(centers, float), metrics)
 
-    def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> PrototypeModel:
-        model = super()._drawn(family, rng)
+    def _draw(self, family: FocalSets, rng: np.random.RandomState) -> PrototypeModel:
+        model = super()._draw(family, rng)
         return replace(model, centers=_grounded(model.centers))
 
     def _outlier_distance(self) -> float:
-        c, weights = self.settings.n_clusters, self.sample_weights
+        c, weights = self.n_clusters, self.sample_weights
         squares, which = distances_to_centers(self.sample[:, :-1], weights, c, self.rng)
         squares += np.square(self.sample[which, -1], dtype=float)
         return outlier_distance(np.sqrt(squares), weights[which])

@@ -17,13 +17,10 @@ from dempster._types import ArrayLike, Metric, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
-from dempster.cluster._doubt import doubtful_masses, plausible_on_the_way
-from dempster.cluster._families import require_singletons
-from dempster.cluster._mass_step import MassStep
+from dempster.cluster._mass_step import MassStep, doubtful_masses, plausible_on_the_way
 from dempster.cluster._medoid_starts import medoid_starts
-from dempster.cluster._scales import outlier_distance
-from dempster.cluster._search import Method, Sample
-from dempster.cluster._starts import too_few
+from dempster.cluster._search import Method, Sample, require_singletons
+from dempster.cluster._starts import outlier_distance, too_few
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.sampling import order_along_line

@@ -14,7 +14,7 @@ from dempster._arrays import Array, copied, is_tensor, precision_of, to_host
 from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import checked_masses
-from dempster.cluster._base import EvidentialClusterer, Task
+from dempster.cluster._base import EvidentialClusterer, Support, Task
 from dempster.cluster._incomplete import prepared
 from dempster.cluster._search import MassModel, Sample, Search
 from dempster.optimize.blocks import Apply, block_map
@@ -49,14 +49,12 @@ class OnlineClusterer(EvidentialClusterer):
     A clusterer says what of the model is shown, by `_shown`; its method has a function `online`.
     """
 
-    _takes_blocks = True
-    _weighs_blocks = True
-    _keeps_passes = True
-    _takes_tensors = True
+    _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
     _online: OnlineModel
     _model: Any
     n_samples_seen_: int
     device: str
+    init: Any
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -148,7 +146,8 @@ class OnlineClusterer(EvidentialClusterer):
         self.labels_ = copied(self.credal_partition_.labels)
         for name, value in self._shown(self._model, learned, precision_of(sample.values)).items():
             setattr(self, name, value)
-        self._follow(X)
+        if self._follows(X):
+            self._move_to(X)
 
     def _read_block(self, X: TableLike, sample_weight: ArrayLike, *, first: bool) -> Sample[np.ndarray]:
         if first:
@@ -163,12 +162,14 @@ class OnlineClusterer(EvidentialClusterer):
         families = self._families(task.n_clusters)
         if self.missing == "partial":
             sample = prepared(sample, task.n_clusters)
-        with self._matched_start(sample.index):
-            method: Any = self._method(sample, task)
-            model = method.given_start(families.first) if families.select is None else None
-            if model is None:
-                search = Search(self.tol, apply, self._progress, self.n_jobs)
-                model = search.run(method, replace(families, neighbors=False), sample.weights).model
+        given = self.init
+        self.init = self._match_start(given, sample.index)
+        method: Any = self._method(sample, task)
+        model = method.given_start(families.first) if families.select is None else None
+        if model is None:
+            search = Search(self.tol, apply, self._progress, self.n_jobs)
+            model = search.run(method, replace(families, neighbors=False), sample.weights).model
+        self.init = given
         return method.online(model, neighbors=families.neighbors)
 
     def _set_learned(self, learned: OnlineModel, first: bool, n_objects: int, update: bool) -> None:

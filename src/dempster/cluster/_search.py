@@ -14,19 +14,97 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from dempster._arrays import is_tensor
+from dempster._errors import InvalidInputError
 from dempster._types import Advance, Index
 from dempster.belief import FocalSets
-from dempster.cluster._everyone import Everyone
-from dempster.cluster._families import Families
+from dempster.data.rows import BlockRows, Rows, open_rows
 from dempster.optimize.blocks import Apply, outside_jobs
 from dempster.optimize.descent import Run
-from dempster.partition import CredalPartition
+from dempster.partition import CredalPartition, nearest_pairs
 
-__all__ = ["Sample", "MassModel", "Method", "Search"]
+__all__ = [
+    "NAMES",
+    "Families",
+    "families_of",
+    "named_family",
+    "require_singletons",
+    "Sample",
+    "MassModel",
+    "Method",
+    "Search",
+]
+
+
+NAMES = ("auto", "simple", "pairs", "full", "selected")
+
+
+@dataclass(frozen=True)
+class Families:
+    """The family to fit, and what follows.
+
+    Attributes
+    ----------
+    first : FocalSets
+        The family to fit.
+    select : function or None
+        How to find, from the partition that the first family gave and the weights of its objects, a second one to go
+        on with.
+    neighbors : bool
+        Whether pairs of neighboring clusters are read off at the end, without moving what was found.
+    """
+
+    first: FocalSets
+    select: Callable[[CredalPartition, np.ndarray | None], FocalSets] | None = None
+    neighbors: bool = False
+
+
+def families_of(
+    focal_sets: str | FocalSets, n_clusters: int, n_neighbor_clusters: int, *, empty: bool = True
+) -> Families:
+    """What the parameter of an estimator stands for; ``empty``: whether named families hold the empty set.
+
+    With "auto" single clusters alone are fitted. The empty set would take small clusters for outliers; like the pairs,
+    it is read off.
+    """
+    if isinstance(focal_sets, FocalSets):
+        return Families(focal_sets)
+    if focal_sets == "auto":
+        return Families(FocalSets.simple(n_clusters, empty=False, omega=False), neighbors=True)
+    first = named_family(focal_sets, n_clusters, empty=empty)
+    if focal_sets != "selected":
+        return Families(first)
+    return Families(first, partial(_selected, n_clusters, n_neighbor_clusters, empty))
+
+
+def named_family(name: str, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+    """ "full": all sets; "pairs": single clusters and all pairs; else single clusters.
+
+    ``omega``: whether a family of pairs holds the frame.
+    """
+    if name == "full":
+        return FocalSets.full(n_clusters, empty=empty)
+    if name == "pairs":
+        return FocalSets.pairs(n_clusters, empty=empty, omega=omega)
+    return FocalSets.simple(n_clusters, empty=empty)
+
+
+def _selected(
+    n_clusters: int, n_neighbors: int, empty: bool, partition: CredalPartition, weights: np.ndarray | None
+) -> FocalSets:
+    return FocalSets.with_pairs(n_clusters, nearest_pairs(partition, n_neighbors, weights), empty=empty)
+
+
+def require_singletons(family: FocalSets, why: str = "each has a prototype of its own") -> None:
+    """Refuse a family that lacks a single cluster."""
+    if (family.singleton_index < 0).any():
+        raise InvalidInputError(f"focal_sets must hold every single cluster: {why}")
+
 
 Values = TypeVar("Values")
 ModelValues = TypeVar("ModelValues", contravariant=True)
@@ -46,21 +124,37 @@ class Sample(Generic[Values]):
     weights : (n,) array, or None if all objects count alike
     index : names of the objects, or None
     within : (p,) variances of the attributes within clusters, for which missing ones count; None if there are none
-    everyone : all objects, where they come in blocks and ``values`` are some of them; None if they are all there
-    device : where they were given, if they are a tensor; None for all else
+    blocks : all rows, where they come in blocks and ``values`` are a sample of them; None if they are all there
+    device : where the rows were given, if they are a tensor; None for all else
     """
 
     values: Values
     weights: np.ndarray | None = None
     index: Index = None
     within: np.ndarray | None = None
-    everyone: Everyone | None = None
+    blocks: BlockRows | None = None
     device: Any = None
 
     @property
     def kernel_weights(self) -> np.ndarray:
-        """The weights as kernels take them: an empty array if all objects count alike."""
+        """Weights as kernels take them: an empty array if all rows count alike."""
         return np.empty(0) if self.weights is None else self.weights
+
+    def rows(self, apply: Apply, device: str = "cpu", *, explicit_weights: bool = False) -> Rows:
+        """Return all rows, wherever they are, for methods that go over all of them.
+
+        ``explicit_weights``: rows in memory that count alike get the weight one.
+        """
+        if self.blocks is not None:
+            return self.blocks.with_values(self.values, device, apply)
+        weights = self.kernel_weights
+        if explicit_weights and self.weights is None and device == "cpu" and not is_tensor(self.values):
+            weights = np.ones(len(self.values))
+        return open_rows(self.values, weights, apply, device)
+
+    def original_positions(self, positions: np.ndarray) -> np.ndarray:
+        """Return the positions of rows of the sample among all rows."""
+        return positions if self.blocks is None else self.blocks.indices[positions]
 
 
 class MassModel(Protocol[ModelValues]):

@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from dempster import _validation as rule
 from dempster._arrays import Array, to_host
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import Metric, Seed, TableLike
-from dempster.cluster._base import COMMON_RULES, check_enough_objects
-from dempster.cluster._blockwise import named_rows
+from dempster.cluster._base import COMMON_RULES, check_enough_objects, named_rows
 from dempster.cluster._peaks import Peaks, PeakSettings, find_peaks
-from dempster.data.blocks import Blocks, comes_in_blocks
-from dempster.data.door import blocks_of, sample_rows
+from dempster.data.blocks import Blocks, comes_in_blocks, sample_rows
+from dempster.data.in_process import open_blocks
 from dempster.data.sampling import SAMPLE_SIZE
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import ReferenceFinder, finder
@@ -177,7 +176,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
             labels of all are lazy.
         y : ignored
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             peaks = draft._fitted_to(X)
         for words in peaks.remarks():
             warnings.warn(f"BeliefPeaks: {words}", UserWarning, stacklevel=2)
@@ -197,7 +196,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         """
         check_is_fitted(self)
         if self._comes_in_blocks(X):
-            return self._block_labels(blocks_of(X, self.n_jobs)).lazy()
+            return self._block_labels(open_blocks(X, self.n_jobs)).lazy()
         with block_map(self.n_jobs) as apply:
             return self._nearest_labels(self._input.new(self, X), apply)
 
@@ -223,7 +222,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         rule.check_parameters(self, self._rules)
         if not self._comes_in_blocks(X):
             return self._fitted_to_all(X)
-        source = blocks_of(X, self.n_jobs)
+        source = open_blocks(X, self.n_jobs)
         rows = sample_rows(source.counted(), SAMPLE_SIZE, self.random_state)
         peaks = self._fitted_to_all(named_rows(source.take(rows), source))
         self._drawn_labels, self.sample_indices_ = self.labels_, rows

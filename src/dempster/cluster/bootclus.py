@@ -22,9 +22,8 @@ from dempster._types import Advance, ArrayLike, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets
 from dempster.cluster import egmm as _kernels
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from dempster.cluster._families import Families, named_family, require_singletons
-from dempster.cluster._search import Method, Sample
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Support, Task
+from dempster.cluster._search import Families, Method, Sample, named_family, require_singletons
 from dempster.cluster._starts import check_different_objects
 from dempster.cluster.egmm import neighbors_in_metric
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
@@ -894,9 +893,9 @@ class BootClus(EvidentialClusterer):
         "n_partners": rule.choice("auto", "all") | rule.integer(2),
         "warm_start": rule.flag,
     }
-    _fewest_objects = 2
+    _min_rows = 2
     _fits: MixtureFits | None = None
-    _takes_blocks = True
+    _support = Support(blocks=True)
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,11 +13,10 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
-from dempster.cluster._families import require_singletons
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support, Task
 from dempster.cluster._mass_step import MassStep
-from dempster.cluster._scales import fuzziness, outlier_distance, reasons
-from dempster.cluster._search import Method, Sample
+from dempster.cluster._search import Method, Sample, require_singletons
+from dempster.cluster._starts import fuzziness, outlier_distance, reasons
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, fitted_peaks
 from dempster.cluster.ecm import ZERO, PrototypeModel
 from dempster.data import sampling
@@ -26,39 +25,33 @@ from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-__all__ = ["FixedPrototypeSettings", "FixedPrototypeMethod", "BPEC"]
-
-
-@dataclass(frozen=True)
-class FixedPrototypeSettings:
-    """The (c, p) prototypes, and what a user may set. ``delta`` is None if it follows from the data."""
-
-    centers: np.ndarray
-    alpha: float
-    beta: float
-    delta: float | None
-    adaptive: bool
-    max_iter: int
-    tol: float
+__all__ = ["FixedPrototypeMethod", "BPEC"]
 
 
 class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Evidential c-means whose prototypes do not move. There is one start."""
 
-    def __init__(self, settings: FixedPrototypeSettings, sample: Sample[np.ndarray], apply: Apply):
-        self.settings, self.values, self.weights, self.apply = settings, sample.values, sample.kernel_weights, apply
+    def __init__(self, estimator: BPEC, sample: Sample[np.ndarray], task: Task, centers: np.ndarray):
+        self.estimator, self.values, self.weights, self.apply = (
+            estimator,
+            sample.values,
+            sample.kernel_weights,
+            task.apply,
+        )
         # second moments, which the adaptive metric needs, lose digits far from the origin
         origin = sampling.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
-        self.data, self.centers, self.within = self.values - origin, settings.centers - origin, sample.within
+        self.data, self.centers, self.within = self.values - origin, centers - origin, sample.within
+        self.given_centers = centers
         self.zero = ZERO * sampling.mean_squared_deviation(self.data, self.weights)
-        self.delta = self._outlier_distance() if settings.delta is None else settings.delta
+        self.beta = fuzziness(self.values.shape[1]) if estimator.beta == "auto" else float(estimator.beta)
+        self.delta = self._outlier_distance() if estimator.delta == "auto" else float(estimator.delta)
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
         c, p = self.centers.shape
-        return [self._model(family, np.stack([np.eye(p)] * c) if self.settings.adaptive else None)], 1
+        return [self._model(family, np.stack([np.eye(p)] * c) if self.estimator.metric == "adaptive" else None)], 1
 
     def descend(self, start: PrototypeModel) -> Run[PrototypeModel]:
-        return descend(self._step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
+        return descend(self._step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
 
     def extended(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
         return self.descend(self._model(family, run.model.metrics))
@@ -70,12 +63,12 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
 
     def result(self, run: Run[PrototypeModel]) -> tuple[PrototypeModel, np.ndarray]:
-        model = replace(run.model, centers=self.settings.centers)
+        model = replace(run.model, centers=self.given_centers)
         return model, model.masses(self.values, self.apply)
 
     def _model(self, family: FocalSets, metrics: np.ndarray | None) -> PrototypeModel:
         require_singletons(family)
-        step = MassStep(family, self.settings.alpha, self.settings.beta, self.delta**2, self.zero)
+        step = MassStep(family, self.estimator.alpha, self.beta, self.delta**2, self.zero)
         return PrototypeModel(step, self.centers, metrics, self.within)
 
     def _outlier_distance(self) -> float:
@@ -193,7 +186,7 @@ class BPEC(EvidentialClusterer):
         "init": PEAKS_RULE | rule.array,
         "missing": MISSING_RULE,
     }
-    _takes_blocks = True
+    _support = Support(blocks=True)
 
     def __init__(
         self,
@@ -257,26 +250,17 @@ class BPEC(EvidentialClusterer):
             centers = _starts.checked_centers(self.init, (task.n_clusters, sample.values.shape[1]))
         else:
             centers = self._peaks.cluster_centers_.astype(float)
-        settings = FixedPrototypeSettings(
-            centers=centers,
-            alpha=self.alpha,
-            beta=fuzziness(sample.values.shape[1]) if self.beta == "auto" else float(self.beta),
-            delta=None if self.delta == "auto" else float(self.delta),
-            adaptive=self.metric == "adaptive",
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        return FixedPrototypeMethod(settings, sample, task.apply)
+        return FixedPrototypeMethod(self, sample, task, centers)
 
     def _choices(self, method: FixedPrototypeMethod) -> dict[str, str]:
-        used = method.settings.beta, method.delta
+        used = method.beta, method.delta
         return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: FixedPrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
         found = {
             "cluster_centers_": model.centers.astype(method.values.dtype),
             "delta_": method.delta,
-            "beta_": method.settings.beta,
+            "beta_": method.beta,
         }
         if self._peaks is not None:
             found["belief_peaks_"] = self._peaks

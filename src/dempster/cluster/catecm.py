@@ -18,9 +18,8 @@ from dempster._validation import readable, reading_labels, reading_table
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from dempster.cluster._families import require_singletons
 from dempster.cluster._mass_step import MassStep, carried_masses
-from dempster.cluster._search import Method, Sample
+from dempster.cluster._search import Method, Sample, require_singletons
 from dempster.cluster._starts import check_different
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling

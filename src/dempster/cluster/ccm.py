@@ -10,32 +10,25 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._arrays import Array, precision_of, to_host
-from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, Task
 from dempster.cluster._lifted import LiftedMethod, grounded_evidence, lifted, lifted_block
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._scales import fuzziness, reasons
 from dempster.cluster._search import MassModel, Sample
+from dempster.cluster._starts import fuzziness, reasons
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
-from dempster.cluster.ecm import OnlinePrototypes, PrototypeModel, PrototypeSettings, Statistics
+from dempster.cluster.ecm import OnlinePrototypes, PrototypeModel, Statistics
 from dempster.cluster.evidence import ClusterEvidence
+from dempster.data.blocks import Blocks
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import solve_normal_equations
 from dempster.partition import CredalPartition
 
-__all__ = ["CredalSettings", "CredalModel", "CredalMethod", "CCM"]
+__all__ = ["CredalModel", "CredalMethod", "CCM"]
 
 
 _COINCIDE = 0.05  # prototypes nearer to each other, in standard deviations of the data, are one
-
-
-@dataclass(frozen=True, kw_only=True)
-class CredalSettings(PrototypeSettings):
-    """Those of ECM, and the weight of the distance to the barycentre."""
-
-    gamma: float
 
 
 @dataclass(frozen=True)
@@ -82,11 +75,9 @@ class CredalModel(PrototypeModel):
 class CredalMethod(LiftedMethod):
     """Credal c-means, on objects whose last coordinate is zero."""
 
-    settings: CredalSettings
-
     def _model(self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None) -> CredalModel:
         step = self._mass_step(family)
-        return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.settings.gamma)
+        return CredalModel(step, np.asarray(centers, float), metrics, self.within, self.estimator.gamma)
 
     def remarks(self, model: MassModel[Any]) -> list[str]:
         """A large beta in many dimensions draws all prototypes to the mean of the data."""
@@ -96,7 +87,7 @@ class CredalMethod(LiftedMethod):
         k, other = np.unravel_index(apart.argmin(), apart.shape)
         if apart[k, other] >= _COINCIDE**2 * self.mean_squared_deviation:
             return []
-        return [f"clusters {k} and {other} coincide; try a smaller beta, got {self.settings.beta:g}, or fewer sets"]
+        return [f"clusters {k} and {other} coincide; try a smaller beta, got {self.beta:g}, or fewer sets"]
 
 
 class CCM(OnlineClusterer):
@@ -212,7 +203,6 @@ CredalPartition, default="k-means++"
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }
-    _block_reader = (lifted_block, 1)
 
     def __init__(
         self,
@@ -271,28 +261,21 @@ CredalPartition, default="k-means++"
         """Attributes, and one more that is zero for all: the model has one dimension more than the data."""
         return lifted(super()._read(X, reset=reset))
 
+    def _map_blocks(self, source: Blocks) -> Blocks:
+        assert source.width is not None
+        return source.map(lifted_block, None, source.width + 1, source.dtype)
+
     def _compared(self, values: Array) -> AttributeSource:
         return AttributeSource(to_host(values)[:, :-1])
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> CredalMethod:
         attributes = sample.values[:, :-1]
-        settings = CredalSettings(
-            n_clusters=task.n_clusters,
-            alpha=0.0,
-            beta=fuzziness(attributes.shape[1]) if self.beta == "auto" else float(self.beta),
-            delta=None if self.delta == "auto" else float(self.delta),
-            adaptive=False,
-            init=centers_from_peaks(self.init, attributes, task.n_clusters, self.random_state, self.n_jobs),
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            device=self.device,
-            gamma=self.gamma,
-        )
-        return CredalMethod(settings, sample, as_random_state(self.random_state), task.apply)
+        beta = fuzziness(attributes.shape[1]) if self.beta == "auto" else float(self.beta)
+        init = centers_from_peaks(self.init, attributes, task.n_clusters, self.random_state, self.n_jobs)
+        return CredalMethod(self, sample, task, alpha=0.0, beta=beta, init=init)
 
     def _choices(self, method: CredalMethod) -> dict[str, str]:
-        used = method.settings.beta, method.delta
+        used = method.beta, method.delta
         return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: CredalMethod, model: CredalModel) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from dempster import _validation as rule
 from dempster._native import kernel
-from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
@@ -20,7 +19,6 @@ from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_
 from dempster.cluster.ecm import (
     PrototypeMethod,
     PrototypeModel,
-    PrototypeSettings,
     PrototypeStep,
     Statistics,
     sums_of_present,
@@ -36,7 +34,6 @@ from dempster.partition import CredalPartition
 __all__ = [
     "LinkCosts",
     "LinkedObjects",
-    "ConstrainedSettings",
     "ConstrainedModel",
     "ConstrainedMethod",
     "LinkedPrototypes",
@@ -152,17 +149,6 @@ _SQUARED_UNIT = 0.25
 
 
 @dataclass(frozen=True)
-class ConstrainedSettings(PrototypeSettings):
-    """Those of ECM, and how the constraints count: their weight, the published objective ("paper"), that of the
-    published program ("program"), or the latter in units of the data ("scaled"), and what a linked object pays for
-    mass on the empty set."""
-
-    xi: float
-    convention: str
-    empty_penalty: float
-
-
-@dataclass(frozen=True)
 class LinkedPrototypes(PrototypeModel):
     """Prototypes, and the masses that linked objects had in the iteration before (None: those of ECM).
 
@@ -212,19 +198,10 @@ class ConstrainedModel:
 class ConstrainedMethod(PrototypeMethod):
     """Constrained evidential c-means. Objects of weight zero take no part, and neither do their constraints."""
 
-    settings: ConstrainedSettings
-
-    def __init__(
-        self,
-        settings: ConstrainedSettings,
-        sample: Sample[np.ndarray],
-        constraints: Constraints | None,
-        rng: np.random.RandomState,
-        apply: Apply,
-    ):
-        super().__init__(settings, sample, rng, apply)
+    def __init__(self, estimator: Any, sample: Sample[Any], task: Task, **options: Any):
+        super().__init__(estimator, sample, task, **options)
         w = sample.weights
-        known = Constraints() if constraints is None or settings.xi == 0 else constraints
+        known = Constraints() if task.constraints is None or estimator.xi == 0 else task.constraints
         self.constraints = known if w is None else _among_weighted(known, w)
         self.total_weight = float(len(self.data) if w is None else w.sum())
         self.linked = LinkedObjects(self.data, self.constraints)
@@ -232,13 +209,13 @@ class ConstrainedMethod(PrototypeMethod):
         self.linked_weights = np.ones(len(self.linked)) if w is None else w[self.linked.places]
         free = self.linked.others if w is None else self.linked.others[w[self.linked.others] > 0]
         self.free, self.free_weights = self.data[free], self.weights if w is None else w[free]
-        self.free_sample, self.free_sample_weights = self._sample_of_free(rng)
+        self.free_sample, self.free_sample_weights = self._sample_of_free()
 
-    def _sample_of_free(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    def _sample_of_free(self) -> tuple[np.ndarray, np.ndarray]:
         """Objects without constraints on which starts compete; they weigh as much as all of them."""
         if len(self.free) == 0:
             return self.free, np.empty(0)
-        drawn, weights = sampling.representative_sample(self.free, self.free_weights, rng)
+        drawn, weights = sampling.representative_sample(self.free, self.free_weights, self.rng)
         total = self.free_weights.sum() if len(self.free_weights) else len(self.free)
         return drawn, weights * (total / weights.sum())
 
@@ -284,16 +261,16 @@ class ConstrainedMethod(PrototypeMethod):
         return model.masses(self.linked_data, self.apply) if model.linked_masses is None else model.linked_masses
 
     def _link_costs(self, family: FocalSets) -> LinkCosts:
-        s = self.settings
+        s = self.estimator
         costs = LinkCosts.of_paper if s.convention == "paper" else LinkCosts.of_program
         return costs(family, self.constraints, s.xi, s.empty_penalty)
 
     def _share(self, family: FocalSets) -> float:
         """Weight of the objective of ECM in the whole: squared distances, beside plausibilities that have no units."""
         squared_unit = 1.0
-        if self.settings.convention == "scaled":
+        if self.estimator.convention == "scaled":
             squared_unit = _SQUARED_UNIT * self.mean_squared_deviation / self.data.shape[1] or 1.0
-        return (1 - self.settings.xi) / (self.total_weight * len(family) * squared_unit)
+        return (1 - self.estimator.xi) / (self.total_weight * len(family) * squared_unit)
 
     def _squared_costs(self, model: PrototypeModel) -> np.ndarray:
         """(q, f) costs of the squared masses of the linked objects."""
@@ -531,21 +508,8 @@ CredalPartition, default="k-means++"
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> ConstrainedMethod:
-        settings = ConstrainedSettings(
-            n_clusters=task.n_clusters,
-            alpha=self.alpha,
-            beta=2.0,
-            delta=None if self.delta == "auto" else float(self.delta),
-            adaptive=self.metric == "adaptive",
-            init=centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs),
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            xi=self.xi,
-            convention=self.convention,
-            empty_penalty=self.empty_penalty,
-        )
-        return ConstrainedMethod(settings, sample, task.constraints, as_random_state(self.random_state), task.apply)
+        init = centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
+        return ConstrainedMethod(self, sample, task, alpha=self.alpha, beta=2.0, init=init)
 
     def _attributes(self, method: ConstrainedMethod, model: ConstrainedModel) -> dict[str, Any]:
         prototypes = model.prototypes

@@ -16,21 +16,17 @@ from dempster._arrays import Array, is_tensor, precision_of, same_place, to_host
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
-from dempster._validation import column_bounds, far_origin, has_missing
+from dempster._validation import centering_offset, has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, Task
-from dempster.cluster._families import require_singletons
 from dempster.cluster._mass_step import MassStep, carried_masses, masses_from_costs
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._scales import distances_to_centers, fuzziness, isolated, outlier_distance, reasons
-from dempster.cluster._search import MassModel, Method, Sample
+from dempster.cluster._search import MassModel, Method, Sample, require_singletons
+from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.cluster.on_device import prototypes as on_device
-from dempster.data import sampling
-from dempster.data.device import block_on_device, rows_on_device
-from dempster.data.moments import Moments
 from dempster.dissimilarity.partial import filled, point_squares
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
@@ -46,8 +42,6 @@ __all__ = [
     "PrototypeModel",
     "Statistics",
     "OnlinePrototypes",
-    "block_statistics",
-    "PrototypeSettings",
     "PrototypeMethod",
     "PrototypeStep",
     "ZERO",
@@ -386,18 +380,9 @@ class Statistics:
         return Statistics(factor * self.objective, factor * self.total, factor * self.first, factor * self.second)
 
 
-# ---- blocks of objects ----------------------------------------------------------------------------------------------
-
-
-def block_statistics(
-    block: np.ndarray, weights: np.ndarray, shared: tuple[PrototypeModel, np.ndarray | None, str], apply: Apply
-) -> Statistics:
-    """The sums of one block of objects, measured from the origin of the model if it has one, on a device."""
-    model, origin, device = shared
-    rows = block_on_device(block, device)
-    return model.statistics(
-        rows if origin is None else rows - same_place(origin, rows), same_place(weights, rows), apply
-    )
+def sum_statistics(rows: Array, weights: Array | None, model: PrototypeModel, apply: Apply) -> Statistics:
+    """Return the sums over some rows."""
+    return model.statistics(rows, weights, apply)
 
 
 @dataclass(frozen=True)
@@ -455,78 +440,58 @@ _EUCLIDEAN_FIRST = 5  # iterations before the metric adapts
 PrototypeStep = Callable[[PrototypeModel], tuple[float, PrototypeModel]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrototypeSettings:
-    """What a user may set. ``delta`` is None if it follows from the data; ``init`` is the name of a way to draw
-    starts, or the prototypes or the partition to start from."""
-
-    n_clusters: int
-    alpha: float
-    beta: float
-    delta: float | None
-    adaptive: bool
-    init: str | ArrayLike | CredalPartition
-    n_init: int
-    max_iter: int
-    tol: float
-    device: str = "cpu"
-
-
 class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Evidential c-means, and what its relatives share with it.
 
-    A method that changes the model, the distance to the empty set, the step or what given prototypes are overrides
+    A relative that changes the model, the distance to the empty set, the step or what given prototypes are overrides
     `_model`, `_outlier_distance`, `_step` or `_checked_centers`.
+
+    Parameters
+    ----------
+    estimator : EvidentialClusterer
+        With ``delta``, ``n_init``, ``max_iter``, ``tol`` and ``random_state``, perhaps ``metric`` and ``device``.
+    sample : Sample
+    task : Task
+    alpha, beta : float
+    init : str, array or CredalPartition
+        The name of a way to draw starts, or the prototypes or the partition to start from.
     """
 
     def __init__(
-        self, settings: PrototypeSettings, sample: Sample[np.ndarray], rng: np.random.RandomState, apply: Apply
+        self,
+        estimator: Any,
+        sample: Sample[Any],
+        task: Task,
+        *,
+        alpha: float,
+        beta: float,
+        init: str | ArrayLike | CredalPartition,
     ):
-        self.settings, self.values, self.weights = settings, sample.values, sample.kernel_weights
-        self.within, self.everyone, self.rng, self.apply = sample.within, sample.everyone, rng, apply
-        moments = None if self.everyone is None else self.everyone.moments
-        self.on_device = None
-        if self.everyone is None:
-            self.on_device = rows_on_device(self.values, self.weights, settings.device)
-        self.origin = self._origin(moments)
-        if self.on_device is None:
-            self.data = self.values if self.origin is None else self.values - self.origin
-            self.sample, self.sample_weights = sampling.representative_sample(self.data, self.weights, rng)
-        else:
-            self.on_device = self.on_device if self.origin is None else self.on_device.measured_from(self.origin)
-            self.data = self.on_device.rows
-            self.sample, self.sample_weights = self.on_device.representative_sample(rng)
+        self.estimator, self.n_clusters, self.apply = estimator, task.n_clusters, task.apply
+        self.alpha, self.beta, self.init = alpha, beta, init
+        self.is_adaptive = getattr(estimator, "metric", "euclidean") == "adaptive"
+        self.rng = as_random_state(estimator.random_state)
+        self.within, self.weights = sample.within, sample.kernel_weights
+        self.rows = sample.rows(task.apply, getattr(estimator, "device", "cpu"))
+        self.values = self.rows.values
+        self.origin = self._origin()
+        self.shifted = self.rows if self.origin is None else self.rows.shift(self.origin)
+        self.data = self.shifted.values
+        self.sample, self.sample_weights = self.shifted.sample(self.rng)
         self.points = filled(self.sample)  # where the first prototypes are drawn
-        _starts.check_different_objects(self.data, self.points, settings.n_clusters, sample.weights)
-        self.mean_squared_deviation = moments.mean_squared_deviation if moments else self._mean_squared_deviation()
-        self._delta = settings.delta
+        _starts.check_different_objects(self.data, self.points, self.n_clusters, sample.weights)
+        self.mean_squared_deviation = self.shifted.mean_squared_deviation()
+        self._delta = None if estimator.delta == "auto" else float(estimator.delta)
 
-    def _origin(self, moments: Moments | None) -> np.ndarray | None:
-        """Where the objects are measured from: their mean for second moments, which the adaptive metric needs, and
-        which lose digits far from zero; else zero, where that is near enough."""
-        if self.settings.adaptive:
-            return (moments.mean if moments else self._mean()).astype(precision_of(self.values))
-        found = far_origin(*((moments.low, moments.high) if moments else self._bounds()))
-        return None if found is None else found.astype(precision_of(self.values))
-
-    def _mean(self) -> np.ndarray:
-        if self.on_device is not None:
-            return self.on_device.mean()
-        return sampling.mean_of_objects(self.values, self.weights)
-
-    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.on_device is not None:
-            return self.on_device.bounds()
-        return column_bounds(self.values)
-
-    def _mean_squared_deviation(self) -> float:
-        if self.on_device is not None:
-            return self.on_device.mean_squared_deviation()
-        return sampling.mean_squared_deviation(self.data, self.weights)
+    def _origin(self) -> np.ndarray | None:
+        """Return the point from which rows are measured: their mean for second moments, which the adaptive metric needs
+        and which lose digits far from zero; None where zero is near enough."""
+        origin = self.rows.mean() if self.is_adaptive else centering_offset(*self.rows.bounds())
+        return None if origin is None else origin.astype(precision_of(self.values))
 
     @property
     def delta(self) -> float:
-        """Distance to the empty set: given, or found from the data; pairs that are read off find it from the fit."""
+        """Distance to the empty set: given, or found from the data; `with_neighbors` finds it from the fit."""
         if self._delta is None:
             self._delta = self._outlier_distance()
         return self._delta
@@ -539,67 +504,59 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
         delta2 = np.inf if family.empty_index is None else self.delta**2
-        return MassStep(family, self.settings.alpha, self.settings.beta, delta2, ZERO * self.mean_squared_deviation)
+        return MassStep(family, self.alpha, self.beta, delta2, ZERO * self.mean_squared_deviation)
 
     def _outlier_distance(self) -> float:
-        """What delta="auto" stands for before there is a fit: from the best of several k-means."""
-        c, weights = self.settings.n_clusters, self.sample_weights
-        squares, which = distances_to_centers(self.points, weights, c, self.rng)
-        return outlier_distance(np.sqrt(squares), weights[which])
+        """Return what delta="auto" stands for before there is a fit: from the best of several k-means."""
+        squares, which = distances_to_centers(self.points, self.sample_weights, self.n_clusters, self.rng)
+        return outlier_distance(np.sqrt(squares), self.sample_weights[which])
 
     def _step(self, *, on_sample: bool) -> PrototypeStep:
-        """One iteration: the objective of a model, and the next model."""
-        weights: Array | None
-        data, weights = (self.sample, self.sample_weights) if on_sample else (self.data, self.weights)
-        if self.on_device is not None and not on_sample:
-            weights = self.on_device.weights
-        everyone = None if on_sample else self.everyone
+        """Return a function that makes one iteration: the objective of a model, and the next model."""
 
         def step(model: PrototypeModel) -> tuple[float, PrototypeModel]:
-            if everyone is None:
-                statistics = model.statistics(data, weights, self.apply)
+            if on_sample:
+                statistics = model.statistics(self.sample, self.sample_weights, self.apply)
             else:
-                statistics = everyone.sum(block_statistics, (model, self.origin, self.settings.device), Statistics)
+                statistics = self.shifted.sum(sum_statistics, model, Statistics)
             return statistics.objective, model.updated(statistics)
 
         return step
 
     def _checked_centers(self, init: ArrayLike) -> np.ndarray:
-        """Given prototypes, in the coordinates of the values."""
-        return _starts.checked_centers(init, (self.settings.n_clusters, self.data.shape[1]))
+        """Validate given prototypes, in the coordinates of the values."""
+        return _starts.checked_centers(init, (self.n_clusters, self.data.shape[1]))
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> PrototypeModel | None:
-        init = self.settings.init
-        return None if isinstance(init, str) else self._model(family, self._given_centers(init, family))
+        if isinstance(self.init, str):
+            return None
+        if isinstance(self.init, CredalPartition):
+            _starts.check_partition(self.init, len(self.data), self.n_clusters)
+            blank = self._model(family, np.zeros((self.n_clusters, self.data.shape[1])))
+            centers = blank.centers_from(to_host(self.init.masses), self.init.focal_sets, to_host(self.data))
+        else:
+            centers = self._checked_centers(self.init)
+            centers = centers if self.origin is None else centers - self.origin
+        return self._model(family, centers)
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[PrototypeModel], int]:
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
-        return (self._drawn(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
+        return (self._draw(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
 
-    def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> PrototypeModel:
-        c, init = self.settings.n_clusters, self.settings.init
-        assert isinstance(init, str)
+    def _draw(self, family: FocalSets, rng: np.random.RandomState) -> PrototypeModel:
+        assert isinstance(self.init, str)
         weights = self.sample_weights if family.empty_index is not None else self._crowded_weights
-        return self._model(family, _starts.first_centers(self.points, weights, c, init, rng))
+        return self._model(family, _starts.first_centers(self.points, weights, self.n_clusters, self.init, rng))
 
     @cached_property
     def _crowded_weights(self) -> np.ndarray:
-        """Weights of the sample, zero for isolated objects, on which prototypes would stay where there is no empty set
-        to take them."""
+        """Weights of the sample, zero for isolated rows, on which prototypes would stay where there is no empty set to
+        take them."""
         weights = np.where(isolated(self.points), 0.0, self.sample_weights)
-        enough = len(np.unique(self.points[weights > 0], axis=0)) >= self.settings.n_clusters
+        enough = len(np.unique(self.points[weights > 0], axis=0)) >= self.n_clusters
         return weights if enough else self.sample_weights
-
-    def _given_centers(self, init: ArrayLike | CredalPartition, family: FocalSets) -> np.ndarray:
-        if isinstance(init, CredalPartition):
-            c = self.settings.n_clusters
-            _starts.check_partition(init, len(self.data), c)
-            blank = self._model(family, np.zeros((c, self.data.shape[1])))
-            return blank.centers_from(to_host(init.masses), init.focal_sets, to_host(self.data))
-        centers = self._checked_centers(init)
-        return centers if self.origin is None else centers - self.origin
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
@@ -607,9 +564,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return self._run(start, on_sample=True)
 
     def completed(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        all_competed = sampling.holds_all(self.sample, self.data, self.weights)
-        all_competed &= self.everyone is None or self.everyone.are_drawn
-        return best if all_competed else self.descend(best.model)
+        return best if self.shifted.are_all_in(self.sample) else self.descend(best.model)
 
     def descend(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=False)
@@ -625,11 +580,11 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return Run(replace(run.model, step=step), run.history, run.converged)
 
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
-        s, step = self.settings, self._step(on_sample=on_sample)
-        if s.adaptive and start.metrics is None:
-            start = descend(step, start, max_iter=_EUCLIDEAN_FIRST, tol=s.tol).model
-            start = replace(start, metrics=np.stack([np.eye(self.data.shape[1])] * s.n_clusters))
-        return descend(step, start, max_iter=s.max_iter, tol=s.tol)
+        step, max_iter, tol = self._step(on_sample=on_sample), self.estimator.max_iter, self.estimator.tol
+        if self.is_adaptive and start.metrics is None:
+            start = descend(step, start, max_iter=_EUCLIDEAN_FIRST, tol=tol).model
+            start = replace(start, metrics=np.stack([np.eye(self.data.shape[1])] * self.n_clusters))
+        return descend(step, start, max_iter=max_iter, tol=tol)
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -640,14 +595,13 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         model = run.model
         if self.origin is not None:
             model = replace(model, centers=model.centers + self.origin)
-        if self.on_device is not None:
-            return model, model.masses_on_device(self.values, self.on_device.rows.device)
-        return model, model.masses(self.values, self.apply)
+        return model, self.rows.masses(model)
 
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:
-        """Where learning block by block begins; ``neighbors``: whether pairs of neighbors are read off."""
-        if self.settings.adaptive and model.metrics is None:
-            model = replace(model, metrics=np.stack([np.eye(self.data.shape[1])] * self.settings.n_clusters))
+        """Return the state in which learning block by block begins; ``neighbors``: whether pairs of neighbors are added
+        to the model for new rows."""
+        if self.is_adaptive and model.metrics is None:
+            model = replace(model, metrics=np.stack([np.eye(self.data.shape[1])] * self.n_clusters))
         if neighbors:
             self.with_neighbors(Run(model))  # finds the distance to the empty set
         return OnlinePrototypes(model, self.origin, self.delta, neighbors)
@@ -823,22 +777,12 @@ CredalPartition, default="k-means++"
         return self._fit(X, sample_weight=sample_weight)
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> PrototypeMethod:
-        settings = PrototypeSettings(
-            n_clusters=task.n_clusters,
-            alpha=self.alpha,
-            beta=fuzziness(sample.values.shape[1]) if self.beta == "auto" else float(self.beta),
-            delta=None if self.delta == "auto" else float(self.delta),
-            adaptive=self.metric == "adaptive",
-            init=centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs),
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            device=self.device,
-        )
-        return PrototypeMethod(settings, sample, as_random_state(self.random_state), task.apply)
+        beta = fuzziness(sample.values.shape[1]) if self.beta == "auto" else float(self.beta)
+        init = centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
+        return PrototypeMethod(self, sample, task, alpha=self.alpha, beta=beta, init=init)
 
     def _choices(self, method: PrototypeMethod) -> dict[str, str]:
-        used = method.settings.beta, method.delta
+        used = method.beta, method.delta
         return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:

@@ -17,20 +17,16 @@ from dempster._arrays import Array, is_tensor, precision_of, same_place, to_host
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
-from dempster._validation import mean_of_rows
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, Task
-from dempster.cluster._doubt import doubtful_masses
-from dempster.cluster._families import Families, families_of, require_singletons
+from dempster.cluster._mass_step import doubtful_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import Method, Sample
+from dempster.cluster._search import Families, Method, Sample, families_of, require_singletons
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.cluster.on_device import mixtures as on_device
 from dempster.cluster.on_device.mixtures import RoundComponents
-from dempster.data import sampling
-from dempster.data.device import block_on_device, rows_on_device, sent
 from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
@@ -42,9 +38,6 @@ __all__ = [
     "positive_definite",
     "neighbors_in_metric",
     "OnlineMixture",
-    "block_sums",
-    "block_likelihood",
-    "EGMMSettings",
     "EGMMMethod",
     "EGMM",
 ]
@@ -268,22 +261,15 @@ def positive_definite(covariance: np.ndarray) -> np.ndarray:
     return (vectors * np.maximum(values, least)) @ vectors.T
 
 
-def block_sums(
-    block: np.ndarray, weights: np.ndarray, shared: tuple[EvidentialMixture, np.ndarray, float, str], apply: Apply
-) -> MixtureSums:
-    """The sums of one block of objects, measured from an origin and in a unit, on a device."""
-    model, origin, unit, device = shared
-    rows = block_on_device(block, device)
-    return model.sums((rows - same_place(origin, rows)) / unit, same_place(weights, rows), apply)
+def sum_masses(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> MixtureSums:
+    """Return the sums over some rows."""
+    return model.sums(rows, weights, apply)
 
 
-def block_likelihood(
-    block: np.ndarray, weights: np.ndarray, shared: tuple[EvidentialMixture, str], apply: Apply
-) -> float:
-    """Logarithm of the likelihood of one block of objects, on a device."""
-    model, device = shared
-    logs = to_host(model.log_densities(block_on_device(block, device), apply))
-    return float(logs @ weights if len(weights) else logs.sum())
+def sum_likelihood(rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply) -> float:
+    """Return the log-likelihood of some rows."""
+    logs = to_host(model.log_densities(rows, apply))
+    return float(logs.sum() if weights is None or len(weights) == 0 else logs @ to_host(weights))
 
 
 @dataclass(frozen=True)
@@ -352,54 +338,29 @@ class OnlineMixture:
 _FIRST_STEPS = 10  # of k-means, from the first means
 
 
-@dataclass(frozen=True)
-class EGMMSettings:
-    """What a user may set. ``init`` names a way to draw starts, or is the means or the partition to start from."""
-
-    n_clusters: int
-    reg_covar: float
-    init: str | ArrayLike | CredalPartition
-    n_init: int
-    max_iter: int
-    tol: float
-    device: str = "cpu"
-
-
 class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
-    """EM from several starts. The objects are measured from their mean, as products of attributes lose digits far away,
-    and in units of their spread, so that relative changes of the likelihood do not depend on the units of X."""
+    """EM from several starts. Rows are measured from their mean, as products of attributes lose digits far away, and in
+    units of their spread, so that relative changes of the likelihood do not depend on the units of X.
 
-    def __init__(self, settings: EGMMSettings, sample: Sample[np.ndarray], rng: np.random.RandomState, apply: Apply):
-        self.settings, self.values, self.rng, self.apply = settings, sample.values, rng, apply
-        self.everyone = sample.everyone
+    ``init`` is the name of a way to draw starts, or the means or the partition to start from.
+    """
+
+    def __init__(self, estimator: EGMM, sample: Sample[Any], task: Task, init: str | ArrayLike | CredalPartition):
+        self.estimator, self.n_clusters, self.init, self.apply = estimator, task.n_clusters, init, task.apply
+        self.rng = as_random_state(estimator.random_state)
+        self.rows = sample.rows(task.apply, estimator.device, explicit_weights=True)
+        self.values = self.rows.values
         self.weights = np.ones(len(self.values)) if sample.weights is None else sample.weights
-        moments = None if self.everyone is None else self.everyone.moments
-        self.on_device = None
-        if self.everyone is None:
-            self.on_device = rows_on_device(self.values, sample.kernel_weights, settings.device)
-        if self.on_device is None:
-            self.origin = moments.mean if moments else mean_of_rows(self.values, self.weights)
-            gaps = self.values - self.origin
-            spread = moments.mean_squared_deviation if moments else sampling.mean_squared_deviation(gaps, self.weights)
-            self.unit = float(np.sqrt(spread / gaps.shape[1])) or 1.0
-            self.data = gaps / self.unit
-            self.sample, self.sample_weights = sampling.representative_sample(self.data, self.weights, rng)
-        else:
-            self.origin = self.on_device.mean()
-            spread = self.on_device.mean_squared_deviation()
-            self.unit = float(np.sqrt(spread / self.values.shape[1])) or 1.0
-            self.on_device = self.on_device.standardized(self.origin, self.unit)
-            self.data = self.on_device.rows
-            self.sample, self.sample_weights = self.on_device.representative_sample(rng)
-        _starts.check_different_objects(self.data, self.sample, settings.n_clusters, self.weights)
-        self.n = moments.weight if moments else float(self.weights.sum())
-        self.second = moments.scatter / self.unit**2 if moments else self._products()
-        self.ridge = settings.reg_covar * self._mean_variance()
-
-    def _products(self) -> np.ndarray:
-        if self.on_device is not None:
-            return self.on_device.products()
-        return (self.data.T * self.weights) @ self.data
+        self.origin = self.rows.mean()
+        spread = self.rows.shift(self.origin).mean_squared_deviation()
+        self.unit = float(np.sqrt(spread / self.values.shape[1])) or 1.0
+        self.shifted = self.rows.shift(self.origin, self.unit)
+        self.data = self.shifted.values
+        self.sample, self.sample_weights = self.shifted.sample(self.rng)
+        _starts.check_different_objects(self.data, self.sample, self.n_clusters, self.weights)
+        self.n = self.rows.total_weight
+        self.second = self.shifted.products()
+        self.ridge = estimator.reg_covar * self._mean_variance()
 
     def _mean_variance(self) -> float:
         return float(np.trace(self.second)) / self.n / self.data.shape[1]
@@ -407,26 +368,25 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> EvidentialMixture | None:
-        init = self.settings.init
-        return None if isinstance(init, str) else self._from_means(family, self._given_means(init))
+        if isinstance(self.init, str):
+            return None
+        if isinstance(self.init, CredalPartition):
+            _starts.check_partition(self.init, len(self.data), self.n_clusters)
+            share = to_host(self.init.pignistic()) * self.weights[:, None]
+            means = (share.T @ to_host(self.data)) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)[:, None]
+        else:
+            means = _starts.checked_centers(self.init, (self.n_clusters, self.data.shape[1]))
+            means = (means - self.origin) / self.unit
+        return self._from_means(family, means)
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[EvidentialMixture], int]:
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
-        return (self._drawn(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
+        return (self._draw(family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
 
-    def _drawn(self, family: FocalSets, rng: np.random.RandomState) -> EvidentialMixture:
-        init = self.settings.init
-        assert isinstance(init, str)
-        means = _starts.first_centers(self.sample, self.sample_weights, self.settings.n_clusters, init, rng)
-        return self._from_means(family, _starts.k_means(self.sample, self.sample_weights, means, _FIRST_STEPS))
-
-    def _given_means(self, init: ArrayLike | CredalPartition) -> np.ndarray:
-        shape = (self.settings.n_clusters, self.data.shape[1])
-        if isinstance(init, CredalPartition):
-            _starts.check_partition(init, len(self.data), shape[0])
-            share = to_host(init.pignistic()) * self.weights[:, None]
-            return (share.T @ to_host(self.data)) / np.maximum(share.sum(axis=0), np.finfo(float).tiny)[:, None]
-        return (_starts.checked_centers(init, shape) - self.origin) / self.unit
+    def _draw(self, family: FocalSets, rng: np.random.RandomState) -> EvidentialMixture:
+        assert isinstance(self.init, str)
+        means = _starts.first_centers(self.sample, self.sample_weights, self.n_clusters, self.init, rng)
+        return self._from_means(family, _starts.move_centers(self.sample, self.sample_weights, means, _FIRST_STEPS))
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
         """Equal weights, and the scatter of the objects about their nearest mean as covariance."""
@@ -442,26 +402,14 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     # ---- runs -----------------------------------------------------------------------------------------------------
 
     def compete(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        second = (self.sample.T * self.sample_weights) @ self.sample
-        return self._run(start, self.sample, self.sample_weights, second)
+        second, n = (self.sample.T * self.sample_weights) @ self.sample, float(self.sample_weights.sum())
+        return self._run(start, lambda mixture: mixture.sums(self.sample, self.sample_weights, self.apply), second, n)
 
     def completed(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        all_competed = sampling.holds_all(self.sample, self.data, self.weights)
-        all_competed &= self.everyone is None or self.everyone.are_drawn
-        return best if all_competed else self.descend(best.model)
+        return best if self.shifted.are_all_in(self.sample) else self.descend(best.model)
 
     def descend(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        everyone = self.everyone
-        if everyone is None:
-            weights = self.weights if self.on_device is None else self.on_device.weights
-            return self._run(start, self.data, weights, self.second)
-
-        def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
-            shared = mixture, self.origin, self.unit, self.settings.device
-            sums = everyone.sum(block_sums, shared, MixtureSums)
-            return mixture.step(sums, self.second, self.n, self.ridge)
-
-        return self._descended(step, start)
+        return self._run(start, lambda mixture: self.shifted.sum(sum_masses, mixture, MixtureSums), self.second, self.n)
 
     def extended(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
         return self.descend(self._from_means(family, run.model.means))
@@ -473,17 +421,16 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return Run(replace(run.model, doubtful=neighbors), run.history, run.converged)
 
     def _run(
-        self, start: EvidentialMixture, data: Array, weights: Array | None, second: np.ndarray
+        self,
+        start: EvidentialMixture,
+        sums: Callable[[EvidentialMixture], MixtureSums],
+        second: np.ndarray,
+        n: float,
     ) -> Run[EvidentialMixture]:
-        n = float(len(data) if weights is None else weights.sum())
-        return self._descended(
-            lambda mixture: mixture.step(mixture.sums(data, weights, self.apply), second, n, self.ridge), start
-        )
+        def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
+            return mixture.step(sums(mixture), second, n, self.ridge)
 
-    def _descended(
-        self, step: Callable[[EvidentialMixture], tuple[float, EvidentialMixture]], start: EvidentialMixture
-    ) -> Run[EvidentialMixture]:
-        return descend(step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
+        return descend(step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -492,9 +439,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def result(self, run: Run[EvidentialMixture]) -> tuple[EvidentialMixture, Array]:
         model = replace(run.model, origin=self.origin, unit=self.unit)
-        if self.on_device is not None:
-            return model, model.masses_on_device(self.values, self.on_device.rows.device)
-        return model, model.masses(self.values, self.apply)
+        return model, self.rows.masses(model)
 
     def finished(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """The objective in the units of X."""
@@ -502,15 +447,13 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return replace(run, history=[float(value + shift) for value in run.history])
 
     def log_likelihood(self, model: EvidentialMixture) -> float:
-        """Of all objects."""
-        if self.everyone is not None:
-            return self.everyone.sum(block_likelihood, (model, self.settings.device), float)
-        values = self.values if self.on_device is None else sent(self.values, self.on_device.rows.device)
-        return float(to_host(model.log_densities(values, self.apply)) @ self.weights)
+        """Return the log-likelihood of all rows."""
+        return self.rows.sum(sum_likelihood, model, float)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
-        """Where learning block by block begins; ``neighbors``: whether doubt between neighbors is read off."""
-        return OnlineMixture(model, self.origin, self.unit, self.settings.reg_covar, neighbors)
+        """Return the state in which learning block by block begins; ``neighbors``: whether doubt between neighbors is
+        read off."""
+        return OnlineMixture(model, self.origin, self.unit, self.estimator.reg_covar, neighbors)
 
 
 class EGMM(OnlineClusterer):
@@ -620,7 +563,7 @@ CredalPartition, default="k-means++"
         "device": DEVICE_RULE,
     }
     _model: EvidentialMixture
-    _sums_products = True
+    _support = replace(OnlineClusterer._support, products=True)
 
     def __init__(
         self,
@@ -684,16 +627,8 @@ CredalPartition, default="k-means++"
         return families_of(self.focal_sets, n_clusters, self.n_neighbor_clusters, empty=False)
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> EGMMMethod:
-        settings = EGMMSettings(
-            n_clusters=task.n_clusters,
-            reg_covar=self.reg_covar,
-            init=centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs),
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            device=self.device,
-        )
-        return EGMMMethod(settings, sample, as_random_state(self.random_state), task.apply)
+        init = centers_from_peaks(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
+        return EGMMMethod(self, sample, task, init)
 
     def _attributes(self, method: EGMMMethod, model: EvidentialMixture) -> dict[str, Any]:
         likelihood = method.log_likelihood(model)

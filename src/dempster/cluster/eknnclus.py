@@ -17,7 +17,7 @@ from dempster._random import generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import as_labels
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Support, Task
 from dempster.cluster._search import MassModel, Method, Sample
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
@@ -856,7 +856,7 @@ class EKNNClus(EvidentialClusterer):
         **{name: COMMON_RULES[name] for name in ("n_init", "max_iter", "random_state", "n_jobs", "verbose")},
     }
     _advice = 'increase max_iter (the sweeps may go on for ever with graph="directed")'
-    _takes_blocks = True
+    _support = Support(blocks=True)
 
     def __init__(
         self,

@@ -17,7 +17,6 @@ from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import Task
-from dempster.cluster._families import require_singletons
 from dempster.cluster._mass_step import MassStep, carried_masses
 from dempster.cluster._medoids import (
     RELATIONAL_RULES,
@@ -27,8 +26,8 @@ from dempster.cluster._medoids import (
     pair_quantile,
     relational_step,
 )
-from dempster.cluster._scales import isolated_by_distances, outlier_distance
-from dempster.cluster._search import Method, Sample, Search
+from dempster.cluster._search import Method, Sample, Search, require_singletons
+from dempster.cluster._starts import isolated_by_distances, outlier_distance
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling

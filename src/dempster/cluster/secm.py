@@ -11,16 +11,14 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
-from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed
 from dempster._validation import as_reals, check_scale, check_size, mean_of_rows, reading
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
 from dempster.cluster._lifted import SpatialMethod, SpatialModel, lifted
-from dempster.cluster._scales import fuzziness, reasons
 from dempster.cluster._search import Sample
-from dempster.cluster.ecm import PrototypeSettings
+from dempster.cluster._starts import fuzziness, reasons
 from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
@@ -349,21 +347,11 @@ class SECM(EvidentialClusterer):
         return AttributeSource(values[:, :-1])
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> SpatialMethod:
-        settings = PrototypeSettings(
-            n_clusters=task.n_clusters,
-            alpha=self.alpha,
-            beta=fuzziness(sample.values.shape[1] - 1) if self.beta == "auto" else float(self.beta),
-            delta=None if self.delta == "auto" else float(self.delta),
-            adaptive=False,
-            init=self.init,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
-        return SpatialMethod(settings, sample, as_random_state(self.random_state), task.apply)
+        beta = fuzziness(sample.values.shape[1] - 1) if self.beta == "auto" else float(self.beta)
+        return SpatialMethod(self, sample, task, alpha=self.alpha, beta=beta, init=self.init)
 
     def _choices(self, method: SpatialMethod) -> dict[str, str]:
-        used = method.settings.beta, method.delta
+        used = method.beta, method.delta
         return {**super()._choices(method), **reasons(self.beta, self.delta, *used)}
 
     def _attributes(self, method: SpatialMethod, model: SpatialModel) -> dict[str, Any]:
@@ -371,7 +359,7 @@ class SECM(EvidentialClusterer):
             "labels_": self.labels_.reshape(self.image_shape_),
             "cluster_centers_": model.centers[:, :-1].astype(method.values.dtype),
             "delta_": method.delta,
-            "beta_": method.settings.beta,
+            "beta_": method.beta,
         }
 
     def __sklearn_tags__(self) -> Any:

@@ -30,12 +30,10 @@ from dempster._validation import (
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from dempster.cluster._families import require_singletons
 from dempster.cluster._mass_step import MassStep, carried_masses
 from dempster.cluster._medoid_starts import medoid_starts
-from dempster.cluster._scales import distances_to_centers, fuzziness, isolated, outlier_distance, reasons
-from dempster.cluster._search import MassModel, Method, Sample
-from dempster.cluster._starts import too_few
+from dempster.cluster._search import MassModel, Method, Sample, require_singletons
+from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons, too_few
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling

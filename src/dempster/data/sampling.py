@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dempster._arrays import Array
-from dempster._validation import has_missing, mean_of_rows, within_range
+from dempster._validation import clip_to_range, has_missing, mean_of_rows
 
 __all__ = [
     "SAMPLE_SIZE",
@@ -112,7 +112,7 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
     if has_missing(X):
         w = np.ones(len(X)) if len(weights) == 0 else weights
         mean = (w @ np.where(np.isnan(X), 0.0, X)) / np.maximum(w @ ~np.isnan(X), np.finfo(float).tiny)
-        return within_range(mean, X)
+        return clip_to_range(mean, X)
     return mean_of_rows(X, None if len(weights) == 0 else weights)
 
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster.data.blocks import BlockFunction, Blocks, is_dask
-from dempster.data.columns import Columns
-from dempster.data.weights import checked_weights
+from dempster.data.in_process import Columns, checked_weights
 from dempster.optimize.blocks import Apply
 
 __all__ = ["DaskBlocks", "dask_blocks_of"]
@@ -70,7 +69,7 @@ class DaskBlocks(Blocks):
         task, once = dask.delayed(_called, pure=False), dask.delayed((function, shared), traverse=False)
         return type(self)([task(part, once) for part in self.parts], self.lengths, width, dtype)
 
-    def beside(self, column: Any) -> Self:
+    def with_column(self, column: Any) -> Self:
         import dask
 
         weights = self._delayed_weights(column)

@@ -27,12 +27,12 @@ from dempster._validation import (
     check_size,
     column_index,
     mean_of_rows,
+    missing_value_advice,
     naming_table,
     object_index,
     order_of_names,
     readable,
     reading,
-    remedy,
 )
 from dempster.dissimilarity.sources import (
     AttributeSource,
@@ -189,7 +189,7 @@ class DissimilarityInput:
                 ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
             )
         if not sparse.issparse(values):
-            check_missing(values, X, remedy(estimator, self.metric), learning=reset)
+            check_missing(values, X, missing_value_advice(estimator, self.metric), learning=reset)
         if sparse.issparse(values):
             check_values(np.asarray(values.data), "X")
         elif self.is_precomputed or not reset:

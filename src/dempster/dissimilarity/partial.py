@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster._validation import has_missing, within_range
+from dempster._validation import clip_to_range, has_missing
 from dempster.optimize.blocks import row_blocks
 
 __all__ = ["filled", "pair_squares", "partial_squares", "point_squares", "same_rows"]
@@ -33,7 +33,7 @@ def point_squares(X: np.ndarray, points: np.ndarray) -> np.ndarray:
 
     Three products of matrices; digits are kept by counting from the middle of the points.
     """
-    middle = within_range(points.mean(axis=0), points)
+    middle = clip_to_range(points.mean(axis=0), points)
     present = ~np.isnan(X)
     Z, V = np.where(present, X - middle, 0.0), points - middle
     squares = (-2 * Z) @ V.T
@@ -125,7 +125,7 @@ def _column_means(X: np.ndarray) -> np.ndarray:
     """Over the cells that are there; zero where there are none."""
     present = ~np.isnan(X)
     mean = np.where(present, X, 0).sum(axis=0, dtype=float) / np.maximum(present.sum(axis=0), 1)
-    return within_range(mean, X)
+    return clip_to_range(mean, X)
 
 
 def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
 from dempster._validation import readable, reading
@@ -95,13 +95,13 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
             Dissimilarities: symmetric, nonnegative, zero on the diagonal.
         y : ignored
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._fitted_rows(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """The attributes of the objects, after `fit`."""
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             rows = draft._fitted_rows(X)
         return self._project(rows)
 

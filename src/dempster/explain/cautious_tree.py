@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import object_index, object_weights, ordered_like
@@ -147,7 +147,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             The partition to explain. Objects with names are matched with the rows of X by their names.
         sample_weight : array-like of shape (n_samples,), optional
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._find_rules(X, y, sample_weight)
         return self
 

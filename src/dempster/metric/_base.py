@@ -17,7 +17,7 @@ from dempster import _validation as rule
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
 from dempster._site import DocumentedEstimator
-from dempster._validation import check_memory, check_scale, check_size, far_origin, readable, reading
+from dempster._validation import centering_offset, check_memory, check_scale, check_size, readable, reading
 
 __all__ = [
     "MetricLearner",
@@ -107,7 +107,7 @@ class LinearMetricLearner(MetricLearner):
     def _checked_objects(self, X: Any, *, reset: bool) -> np.ndarray:
         """To learn, which goes by differences, attributes far from zero are measured from nearby."""
         values = super()._checked_objects(X, reset=reset)
-        origin = far_origin(values.min(axis=0), values.max(axis=0)) if reset else None
+        origin = centering_offset(values.min(axis=0), values.max(axis=0)) if reset else None
         return values if origin is None else values - origin.astype(values.dtype)
 
     def transform(self, X: Any) -> np.ndarray:

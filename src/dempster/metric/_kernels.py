@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._validation import far_origin, readable
+from dempster._validation import centering_offset, readable
 from dempster.dissimilarity.input import columns_of_fit, square_table
 from dempster.metric._base import MetricLearner
 
@@ -87,7 +87,7 @@ class KernelMetricLearner(MetricLearner):
             return linear_kernel(rows, columns)
         if self.kernel == "laplacian":
             return laplacian_kernel(rows, columns, gamma=self.gamma_)
-        origin = far_origin(columns.min(axis=0), columns.max(axis=0))
+        origin = centering_offset(columns.min(axis=0), columns.max(axis=0))
         if origin is not None:
             rows, columns = rows - origin, columns - origin
         return rbf_kernel(rows, columns, gamma=self.gamma_)

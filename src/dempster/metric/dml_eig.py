@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from dempster import _validation as rule
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._random import generator
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.constraints import Constraints
@@ -129,7 +129,7 @@ class DMLEig(LinearMetricLearner):
         constraints : Constraints, optional
             Instead of ``y``: pairs of rows of X. Cannot-links of identical objects are left out, with a warning.
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(X, y, constraints)
         return self
 

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._native import interruptible
 from dempster._types import ArrayLike, TableLike
 from dempster.metric._base import checked_n_components, signed_rows
@@ -111,7 +111,7 @@ class KFDA(KernelMetricLearner):
         constraints : None
             Refused: this method learns from labels.
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(X, y, constraints)
         return self
 

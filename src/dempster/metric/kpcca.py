@@ -8,7 +8,7 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._native import interruptible
 from dempster._random import generator
 from dempster._types import ArrayLike, Seed, TableLike
@@ -149,7 +149,7 @@ class KPCCA(KernelMetricLearner):
         constraints : Constraints, optional
             Instead of ``y``: pairs of rows of X.
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(X, y, constraints)
         return self
 

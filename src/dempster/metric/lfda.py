@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._native import interruptible
 from dempster._types import ArrayLike, TableLike
 from dempster.metric._base import LinearMetricLearner, checked_n_components, signed_rows
@@ -105,7 +105,7 @@ class LFDA(LinearMetricLearner):
         constraints : None
             Refused: this method learns from labels.
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(X, y, constraints)
         return self
 

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._random import generator
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.constraints import Constraints
@@ -120,7 +120,7 @@ class MMC(LinearMetricLearner):
         constraints : Constraints, optional
             Instead of ``y``: pairs of rows of X.
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(X, y, constraints)
         return self
 

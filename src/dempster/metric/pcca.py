@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._native import interruptible
 from dempster._random import generator
 from dempster._types import ArrayLike, Seed, TableLike
@@ -122,7 +122,7 @@ class PCCA(LinearMetricLearner):
         constraints : Constraints, optional
             Instead of ``y``: pairs of rows of X.
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._learn(X, y, constraints)
         return self
 

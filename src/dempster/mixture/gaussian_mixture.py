@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._fitting import draft_of
+from dempster._fitting import fit_transaction
 from dempster._progress import progress_bar
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
@@ -202,7 +202,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             An object of weight 2 counts as two, one of weight 0 not at all (a bootstrap sample is a vector of
             weights).
         """
-        with draft_of(self) as draft:
+        with fit_transaction(self) as draft:
             draft._estimate(X, sample_weight)
         return self
 

@@ -11,8 +11,7 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._validation import shown
 from dempster.belief import FocalSets
-from dempster.cluster._doubt import pair_columns
-from dempster.cluster._mass_step import MassStep
+from dempster.cluster._mass_step import MassStep, pair_columns
 from dempster.cluster.bpec import BPEC
 from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM

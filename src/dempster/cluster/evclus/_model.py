@@ -34,7 +34,7 @@ from dempster._types import Seed
 from dempster._validation import check, choice, integer, mean_of_rows
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import gabriel_pairs
-from dempster.cluster._doubt import doubtful_masses
+from dempster.cluster._mass_step import doubtful_masses
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.dissimilarity.sources import References, rounding

@@ -30,11 +30,10 @@ from dempster._random import as_random_state, generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import tensor_attributes
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Task
-from dempster.cluster._families import Families
+from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support, Task
 from dempster.cluster._mass_step import carried_partition
 from dempster.cluster._medoid_starts import masses_from_medoids, masses_of_labels, medoid_starts, random_masses
-from dempster.cluster._search import Method, Sample
+from dempster.cluster._search import Families, Method, Sample
 from dempster.cluster._starts import checked_masses_start
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evclus._model import (
@@ -368,6 +367,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     starts_in_threads = True
 
     def __init__(self, params: EVCLUS, sample: Sample[DissimilaritySource | SparseSource], task: Task):
+        self.training = sample
         self.params, self.objects, self.apply = params, sample.values, task.apply
         self.n, self.n_clusters = len(sample.values), task.n_clusters
         self.peaks = peaks_of_source(params.init, sample.values, self.n_clusters, params.random_state, params.n_jobs)
@@ -868,9 +868,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     }
 
     _model: EvclusModel | DoubtModel
-    _takes_blocks = True
-    _weighs_blocks = True
-    _attributes_in_rows = ("landmark_indices_",)
+    _support = Support(blocks=True, block_weights=True, tensors=True)
 
     def __init__(
         self,
@@ -945,12 +943,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
-    def _fewest_drawn(self) -> int:
+    def _min_sample(self) -> int:
         return 0 if isinstance(self.n_landmarks, str) else int(self.n_landmarks)
 
-    @property
-    def _takes_tensors(self) -> bool:  # type: ignore[override]
-        return isinstance(self.metric, str) and self.metric == "euclidean"
+    def _takes_tensors(self) -> bool:
+        return super()._takes_tensors() and isinstance(self.metric, str) and self.metric == "euclidean"
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
@@ -975,8 +972,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             if self.metric != "euclidean":
                 raise InvalidInputError(f"device={self.device!r} works with metric='euclidean' only")
             torch_on(self.device)
-        if sample.everyone is not None and not sample.everyone.are_drawn and self.sampling in ("all", "random"):
-            expected = f"'auto' or 'landmarks' for {len(sample.everyone):,} objects in blocks"
+        if sample.blocks is not None and not sample.blocks.are_in_memory and self.sampling in ("all", "random"):
+            expected = f"'auto' or 'landmarks' for {len(sample.blocks):,} objects in blocks"
             raise InvalidParameterError("sampling", expected, self.sampling)
         return EvclusMethod(self, sample, task)
 
@@ -1002,7 +999,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             "d0_": model.d0,
             "scale_": method.scale if len(method.scale.trials) > 1 else None,
             "sampling_": method.pairs.sampling,
-            "landmark_indices_": np.sort(model.references.positions),
+            "landmark_indices_": method.training.original_positions(np.sort(model.references.positions)),
             "stress_": found.stress,
             "loss_": found.loss,
             "_shepard": found.shepard,

@@ -24,12 +24,9 @@ from dempster._random import generator
 from dempster._types import Advance, ArrayLike, Metric, Seed, TableLike
 from dempster._validation import mean_of_rows, shown
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Task
-from dempster.cluster._doubt import doubtful_masses
-from dempster.cluster._everyone import Everyone
-from dempster.cluster._families import Families
-from dempster.cluster._mass_step import carried_partition
-from dempster.cluster._search import Method, Sample, Search
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Support, Task
+from dempster.cluster._mass_step import carried_partition, doubtful_masses
+from dempster.cluster._search import Families, Method, Sample, Search
 from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evclus._checkpoint import Checkpoint, TrainingRecord, fingerprint
@@ -61,6 +58,7 @@ from dempster.cluster.evclus._network import (
 from dempster.cluster.evclus.evclus import EVCLUS, LINK_FACTORS
 from dempster.constraints import Constraints
 from dempster.data.device import torch_on
+from dempster.data.rows import BlockRows
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.sampling import choose_landmarks
 from dempster.dissimilarity.sources import DissimilaritySource
@@ -339,15 +337,15 @@ class StreamedBatches:
 
     Parameters
     ----------
-    everyone : Everyone
+    blocks : BlockRows
     preparation : Preparation
     batch_size : int
     epochs : int
         Of the training.
     """
 
-    def __init__(self, everyone: Everyone, preparation: Preparation, batch_size: int, epochs: int):
-        self.everyone, self.preparation, self.batch_size, self.epochs = everyone, preparation, batch_size, epochs
+    def __init__(self, blocks: BlockRows, preparation: Preparation, batch_size: int, epochs: int):
+        self.blocks, self.preparation, self.batch_size, self.epochs = blocks, preparation, batch_size, epochs
         self._read: dict[int, list[np.ndarray]] = {}
         self._seed: int | None = None
 
@@ -361,7 +359,7 @@ class StreamedBatches:
 
     def _several(self, seed: int, first: int) -> dict[int, list[np.ndarray]]:
         """The objects of this epoch and of some that follow, by their numbers."""
-        n, width = len(self.everyone), self.everyone.drawn.shape[1]
+        n, width = len(self.blocks), self.blocks.source.width
         drawn: dict[int, list[np.ndarray]] = {}
         cells = 0
         for number in range(first, self.epochs):
@@ -371,7 +369,7 @@ class StreamedBatches:
                 break
             drawn[number] = rows
         wanted = np.unique(np.concatenate([rows for batches in drawn.values() for rows in batches]))
-        objects = self.everyone.take(wanted, f"the objects of epochs {first + 1} to {first + len(drawn)}")
+        objects = self.blocks.take(wanted, f"the objects of epochs {first + 1} to {first + len(drawn)}")
         return {
             number: [objects[np.searchsorted(wanted, rows)] for rows in batches] for number, batches in drawn.items()
         }
@@ -550,13 +548,13 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
         if settings.outlier_detector is not None and self.family.empty_index is None:
             raise InvalidInputError("outlier_detector gives mass to the empty set, which focal_sets lacks")
         training = settings.training
-        self.everyone = None if sample.everyone is None or sample.everyone.are_drawn else sample.everyone
+        self.blocks = None if sample.blocks is None or sample.blocks.are_in_memory else sample.blocks
         self.whole = training.solver in ("lbfgs", "adaptive-steps") or (
-            training.solver == "auto" and len(self.values) <= SMALL and self.everyone is None
+            training.solver == "auto" and len(self.values) <= SMALL and self.blocks is None
         )
-        if self.everyone is not None and self.whole:
+        if self.blocks is not None and self.whole:
             raise InvalidInputError(
-                f"training must have the solver 'mini-batch' or 'auto' for {len(self.everyone):,} objects in blocks, "
+                f"training must have the solver 'mini-batch' or 'auto' for {len(self.blocks):,} objects in blocks, "
                 f"got {shown(training.solver)}, which needs all of them at once"
             )
         self.preparation = prepared(self.values, settings.outlier_detector, rng, self._mean_and_scale())
@@ -573,9 +571,9 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
 
     def _mean_and_scale(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Of all objects, where they come in blocks."""
-        if self.everyone is None:
+        if self.blocks is None:
             return None
-        moments = self.everyone.moments
+        moments = self.blocks.moments
         return moments.mean, np.sqrt(moments.scatter / moments.weight)
 
     def _arrays(self) -> Arrays:
@@ -614,8 +612,8 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
                 yield self.first.masses
             if self.settings.module is not None:
                 yield from self._new_network(0).state().values()
-            if self.everyone is not None:
-                yield from (np.array(len(self.everyone)), self.everyone.moments.mean, self.everyone.moments.scatter)
+            if self.blocks is not None:
+                yield from (np.array(len(self.blocks)), self.blocks.moments.mean, self.blocks.moments.scatter)
 
         return told, arrays()
 
@@ -759,9 +757,9 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
     def _batches(self, network: Network, seed: int, epochs: int) -> Callable[[int], Iterator[ValueAndGradient]]:
         """The losses of the mini-batches of an epoch, by its number."""
         objective, size = self.objective, self.settings.training.batch_size
-        if self.everyone is None:
+        if self.blocks is None:
             return lambda epoch: objective.mini_batches(network, size, np.random.default_rng([seed, epoch]))
-        streamed = StreamedBatches(self.everyone, self.preparation, size, epochs)
+        streamed = StreamedBatches(self.blocks, self.preparation, size, epochs)
         return lambda epoch: objective.given_batches(network, streamed.epoch(seed, epoch))
 
     # ---- results --------------------------------------------------------------------------------------------------
@@ -954,8 +952,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         "checkpoint": rule.choice(None) | rule.kind(str, Path, words="a path"),
         "device": rule.kind(str, words="the name of a device"),
     }
-    _fewest_objects = 2
-    _takes_blocks = True
+    _min_rows = 2
+    _support = Support(blocks=True, tensors=True)
     _model: NetworkModel
 
     def __init__(
@@ -1035,9 +1033,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         """
         return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
 
-    @property
-    def _takes_tensors(self) -> bool:  # type: ignore[override]
-        return self.outlier_detector is None  # which works on the processor
+    def _takes_tensors(self) -> bool:
+        return super()._takes_tensors() and self.outlier_detector is None  # which works on the processor
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
         values = self._checked_attributes(X, reset=reset, allow_nd=is_module(self.network))

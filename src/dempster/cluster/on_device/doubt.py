@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dempster.belief import FocalSets
-from dempster.cluster._doubt import pair_columns
+from dempster.cluster._mass_step import pair_columns
 from dempster.data.device import sent
 
 __all__ = ["DoubtOnDevice"]

@@ -1,6 +1,6 @@
 """Doubt of EVCLUS for Euclidean data, with torch: blocks of objects travel to a GPU, and their masses back.
 
-The formulas are those of `_doubt_model.Surroundings` and of `dempster.cluster._doubt`.
+The formulas are those of `_doubt_model.Surroundings` and of `dempster.cluster._mass_step`.
 """
 
 from __future__ import annotations

@@ -184,11 +184,12 @@ class _Table:
 
     def standardised(self, note: Callable[[str], None]) -> _Table:
         """Mean 0 and standard deviation 1; a column that does not vary says nothing and is left out."""
-        from dempster.data.door import blocks_of, moments_of
+        from dempster.data.blocks import moments_of
+        from dempster.data.in_process import open_blocks
         from dempster.optimize.blocks import block_map
 
         with block_map(1) as apply:
-            moments = moments_of(blocks_of(self), apply)
+            moments = moments_of(open_blocks(self), apply)
         varies = moments.high > moments.low
         if not varies.any():
             raise UserError("all the columns are constant: there is nothing to cluster")

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dempster.data.blocks import comes_in_blocks
-from dempster.data.door import blocks_of, moments_of, sample_rows
-from dempster.data.in_process import PairwiseSum, cut
+from dempster.data.blocks import comes_in_blocks, moments_of, sample_rows
+from dempster.data.in_process import PairwiseSum, cut, open_blocks
 from dempster.optimize.blocks import block_map
 
 X = np.random.default_rng(0).normal(size=(1000, 3)) + [0, 1e6, -5]
@@ -53,7 +52,7 @@ def test_every_kind_gives_the_same_rows_moments_and_sample(tmp_path):
     rows = sample_rows(len(X), 50, 3)
     for name, kind in kinds(tmp_path).items():
         assert comes_in_blocks(kind), name
-        blocks = blocks_of(kind)
+        blocks = open_blocks(kind)
         assert (blocks.width, blocks.dtype) == (3, float)
         np.testing.assert_array_equal(np.concatenate(list(blocks.blocks())), X, err_msg=name)
         np.testing.assert_array_equal(blocks.take(rows), X[rows], err_msg=name)
@@ -69,13 +68,13 @@ def test_every_kind_gives_the_same_rows_moments_and_sample(tmp_path):
 def test_names_come_with_tables(tmp_path):
     for name, kind in kinds(tmp_path).items():
         named = name not in ("list", "function", "iterable", "memory-mapped", "dask array", "unknown chunks")
-        assert blocks_of(kind).names == (("a", "b", "c") if named else None), name
+        assert open_blocks(kind).names == (("a", "b", "c") if named else None), name
 
 
 def test_what_is_made_of_blocks(tmp_path):
     every = kinds(tmp_path)
     for name in ("function", "dask array", "dask frame", "unknown chunks"):
-        blocks = blocks_of(every[name])
+        blocks = open_blocks(every[name])
         large = blocks.map(_larger, 0.5, None, bool)
         np.testing.assert_array_equal(np.asarray(large.lazy()), X[:, 0] > 0.5)
         np.testing.assert_array_equal(large.positions().lazy().compute(), np.flatnonzero(X[:, 0] > 0.5))
@@ -92,7 +91,7 @@ def test_dask_stays_lazy():
     lazy = da.map_blocks(
         lambda block: touched.append(1) or block, da.from_array(X, chunks=(100, 3)), dtype=float, meta=X
     )
-    made = blocks_of(lazy).map(_larger, 0.0, None, bool)
+    made = open_blocks(lazy).map(_larger, 0.0, None, bool)
     assert made.lazy().shape == (1000,)
     assert made.positions().lazy().ndim == 1
     assert not touched
@@ -107,8 +106,8 @@ def test_tiles_do_not_depend_on_the_blocks(size):
 
 
 def test_sums_have_the_same_bits_however_rows_come():
-    whole = blocks_of([X]).reduce(_sum, None, None)
-    assert blocks_of(pieces()).reduce(_sum, None, None).tobytes() == whole.tobytes()
+    whole = open_blocks([X]).reduce(_sum, None, None)
+    assert open_blocks(pieces()).reduce(_sum, None, None).tobytes() == whole.tobytes()
 
 
 def _sum(block, shared, apply):
@@ -138,11 +137,11 @@ def test_rows_beyond_the_range_of_small_integers():
 
 
 def test_types_of_numbers():
-    assert blocks_of([X.astype("f4")]).dtype == np.float32
+    assert open_blocks([X.astype("f4")]).dtype == np.float32
     whole = pd.DataFrame({"a": [1, 2], "b": [True, False], "c": pd.array([1, 2], dtype="Int64")})
-    np.testing.assert_array_equal(blocks_of([whole]).compute(), [[1, 1, 1], [2, 0, 2]])
+    np.testing.assert_array_equal(open_blocks([whole]).compute(), [[1, 1, 1], [2, 0, 2]])
     with pytest.raises(ValueError, match="block 1 is float64"):
-        blocks_of([X.astype("f4"), X]).compute()
+        open_blocks([X.astype("f4"), X]).compute()
 
 
 def wrong_in(block):
@@ -170,7 +169,7 @@ def wrong_in(block):
 def test_errors_name_the_block(bad, words):
     changed = wrong_in(bad)
     with pytest.raises(ValueError, match=words):
-        blocks_of(lambda: iter(changed)).compute()
+        open_blocks(lambda: iter(changed)).compute()
 
 
 def test_errors_of_dask_name_the_block():
@@ -178,7 +177,7 @@ def test_errors_of_dask_name_the_block():
     wrong = X.copy()
     wrong[750, 1] = np.nan
     with pytest.raises(ValueError, match="row 50 of block 7 has nan in column 1"):
-        moments_of(blocks_of(da.from_array(wrong, chunks=(100, 3))), None)
+        moments_of(open_blocks(da.from_array(wrong, chunks=(100, 3))), None)
 
 
 @pytest.mark.parametrize(
@@ -199,21 +198,21 @@ def test_what_cannot_be_read(X, words):
         assert not comes_in_blocks(X)
     else:
         with pytest.raises((ValueError, FileNotFoundError), match=words):
-            blocks_of(X)
+            open_blocks(X)
 
 
 def test_a_path_that_is_no_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     with pytest.raises(ValueError, match="without Parquet files"):
-        blocks_of(tmp_path)
+        open_blocks(tmp_path)
     (tmp_path / "a.parquet").write_text("no")
     with pytest.raises(ValueError, match="must be a Parquet file"):
-        blocks_of(tmp_path / "a.parquet")
+        open_blocks(tmp_path / "a.parquet")
 
 
 def test_rows_that_change_between_passes():
     pass_number = iter(range(9))
-    blocks = blocks_of(lambda: [X[: 500 - next(pass_number)]])
+    blocks = open_blocks(lambda: [X[: 500 - next(pass_number)]])
     blocks.compute()
     with pytest.raises(ValueError, match="the same rows at every pass"):
         blocks.compute()
@@ -221,7 +220,7 @@ def test_rows_that_change_between_passes():
 
 def test_other_values_at_each_pass_are_refused():
     draw = np.random.default_rng(0)
-    blocks = blocks_of(lambda: iter([draw.normal(size=(40, 2))]))
+    blocks = open_blocks(lambda: iter([draw.normal(size=(40, 2))]))
     assert sum(map(len, blocks.blocks())) == 40
     with pytest.raises(ValueError, match="the same rows at every pass, but gave others"):
         list(blocks.blocks())

@@ -1,11 +1,9 @@
-"""What the passes of a fit gave, written down one by one, so that a fit that was killed goes on where it was.
+"""Passes over blocks of rows: logged as they begin, and kept in a file so that a killed fit resumes where it was.
 
-Between two passes a fit does nothing that depends on more than its settings and what the passes before gave. So that is
-all that is kept: a new fit with the same settings reads the results of the passes that are in the file, in order, and
-begins to read the objects where the file ends. It ends with the same bits.
-
-The file is a line that says what it is and which settings it belongs to, and a record for each pass, its length and
-digest before it. A record that was not written whole is dropped, and its pass done again. Nothing in it is code.
+Between two passes a fit does nothing that depends on more than its parameters and the results of the passes so far. So
+a checkpoint holds these results: a new fit with the same parameters reads them in order, starts to read rows where the
+file ends, and gives the same result to the last bit. The file is a line that identifies the format and the parameters,
+and a record for each pass with its length and digest. An incomplete record is dropped. Nothing in the file is code.
 """
 
 from __future__ import annotations
@@ -14,6 +12,8 @@ import hashlib
 import io
 import json
 import os
+import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -22,28 +22,71 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster.optimize.blocks import Apply
 
-__all__ = ["Journal", "NoJournal"]
+__all__ = ["Journal", "PassRunner", "peak_memory"]
 
 _MAGIC = b"dempster-passes-1\n"
 _MARK = 64  # characters of a digest
 _LENGTH = 8  # bytes
 
 
-class NoJournal:
-    """Nothing is kept."""
-
-    def recalled(self, kind: type, compute: Callable[[], Any]) -> Any:
-        """The result of the next pass: from the file if it is there, else computed, and kept."""
-        return compute()
-
-    def compared(self, kind: type, compute: Callable[[], Any]) -> Any:
-        """The result of the next pass, which is computed in any case and must be that of the file if it is there."""
-        return compute()
+def peak_memory() -> int | None:
+    """Return the peak memory of this process in bytes, or None where the system does not report it."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most  # kilobytes on other systems
 
 
-class Journal(NoJournal):
-    """The results of passes in a file.
+class PassRunner:
+    """Runs passes: logs the start of each with the throughput of the previous one, and keeps results in a journal.
+
+    Parameters
+    ----------
+    apply : Apply
+    journal : Journal or None
+    listeners : functions of a text
+        Called when a pass begins.
+    """
+
+    def __init__(self, apply: Apply, journal: Journal | None, *listeners: Callable[[str], None]):
+        self.apply, self._journal, self._listeners = apply, journal, listeners
+        self._seconds: float | None = None  # of the previous pass
+        self.n_rows: int | None = None  # rows of a pass; None before they have been counted
+
+    def run(
+        self, purpose: str, compute: Callable[[], Any], kind: type | None = None, *, is_fingerprint: bool = False
+    ) -> Any:
+        """Make one pass, or recall its result, of a type, from the journal; results without a type are not kept.
+
+        A fingerprint is computed in any case, and compared with the journal.
+        """
+        if self._journal is None or kind is None:
+            return self._measure(purpose, compute)
+        if is_fingerprint:
+            return self._journal.compare(lambda: self._measure(purpose, compute))
+        return self._journal.recall(kind, lambda: self._measure(purpose, compute))
+
+    def _measure(self, purpose: str, compute: Callable[[], Any]) -> Any:
+        state = [purpose]
+        if self._seconds is not None and self.n_rows is not None:
+            state.append(f"{self.n_rows / max(self._seconds, 1e-9):,.0f} rows a second")
+        memory = peak_memory()
+        if memory is not None:
+            state.append(f"{memory / 2**20:,.0f} MB at most")
+        for listener in self._listeners:
+            listener(", ".join(state))
+        began = time.perf_counter()
+        found = compute()
+        self._seconds = time.perf_counter() - began
+        return found
+
+
+class Journal:
+    """The results of passes in a file (a checkpoint).
 
     Parameters
     ----------
@@ -62,7 +105,8 @@ class Journal(NoJournal):
         self._records, self._end = self._read()
         self._next = 0
 
-    def recalled(self, kind: type, compute: Callable[[], Any]) -> Any:
+    def recall(self, kind: type, compute: Callable[[], Any]) -> Any:
+        """Return the result of the next pass: from the file if it is there, else computed and appended to it."""
         if self._next < len(self._records):
             self._next += 1
             return _unpacked(self._records[self._next - 1], kind)
@@ -70,7 +114,8 @@ class Journal(NoJournal):
         self._append(_packed(found))
         return found
 
-    def compared(self, kind: type, compute: Callable[[], Any]) -> Any:
+    def compare(self, compute: Callable[[], Any]) -> Any:
+        """Compute the next pass in any case, and refuse a file that holds another result for it."""
         found = compute()
         body = _packed(found)
         if self._next == len(self._records):

@@ -11,8 +11,8 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dempster.cluster import ECM, EGMM, EVCLUS, BootClus, EKNNClus
-from dempster.cluster import _everyone as everyone_module
-from dempster.data.door import blocks_of
+from dempster.data import rows as rows_module
+from dempster.data.in_process import open_blocks
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -60,7 +60,7 @@ def _sum(block, shared, apply):
 
 
 def test_what_all_blocks_share_goes_to_a_worker_once(client, tmp_path):
-    blocks = blocks_of(lazily(rows=200))  # 20 tasks
+    blocks = open_blocks(lazily(rows=200))  # 20 tasks
     np.testing.assert_allclose(blocks.reduce(_sum, Arrives(tmp_path), None), X.sum(axis=0))
     notes = {int(file.name): len(file.read_bytes()) for file in tmp_path.iterdir()}
     workers = client.run(os.getpid).values()
@@ -98,7 +98,7 @@ def test_starts_and_bootstraps_go_through_joblib(client, fit):
 
 @pytest.mark.long
 def test_empty_unknown_and_single_rows(client, monkeypatch):
-    monkeypatch.setattr(everyone_module, "SAMPLE_SIZE", 300)
+    monkeypatch.setattr(rows_module, "SAMPLE_SIZE", 300)
     expected = EGMM(**SETTINGS).fit([X])
     cuts = da.from_array(X, chunks=((0, 1, 0, 1, 1998, 2000, 0), -1))
     unknown = cuts[da.from_array(np.ones(4000, dtype=bool), chunks=(cuts.chunks[0],))]  # sizes are forgotten

@@ -1,0 +1,294 @@
+"""The rows of a fit, wherever they are: in memory, on a device, or in blocks that are read again and again.
+
+A method that goes over all rows asks for moments, a sample and sums, and contains no line about where the rows are.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from dempster._arrays import Array, is_tensor, library_of, same_place, to_host
+from dempster._errors import InvalidParameterError
+from dempster._types import Seed
+from dempster._validation import check_scale, column_bounds, printable
+from dempster.data import sampling
+from dempster.data.blocks import Blocks, Moments, moments_of, sample_rows, weighted_sample
+from dempster.data.device import order_on_device, sent, torch_on
+from dempster.data.passes import PassRunner
+from dempster.data.sampling import SAMPLE_SIZE
+from dempster.optimize.blocks import Apply
+
+__all__ = ["Rows", "BlockRows", "open_rows"]
+
+RowFunction = Callable[[Array, Any, Any, Apply], Any]
+"""A pure function of rows, of their weights (empty or None if all count alike), of what all rows share (a model), and
+of threads to work with. Its results can be added."""
+
+_MAX_CELLS = 1 << 26  # held in double precision on a device at once
+
+
+class Rows:
+    """Rows in memory.
+
+    Attributes
+    ----------
+    values : (n, p) array
+        The rows; of rows in blocks a sample that is in memory.
+    weights : (n,) array
+        Empty if all rows count alike.
+    """
+
+    def __init__(self, values: Array, weights: np.ndarray, apply: Apply):
+        self.values, self.weights, self._apply = values, weights, apply
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.weights.sum() if len(self.weights) else len(self.values))
+
+    def mean(self) -> np.ndarray:
+        """Return the (p,) mean of the rows, over the values that are present."""
+        return sampling.mean_of_objects(self.values, self.weights)
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the (p,) smallest and the (p,) largest values of the columns."""
+        return column_bounds(self.values)
+
+    def mean_squared_deviation(self) -> float:
+        """Return the mean squared distance of the rows to their mean."""
+        return sampling.mean_squared_deviation(self.values, self.weights)
+
+    def products(self) -> np.ndarray:
+        """Return the (p, p) weighted sum of x x'."""
+        return (self.values.T * self.weights) @ self.values
+
+    def shift(self, origin: np.ndarray, unit: float | None = None) -> Self:
+        """Return the same rows measured from another origin, in another unit."""
+        shifted = copy.copy(self)
+        shifted.values = self._measure(self.values, origin, unit)
+        return shifted
+
+    def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        """Draw a representative sample into memory: rows in an order that does not depend on theirs, and weights."""
+        return sampling.representative_sample(self.values, self.weights, rng)
+
+    def are_all_in(self, sample: np.ndarray) -> bool:
+        """Return whether a sample holds all rows that count."""
+        return sampling.holds_all(sample, self.values, self.weights)
+
+    def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
+        """Return the sum, of a type, of what the function gives for the rows."""
+        return function(self.values, self.weights, shared, self._apply)
+
+    def masses(self, model: Any) -> Array:
+        """Return the masses of the rows under a model."""
+        return model.masses(self.values, self._apply)
+
+    def _measure(self, values: Array, origin: np.ndarray, unit: float | None) -> Array:
+        gaps = values - same_place(origin, values)
+        return gaps if unit is None else gaps / unit
+
+
+class _DeviceRows(Rows):
+    """Rows on a device: only what is short comes back to the host."""
+
+    def __init__(self, values: Array, weights: np.ndarray, apply: Apply, device: Any):
+        self._given, self._device = values, device
+        super().__init__(values if is_tensor(values) else sent(values, device), weights, apply)
+        self._there = None if len(weights) == 0 else same_place(weights, self.values)
+
+    def mean(self) -> np.ndarray:
+        parts = [(rows if w is None else rows * w).sum(dim=0) for rows, w in self._pieces()]
+        return np.clip(to_host(sum(parts)) / self.total_weight, *self.bounds())
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        return to_host(self.values.amin(dim=0).double()), to_host(self.values.amax(dim=0).double())
+
+    def mean_squared_deviation(self) -> float:
+        mean = same_place(self.mean(), self.values)
+        gaps = [((rows - mean) ** 2 if w is None else (rows - mean) ** 2 * w).sum() for rows, w in self._pieces()]
+        return float(sum(gaps)) / self.total_weight
+
+    def products(self) -> np.ndarray:
+        return to_host(sum(rows.T @ (rows if w is None else rows * w) for rows, w in self._pieces()))
+
+    def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        order, size = order_on_device(self.values)[0], sampling.SAMPLE_SIZE
+        weights = None if self._there is None else self._there[order]
+        if weights is not None:
+            order, weights = order[weights > 0], weights[weights > 0]
+        if len(order) <= size:
+            counts = np.ones(len(order)) if weights is None else to_host(weights)
+            return to_host(self.values[order]), counts
+        if weights is None:
+            drawn = sampling.evenly_spread(len(order), size, rng).astype(np.int64)
+            places = same_place(drawn.clip(max=len(order) - 1), self.values)
+        else:
+            reach = weights.cumsum(dim=0)
+            at = same_place(sampling.evenly_spread(float(reach[-1]), size, rng), self.values)
+            places = library_of(reach).searchsorted(reach, at, right=True).clamp(max=len(order) - 1)
+        return to_host(self.values[order[places]]), np.ones(size)
+
+    def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
+        return function(self.values, self._there, shared, self._apply)
+
+    def masses(self, model: Any) -> Array:
+        return model.masses_on_device(self._given, self.values.device)
+
+    def _pieces(self) -> Any:
+        """Yield rows in double precision, with their weights as a column."""
+        step = max(1024, _MAX_CELLS // self.values.shape[1])
+        for start in range(0, len(self.values), step):
+            weights = None if self._there is None else self._there[start : start + step, None]
+            yield self.values[start : start + step].double(), weights
+
+
+class BlockRows(Rows):
+    """Rows that come block by block: a sample of them is in memory, and sums are passes over all of them.
+
+    Attributes
+    ----------
+    source : Blocks
+        As they were given.
+    indices : (s,) array
+        Numbers of the rows of the sample.
+    moments : Moments
+        Of all rows.
+    """
+
+    def __init__(
+        self,
+        source: Blocks,
+        blocks: Blocks,
+        sample_weight: Any,
+        random_state: Seed,
+        runner: PassRunner,
+        *,
+        products: bool,
+        min_sample: int = 0,
+    ):
+        """Make two passes: for the moments, and for the rows of the sample; three with weights.
+
+        ``blocks`` are the rows as the method reads them; ``products``: whether sums of products of columns are among
+        the moments; ``min_sample``: rows of the sample, if the usual number is not enough.
+        """
+        self.source, self._runner, self._is_weighted = source, runner, sample_weight is not None
+        given = source.with_column(sample_weight) if self._is_weighted else source
+        self._blocks = blocks.with_column(sample_weight) if self._is_weighted else blocks
+        self.moments: Moments = runner.run(
+            "moments",
+            lambda: moments_of(self._blocks, runner.apply, products=products, weighted=self._is_weighted),
+            Moments,
+            is_fingerprint=True,
+        )
+        n = self.moments.n
+        runner.n_rows = n
+        self._check_moments()
+        size = max(SAMPLE_SIZE, min_sample)
+        self.indices, drawn, weights = runner.run(
+            f"a sample of {min(size, n):,} of {n:,} objects",
+            lambda: _draw(given, n, size, random_state, weighted=self._is_weighted),
+            tuple,
+        )
+        super().__init__(drawn.astype(source.dtype, copy=False), weights, runner.apply)
+        self._device, self._origin, self._unit = "cpu", None, None
+
+    def __len__(self) -> int:
+        return self.moments.n
+
+    def _check_moments(self) -> None:
+        empty = np.flatnonzero(np.isnan(self.moments.low))
+        if len(empty):
+            name = empty[0] if self.source.names is None else printable(self.source.names[empty[0]])
+            raise InvalidParameterError("X", message=f"X has no value at all (all NaN) in column {name}: leave it out")
+        if self.moments.weight <= 0:
+            raise InvalidParameterError("sample_weight", "nonzero for at least one row")
+        check_scale(np.stack([self.moments.low, self.moments.high]).astype(self.source.dtype), "X")
+
+    @property
+    def are_in_memory(self) -> bool:
+        """Whether the sample holds all rows."""
+        return len(self.indices) == len(self)
+
+    @property
+    def total_weight(self) -> float:
+        return self.moments.weight
+
+    def mean(self) -> np.ndarray:
+        return self.moments.mean
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.moments.low, self.moments.high
+
+    def mean_squared_deviation(self) -> float:
+        return self.moments.mean_squared_deviation
+
+    def products(self) -> np.ndarray:
+        """Return the scatter about the mean, which is what the rows are measured from."""
+        return self.moments.scatter / (self._unit or 1.0) ** 2
+
+    def with_values(self, values: np.ndarray, device: str, apply: Apply) -> Self:
+        """Return the same rows, with their sample as the method reads it and the device for their sums."""
+        found = copy.copy(self)
+        found.values, found._device, found._apply = values, device, apply
+        return found
+
+    def shift(self, origin: np.ndarray, unit: float | None = None) -> Self:
+        shifted = super().shift(origin, unit)
+        shifted._origin, shifted._unit = origin, unit
+        return shifted
+
+    def are_all_in(self, sample: np.ndarray) -> bool:
+        return super().are_all_in(sample) and self.are_in_memory
+
+    def take(self, rows: np.ndarray, purpose: str) -> np.ndarray:
+        """Make a pass for some rows by their increasing numbers, as they were given."""
+        return self._runner.run(purpose, lambda: self.source.take(rows))
+
+    def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
+        """Make a pass over all rows."""
+        context = function, shared, self._origin, self._unit, self._device, self.source.dtype, self._is_weighted
+        return self._runner.run("sums", lambda: self._blocks.reduce(_sum_block, context, self._runner.apply), kind)
+
+
+def open_rows(values: Array, weights: np.ndarray, apply: Apply, device: str = "cpu") -> Rows:
+    """Return the rows of an array or a tensor, sent to a device unless that is the processor."""
+    if is_tensor(values):
+        return _DeviceRows(values, weights, apply, values.device)
+    if device == "cpu":
+        return Rows(values, weights, apply)
+    torch_on(device)
+    return _DeviceRows(values, weights, apply, device)
+
+
+def _draw(
+    given: Blocks, n: int, size: int, random_state: Seed, *, weighted: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return numbers of rows, the rows, and their weights (empty if all count alike). Weighted rows, of which there are
+    more than ``size``, are drawn in proportion to their weights."""
+    if not weighted:
+        rows = sample_rows(n, size, random_state)
+        return rows, given.take(rows), np.empty(0)
+    if n <= size:
+        rows = np.arange(n)
+        found = given.take(rows)
+        return rows, found[:, :-1], found[:, -1]
+    rows, times = weighted_sample(given, size, random_state)
+    return rows, given.take(rows)[:, :-1], times
+
+
+def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any:
+    function, shared, origin, unit, device, dtype, weighted = context
+    weights = np.empty(0)
+    if weighted:
+        weights = np.ascontiguousarray(block[:, -1])
+        block = np.ascontiguousarray(block[:, :-1], dtype=dtype)
+    rows = block if device == "cpu" else sent(block, device)
+    if origin is not None:
+        rows = rows - same_place(origin, rows)
+        rows = rows if unit is None else rows / unit
+    return function(rows, same_place(weights, rows), shared, apply)
