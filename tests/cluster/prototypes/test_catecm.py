@@ -9,8 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster import CatECM, _starts
+from dempster.cluster import CatECM
 from dempster.cluster.catecm import different_rows
+from dempster.data import sampling
 
 
 def categories(n=200, c=3, p=8, levels=4, keep=0.75, seed=0):
@@ -210,7 +211,7 @@ def test_renaming_the_categories_changes_nothing():
 
 
 def test_many_objects_start_on_a_sample(monkeypatch):
-    monkeypatch.setattr(_starts, "SAMPLE_SIZE", 100)
+    monkeypatch.setattr(sampling, "SAMPLE_SIZE", 100)
     X, y = categories(1000)
     assert adjusted_rand_score(y, CatECM(3, random_state=0).fit(X).labels_) > 0.85
 
