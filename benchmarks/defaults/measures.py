@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.defaults.data import NOISE
 from dempster import CredalPartition
 from dempster.explain import doubt_of, kept_curve
-from dempster.explain.classes import cluster_of_class
+from dempster.explain.scores import cluster_of_class
 
 __all__ = ["SHARES", "Measures", "of_labels", "of_partition"]
 

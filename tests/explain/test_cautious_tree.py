@@ -18,10 +18,7 @@ from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_iris
 from dempster.explain import CautiousTree, profile
-from dempster.explain._tree.columns import round_between
-from dempster.explain._tree.growth import Bins, Node, grow
-from dempster.explain._tree.mistakes import mistakes, overlaps
-from dempster.explain._tree.pruning import costs_by_leaves, prune
+from dempster.explain.cautious_tree import Bins, Node, costs_by_leaves, grow, mistakes, overlaps, prune, round_between
 from dempster.io import read_partition, write_partition
 from dempster.persistence import load, save
 

@@ -14,8 +14,7 @@ from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_iris
 from dempster.explain import Profile, profile
-from dempster.explain._profile.apart import tell_apart
-from dempster.explain._profile.groups import group_weights, groups_of
+from dempster.explain.profiles import group_weights, groups_of, tell_apart
 from dempster.io import read_partition, write_partition
 
 

@@ -12,8 +12,7 @@ from dempster.apps.recipe import choose_attributes
 from dempster.classify import EKNNClassifier, EvidenceFromClassifier, EvidentialRBFClassifier
 from dempster.cluster import CCM, ECM, EGMM, MECM, NNEVCLUS, WMVEC, BootClus, CatECM
 from dempster.explain import CautiousTree, explain_object, profile, set_scores
-from dempster.explain._tree.growth import Node
-from dempster.explain._tree.pruning import costs_by_leaves, prune
+from dempster.explain.cautious_tree import Node, costs_by_leaves, prune
 from dempster.metric import KFDA, KPCCA, PCCA, DMLEig
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.optimize.blocks import n_threads

@@ -1,14 +1,12 @@
 """What a partition says, in words and numbers: why an object is where it is, what its clusters are, how good it is."""
 
 from dempster.explain.cautious_tree import CautiousTree
-from dempster.explain.doubt import doubt_of
-from dempster.explain.kept import KeptCurve, kept_curve
-from dempster.explain.objects.explain import explain_object
-from dempster.explain.objects.explanation import ObjectExplanation
+from dempster.explain.object_explanation import ObjectExplanation
+from dempster.explain.objects import explain_object
 from dempster.explain.profiles import Profile, profile
 from dempster.explain.quality_table import Quality, quality
 from dempster.explain.resamples import Stability, stability
-from dempster.explain.scores import SetScore, SetScores, set_scores
+from dempster.explain.scores import KeptCurve, SetScore, SetScores, doubt_of, kept_curve, set_scores
 from dempster.explain.silhouette import CredalSilhouette, credal_silhouette
 
 __all__ = [

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import heapq
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,27 +16,461 @@ from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
+from dempster._text import format_answer, format_count, printable
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import object_index, object_weights, ordered_like
 from dempster.belief import FocalSets
-from dempster.explain._subject import joined_attributes, matched_partition, read_attributes
-from dempster.explain._tree.columns import column_values, split_columns
-from dempster.explain._tree.growth import Node, goes_left, grow
-from dempster.explain._tree.mistakes import mistakes, overlaps
-from dempster.explain._tree.nodes import TreeNode, rule_words, tree_text
-from dempster.explain._tree.pruning import costs_by_leaves, prune
+from dempster.dissimilarity.columns import Column
+from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CautiousTree"]
+__all__ = [
+    "SplitColumn",
+    "split_columns",
+    "column_values",
+    "round_between",
+    "threshold_text",
+    "TreeNode",
+    "rule_words",
+    "tree_text",
+    "Bins",
+    "Node",
+    "goes_left",
+    "grow",
+    "mistakes",
+    "overlaps",
+    "costs_by_leaves",
+    "prune",
+    "CautiousTree",
+]
 
-_SPARE = 8  # leaves that are grown beyond four times those kept, for pruning to choose from
-_NEGLIGIBLE = 1e-3  # share of the spread of the masses that growing may ignore
-_TIE = 1e-9  # mistakes of an object: answers nearer than this are equally good
-_MOST_PAIRED = 100  # clusters, all pairs of which may be answers
-_LEAST_CAUTION = 1e-3  # so that a set is told from its parts, and from larger ones, whatever the caution
+MAX_BINS = 512  # of a column; with fewer different values every split is tried
+MAX_SUMS = 4_000_000  # numbers in the sums of a node
+ROWS_PER_BLOCK = 100_000
+MIN_RELATIVE_GAIN = 1e-10  # for each unit of weight: a smaller gain is rounding
+MIN_RELATIVE_IMPROVEMENT = 1e-9  # of the cost of the root: a smaller one is rounding
+SPARE_LEAVES = 8  # that are grown beyond four times those kept, for pruning to choose from
+NEGLIGIBLE_SPREAD = 1e-3  # share of the spread of the masses that growing may ignore
+TIE_TOLERANCE = 1e-9  # mistakes of an object: answers nearer than this are equally good
+MAX_PAIRED_CLUSTERS = 100  # of which all pairs may be answers
+MIN_CAUTION = 1e-3  # so that a set differs from its parts, and from larger ones, whatever the caution
+
+
+# ---- columns and splits ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SplitColumn:
+    """A column of numbers as it is, or whether the cells of another one are a certain category.
+
+    Thresholds on whole numbers beyond 2^53, which floating-point numbers do not tell apart, are measured from
+    ``origin``, the smallest of them.
+    """
+
+    name: str
+    source: int  # which column of the table
+    is_category: bool = False
+    category: Any = None
+    origin: int = 0
+
+    def condition(self, threshold: float, left: bool) -> str:
+        """In words, which objects go to a side of a split."""
+        name = printable(self.name)
+        if self.is_category:
+            return f"{name} is {'not ' * left}{printable(self.category)}"
+        return f"{name} {'<=' if left else '>'} {self.shown(threshold)}"
+
+    def shown(self, threshold: float) -> str:
+        """A threshold in the units of the column."""
+        return str(self.origin + math.floor(threshold)) if self.origin else threshold_text(threshold)
+
+
+def threshold_text(threshold: float) -> str:
+    """As short as it may be without becoming another number."""
+    short = f"{threshold + 0.0:.12g}"
+    return short if float(short) == threshold else repr(float(threshold))
+
+
+def split_columns(table: list[Column], least: int) -> list[SplitColumn]:
+    """What to split on. A category that fewer than ``least`` objects have, or all but so few, cannot make a leaf."""
+    found = []
+    for source, column in enumerate(table):
+        name = str(column.name)
+        if column.is_numeric:
+            found.append(SplitColumn(name, source, origin=column.whole_origin()))
+            continue
+        if column.is_empty:
+            continue
+        categories = column.categories()
+        codes = column.codes(categories, missing=-1, unseen=-1)
+        counts = np.bincount(codes[codes >= 0], minlength=len(categories))
+        chosen = [c for c, n in zip(categories, counts, strict=True) if least <= n <= len(codes) - least]
+        if len(categories) == 2:  # the one is what the other is not
+            chosen = chosen[-1:]
+        found += [SplitColumn(name, source, True, category) for category in chosen]
+    return found
+
+
+def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray:
+    """(n, q) numbers to compare with thresholds, NaN for missing cells."""
+    values = np.empty((len(table[0]), len(columns)))
+    for j, column in enumerate(columns):
+        source = table[column.source]
+        if not column.is_category:
+            values[:, j] = source.numbers_from(column.origin)
+            continue
+        only = np.empty(1, dtype=object)
+        only[0] = column.category
+        codes = source.codes(only, missing=-1, unseen=1)
+        values[:, j] = np.where(codes < 0, np.nan, codes == 0)
+    return values
+
+
+def round_between(low: float, high: float) -> float:
+    """The roundest number in the middle half between two, so that rules are short and still exact."""
+    middle, width = low / 2 + high / 2, high / 2 - low / 2
+    if not (width > 0 and np.isfinite(width)):
+        return low
+    first = -int(np.floor(np.log10(width))) - 1
+    for digits in range(first, first + 4):
+        if abs(digits) > 300:
+            break
+        candidate = float(round(middle, digits))
+        if low <= middle - width / 2 <= candidate <= middle + width / 2 < high:
+            return candidate
+    return middle if low <= middle < high else low
+
+
+# ---- nodes and rules ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TreeNode:
+    """A node of a `CautiousTree`.
+
+    Attributes
+    ----------
+    number, depth : int
+        Nodes are format_count from the root, 0, each before its children, left before right.
+    children : pair of int, or empty tuple
+        Numbers of the nodes for objects that fulfil the condition, and for those that do not.
+    column : SplitColumn or None
+    threshold : float
+        Objects up to it fulfil the condition; measured from ``column.origin``, which is 0 of most columns.
+    missing_left, saw_missing : bool
+        Whether objects whose value is missing fulfil the condition, and whether there were any.
+    n_objects : int
+    share : float
+        Of all objects, by their weights.
+    mass : (f,) array
+        Mean mass of its objects.
+    answer : tuple of int
+        The set of clusters that it answers if it is a leaf.
+    set_shares : (f,) array
+        How its objects are shared out among their own answers, their sets of largest mass.
+    fidelity : float
+        Mean overlap of its answer and those of its objects.
+    """
+
+    number: int
+    depth: int
+    children: tuple[int, ...]
+    column: SplitColumn | None
+    threshold: float
+    missing_left: bool
+    saw_missing: bool
+    n_objects: int
+    share: float
+    mass: np.ndarray
+    answer: tuple[int, ...]
+    set_shares: np.ndarray
+    fidelity: float
+
+    def __post_init__(self) -> None:
+        if np.min(self.mass, initial=0) < 0 or not np.isclose(np.sum(self.mass), 1):
+            raise InvalidInputError("mass must be a mass function, at least 0 with sum 1")
+
+    @property
+    def is_leaf(self) -> bool:
+        return not self.children
+
+    def answer_in(self, frame: Sequence[Hashable]) -> str:
+        """Its answer in words, with the names of the clusters."""
+        return format_answer(self.answer, frame)
+
+    def condition(self, left: bool) -> str:
+        """In words, which objects go to a side of it."""
+        if self.column is None:
+            raise InvalidInputError(f"node {self.number} is a leaf: it has no condition")
+        words = self.column.condition(self.threshold, left)
+        return f"{words} or missing" if self.saw_missing and left == self.missing_left else words
+
+
+def tree_text(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
+    """Conditions and answers, indented by their depth."""
+    lines = []
+
+    def write(node: TreeNode) -> None:
+        indent = "    " * node.depth
+        if node.is_leaf:
+            answer = node.answer_in(frame)
+            lines.append(f"{indent}{answer}: {format_count(node.n_objects)}, fidelity {node.fidelity:.2f}")
+            return
+        for child, left in zip(node.children, (True, False), strict=True):
+            lines.append(f"{indent}{node.condition(left)}")
+            write(nodes[child])
+
+    write(nodes[0])
+    return "\n".join(lines)
+
+
+def rule_words(nodes: Sequence[TreeNode], number: int) -> str:
+    """What an object must fulfil to come to a node; conditions on one column are put together."""
+    way = []
+    while number:
+        parent = next(node for node in nodes if number in node.children)
+        way.append((parent, number == parent.children[0]))
+        number = parent.number
+    by_column: dict[SplitColumn, list[tuple[TreeNode, bool]]] = {}
+    for node, left in reversed(way):
+        if node.column is not None:
+            by_column.setdefault(node.column, []).append((node, left))
+    return " and ".join(_interval(column, steps) for column, steps in by_column.items()) or "always"
+
+
+def _interval(column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]) -> str:
+    lows = [node.threshold for node, left in steps if not left]
+    highs = [node.threshold for node, left in steps if left]
+    if column.is_category or not (lows and highs):
+        words = column.condition(min(highs) if highs else max(lows), bool(highs))
+    else:
+        words = f"{column.shown(max(lows))} < {printable(column.name)} <= {column.shown(min(highs))}"
+    with_missing = all(node.saw_missing and left == node.missing_left for node, left in steps)
+    return f"{words} or missing" if with_missing else words
+
+
+# ---- growth ---------------------------------------------------------------------------------------------------------
+#
+# A leaf of objects with targets z_i and weights w_i has the impurity sum_i w_i |z_i - mean|^2. A split into L and R
+# lowers it by |S_L|^2 / W_L + |S_R|^2 / W_R - |S|^2 / W, with S the sums of the weighted targets and W those of the
+# weights: sums over the bins of each column are all that is needed.
+
+
+@dataclass
+class Node:
+    """A node of a tree; ``column`` is -1 for a leaf."""
+
+    rows: np.ndarray
+    depth: int = 0
+    column: int = -1
+    threshold: float = np.nan
+    missing_left: bool = True  # where objects go whose value is missing
+    saw_missing: bool = False  # whether there were any
+    gain: float = 0.0
+    children: tuple[Node, ...] = field(default_factory=tuple)
+
+
+class Bins:
+    """Columns of numbers as positions among their thresholds; the last bin of a column is for missing values."""
+
+    def __init__(self, values: np.ndarray, n_targets: int):
+        n, q = values.shape
+        most = int(np.clip(MAX_SUMS // max(q * n_targets, 1), 16, MAX_BINS))
+        self.thresholds = [_thresholds(column, most) for column in values.T]
+        sizes = np.array([len(t) + 2 for t in self.thresholds], dtype=np.int64)  # values, and missing ones
+        self.starts = np.concatenate([[0], np.cumsum(sizes)])
+        self.codes = np.empty((n, q), dtype=np.int32)
+        for j, (column, thresholds) in enumerate(zip(values.T, self.thresholds, strict=True)):
+            code = np.searchsorted(thresholds, column, side="left")
+            self.codes[:, j] = self.starts[j] + np.where(np.isnan(column), len(thresholds) + 1, code)
+
+    def sums(self, rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """(bins, k) sums of the targets of the objects in each bin."""
+        from scipy.sparse import csr_array
+
+        q = self.codes.shape[1]
+        total = np.zeros((int(self.starts[-1]), targets.shape[1]))
+        for start in range(0, len(rows), ROWS_PER_BLOCK):
+            part = rows[start : start + ROWS_PER_BLOCK]
+            ends = np.arange(0, len(part) * q + 1, max(q, 1)) if q else np.zeros(len(part) + 1, dtype=int)
+            where = csr_array((np.ones(len(part) * q), self.codes[part].ravel(), ends), shape=(len(part), len(total)))
+            total += where.T @ targets[part]
+        return total
+
+
+def _thresholds(column: np.ndarray, most: int) -> np.ndarray:
+    """Midpoints between the different values of a column, or between its quantiles where these are too many."""
+    values = np.unique(column[~np.isnan(column)])
+    if len(values) < 2:
+        return np.empty(0)
+    low, high = values[:-1], values[1:]
+    if len(low) > most:
+        ranks = np.unique(np.searchsorted(values, np.nanquantile(column, np.linspace(0, 1, most + 1)[1:-1])))
+        ranks = ranks[ranks < len(low)]
+        low, high = low[ranks], high[ranks]
+    middle = low / 2 + high / 2
+    return np.where((middle >= low) & (middle < high), middle, low)  # neighboring floats have none
+
+
+def grow(
+    values: np.ndarray, targets: np.ndarray, weights: np.ndarray, *, n_leaves: int, least: int, depth: int
+) -> Node:
+    """A tree of at most ``n_leaves`` leaves of at least ``least`` objects, no deeper than ``depth``.
+
+    ``values`` (n, q) may have NaN for missing values; ``targets`` are (n, k).
+    """
+    summed = np.column_stack([np.ones(len(values)), weights, targets * weights[:, None]])
+    bins = Bins(values, summed.shape[1])
+    root = Node(np.arange(len(values)))
+    smallest = MIN_RELATIVE_GAIN * float(weights.sum())
+    queue: list[tuple[float, int, Node, np.ndarray]] = []
+    number = 0
+
+    def consider(node: Node, sums: np.ndarray) -> None:
+        nonlocal number
+        if node.depth < depth and len(node.rows) >= 2 * least and values.shape[1]:
+            _find_split(node, bins, sums, least)
+            if node.gain > smallest:
+                number += 1  # of equally good splits the first one
+                heapq.heappush(queue, (-node.gain, number, node, sums))
+
+    consider(root, bins.sums(root.rows, summed))
+    for _ in range(n_leaves - 1):
+        if not queue:
+            break
+        _, _, node, sums = heapq.heappop(queue)
+        left, right = _split(node, values)
+        small, large = (left, right) if len(left.rows) <= len(right.rows) else (right, left)
+        of_small = bins.sums(small.rows, summed)
+        consider(small, of_small)
+        consider(large, sums - of_small)
+    return root
+
+
+def goes_left(column: np.ndarray, threshold: float, missing_left: bool) -> np.ndarray:
+    """Whether each object goes to the left of a split: its value is at most the threshold."""
+    return np.where(np.isnan(column), missing_left, column <= threshold)
+
+
+def _split(node: Node, values: np.ndarray) -> tuple[Node, Node]:
+    column = values[node.rows, node.column]
+    left = goes_left(column, node.threshold, node.missing_left)
+    low, high = column[column <= node.threshold].max(), column[column > node.threshold].min()
+    node.threshold = round_between(float(low), float(high))  # the same objects on either side
+    first, second = (Node(node.rows[side], node.depth + 1) for side in (left, ~left))
+    node.children = first, second
+    return first, second
+
+
+def _find_split(node: Node, bins: Bins, sums: np.ndarray, least: int) -> None:
+    """The split of largest gain; ties go to the first column and the lowest threshold."""
+    total = sums[: bins.starts[1]].sum(axis=0)
+    whole = _concentration(total[None])[0]
+    for j, thresholds in enumerate(bins.thresholds):
+        if not len(thresholds):
+            continue
+        block = sums[bins.starts[j] : bins.starts[j + 1]]
+        present, missing = np.cumsum(block[:-2], axis=0), block[-1]
+        has_missing = missing[0] > 0.5  # a count
+        for missing_left in (True, False) if has_missing else (False,):
+            left = present + missing if missing_left else present
+            right = total - left
+            gain = _concentration(left) + _concentration(right) - whole
+            known = present[:, 0]  # a threshold has values on its two sides
+            gain[(left[:, 0] < least - 0.5) | (right[:, 0] < least - 0.5)] = -np.inf
+            gain[(known < 0.5) | (known > total[0] - missing[0] - 0.5)] = -np.inf
+            best = int(gain.argmax())
+            if gain[best] > node.gain * (1 + 1e-12):
+                node.gain, node.column, node.threshold = float(gain[best]), j, float(thresholds[best])
+                node.saw_missing = bool(has_missing)
+                node.missing_left = missing_left if has_missing else bool(left[best, 0] >= right[best, 0])
+
+
+def _concentration(sums: np.ndarray) -> np.ndarray:
+    """(s,) |S|^2 / W of rows of sums: a count, W, S."""
+    weights, targets = sums[:, 1], sums[:, 2:]
+    squares = np.einsum("sk,sk->s", targets, targets)
+    return np.divide(squares, weights, out=np.zeros_like(squares), where=weights > 0)
+
+
+# ---- answers and pruning --------------------------------------------------------------------------------------------
+
+
+def mistakes(answers: np.ndarray, meant: np.ndarray, caution: float) -> np.ndarray:
+    """(a, b) mistake of each answer A where the set B was meant, both given as rows of clusters,
+
+        caution |B \\ A| / |B|  +  (1 - caution) |A \\ B| / |A|:
+
+    what the answer leaves out, and what it adds. It is 0 where A = B and 1 where they have nothing in common; the
+    empty set is like itself alone. In the manner of the utilities of partial answers of Lopes de Souza et al. (2025).
+    """
+    common = answers.astype(float) @ meant.T.astype(float)
+    sizes, others = answers.sum(axis=1)[:, None], meant.sum(axis=1)[None, :]
+    neither = (sizes == 0) & (others == 0)
+    kept = np.where(neither, 1.0, common / np.maximum(others, 1))
+    exact = np.where(neither, 1.0, common / np.maximum(sizes, 1))
+    return 1 - (caution * kept + (1 - caution) * exact)
+
+
+def overlaps(answers: np.ndarray, meant: np.ndarray) -> np.ndarray:
+    """(n,) how much the sets of two tables agree, row by row: the mean of |A n B| / |A| and |A n B| / |B|."""
+    common = (answers & meant).sum(axis=1)
+    sizes, others = answers.sum(axis=1), meant.sum(axis=1)
+    both = common / np.maximum(sizes, 1) + common / np.maximum(others, 1)
+    return np.where((sizes == 0) & (others == 0), 1.0, both / 2)
+
+
+def costs_by_leaves(root: Node, cost: dict[int, float], most: int) -> dict[int, np.ndarray]:
+    """For each node, by its id, the smallest cost of its subtree cut back to at most 1, 2, ... leaves, up to as many as
+    it has, or ``most``.
+
+    ``cost`` is that of each node as a leaf. Exact, by dynamic programming: the leaves of a node are shared out between
+    its two sides.
+    """
+    least = MIN_RELATIVE_IMPROVEMENT * cost[id(root)]
+    table: dict[int, np.ndarray] = {}
+    parents_first = [root]
+    for node in parents_first:
+        parents_first.extend(node.children)
+    for node in reversed(parents_first):
+        own = [cost[id(node)]]
+        if node.children:
+            for best in _shared(*(table[id(child)] for child in node.children))[: most - 1].tolist():
+                own.append(best if best < own[-1] - least else own[-1])
+        table[id(node)] = np.array(own)
+    return table
+
+
+def _shared(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The smallest sum of costs with 2, 3, ... leaves on two sides together."""
+    few, many = sorted((left, right), key=len)
+    best = np.full(len(few) + len(many) - 1, np.inf)
+    for k, cost in enumerate(few.tolist()):
+        part = best[k : k + len(many)]
+        np.minimum(part, cost + many, out=part)
+    return best
+
+
+def prune(root: Node, table: dict[int, np.ndarray], leaves: int) -> None:
+    """Cut a tree back to the best subtree of at most ``leaves`` leaves; no more than its cost needs."""
+    left_to_do = [(root, leaves)]
+    while left_to_do:
+        node, leaves = left_to_do.pop()
+        own = table[id(node)][:leaves]
+        leaves = int(np.flatnonzero(own == own[-1])[0]) + 1  # fewer leaves that are as good
+        if leaves == 1 or not node.children:
+            node.children, node.column = (), -1
+            continue
+        left, right = (table[id(child)] for child in node.children)
+        shares = np.arange(max(1, leaves - len(right)), min(len(left), leaves - 1) + 1)
+        share = int(shares[np.argmin(left[shares - 1] + right[leaves - shares - 1])])
+        left_to_do += [(node.children[0], share), (node.children[1], leaves - share)]
+
+
+# ---- estimator ------------------------------------------------------------------------------------------------------
 
 
 class CautiousTree(DocumentedEstimator, BaseEstimator):
@@ -153,14 +590,15 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
     def _find_rules(self, X: TableLike, y: Any, sample_weight: ArrayLike) -> None:
         rule.check_parameters(self, self._rules)
-        X = joined_attributes(X, y, "y")
-        table = read_attributes(X)
-        n = len(table[0])
         if y is None:
             raise InvalidInputError(
                 "CautiousTree requires y to be passed, but the target y is None: it must be a partition"
             )
-        credal = matched_partition(y, X, n, "y")
+        found = resolve_input(y, "y")
+        X = join_attributes(X, found)
+        table = read_attributes(X)
+        n = len(table[0])
+        credal = found.align_partition(X, n)
         weights = object_weights(ordered_like(sample_weight, object_index(X)), n)
         validate_data(self, X, skip_check_array=True)
         self.n_features_in_ = len(table)
@@ -178,7 +616,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             values[kept],
             _alike(masses, self.focal_sets_),
             weight[kept],
-            n_leaves=min(4 * most + _SPARE, len(kept)),
+            n_leaves=min(4 * most + SPARE_LEAVES, len(kept)),
             least=least,
             depth=self.max_depth or n,
         )
@@ -190,14 +628,14 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         """Cut the tree back; the set of smallest mistakes of each node, by its id."""
         family = self.focal_sets_
         candidates = family.sorted()  # ties go to smaller sets
-        if 1 < family.n_clusters <= _MOST_PAIRED:
+        if 1 < family.n_clusters <= MAX_PAIRED_CLUSTERS:
             candidates = family.union(FocalSets.pairs(family.n_clusters, empty=False)).sorted()
-        caution = float(np.clip(self.caution, _LEAST_CAUTION, 1 - _LEAST_CAUTION))
+        caution = float(np.clip(self.caution, MIN_CAUTION, 1 - MIN_CAUTION))
         loss = mistakes(candidates.membership, family.membership, caution)
         sets, answers, cost = list(candidates), {}, {}
         for node in _depth_first(root):
             expected = loss @ weighted[node.rows].sum(axis=0)
-            chosen = int(np.flatnonzero(expected <= expected.min() + _TIE * len(node.rows))[0])
+            chosen = int(np.flatnonzero(expected <= expected.min() + TIE_TOLERANCE * len(node.rows))[0])
             answers[id(node)], cost[id(node)] = sets[chosen], float(expected[chosen])
         table = costs_by_leaves(root, cost, most)
         smallest = table[id(root)]
@@ -257,11 +695,11 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     def apply(self, X: TableLike) -> np.ndarray:
         """(n,) number of the leaf, among `nodes_`, that each object comes to."""
         check_is_fitted(self, "nodes_")
-        return self._leaf_of(self._values(joined_attributes(X)))
+        return self._leaf_of(self._values(join_attributes(X)))
 
     def predict_mass(self, X: TableLike) -> CredalPartition:
         """Credal partition of the objects: the mean mass of the leaf each comes to."""
-        X = joined_attributes(X)
+        X = join_attributes(X)
         leaf = self.apply(X)
         masses = np.array([node.mass for node in self.nodes_])
         return CredalPartition.unchecked(masses[leaf], self.focal_sets_, object_index(X), self.frame_)
@@ -278,9 +716,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
     def score(self, X: TableLike, y: Any, sample_weight: ArrayLike = None) -> float:
         """Fidelity, as `fidelity_`, for other objects and their partition ``y``."""
-        X = joined_attributes(X)
+        X = join_attributes(X)
         answer = self.predict_set(X)
-        credal = matched_partition(y, X, len(answer), "y")
+        credal = resolve_input(y, "y").align_partition(X, len(answer))
         if credal.frame != self.frame_:
             raise InvalidInputError(f"y must have the clusters {self.frame_}, got {credal.frame}")
         weights = object_weights(ordered_like(sample_weight, object_index(X)), len(answer))
@@ -384,7 +822,7 @@ def _alike(masses: np.ndarray, family: FocalSets) -> np.ndarray:
     points = masses @ (axes * np.sqrt(np.maximum(size, 0)))
     points -= points.mean(axis=0)
     size, axes = np.linalg.eigh(points.T @ points)
-    kept = np.cumsum(size) > _NEGLIGIBLE * size.sum()
+    kept = np.cumsum(size) > NEGLIGIBLE_SPREAD * size.sum()
     return points @ axes[:, kept]
 
 

@@ -14,11 +14,9 @@ from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import check_choice
 from dempster.belief import FocalSets
 from dempster.dissimilarity.views import joined_views
-from dempster.explain._subject import partition_of
-from dempster.explain.classes import checked_classes
-from dempster.explain.kept import kept_curve
+from dempster.explain.inputs import resolve_input
 from dempster.explain.resamples import Stability
-from dempster.explain.scores import set_scores
+from dempster.explain.scores import checked_classes, kept_curve, set_scores
 from dempster.explain.silhouette import credal_silhouette
 from dempster.partition import CredalPartition
 
@@ -157,7 +155,7 @@ def quality(
     >>> bool(abs(table.loc["ari", "shuffled"]) < 0.1)
     True
     """
-    credal = partition_of(partition)
+    credal = resolve_input(partition).partition
     if len(credal) == 0:
         raise InvalidInputError("partition must hold at least one object")
     if stability is not None and not isinstance(stability, Stability):

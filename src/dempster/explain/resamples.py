@@ -1,23 +1,29 @@
-"""What stays when the objects are drawn again: which objects, which pairs, which clusters."""
+"""Fit a method again to samples of its objects, and measure which objects, pairs and clusters stay."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import _num_samples
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
 from dempster._random import generator, seed_number
 from dempster._text import join_some, printable
 from dempster._types import Seed, TableLike
-from dempster.explain._resampling import Refit, Resampling
-from dempster.explain.classes import one_to_one, shared_objects
-from dempster.explain.doubt import doubt_of
+from dempster._validation import is_estimator, object_index, order_of_names, ordered_like, reading_table, shown
+from dempster.constraints import Constraints
+from dempster.dissimilarity.views import Views, square_part
+from dempster.explain.inputs import resolve_input
+from dempster.explain.scores import doubt_of, one_to_one, shared_objects
+from dempster.optimize.blocks import fits_in_threads, n_threads
 from dempster.partition import CredalPartition
 from dempster.partition.compare import jousselme_of_pairs
 from dempster.partition.relational import sample_pairs
@@ -25,12 +31,12 @@ from dempster.partition.relational import sample_pairs
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["stability", "Stability"]
+__all__ = ["Resampling", "Refit", "stability", "Stability"]
 
-_MOST_PAIRS = 20_000  # looked at unless the user wants more
-_DISSOLVED, _RECOVERED = 0.5, 0.75  # Jaccard indices below and above which Hennig (2007, 2008) speaks of these
-_NAMED = 8
-_NOWHERE = -2  # a cluster of a resample that has no partner
+MAX_PAIRS = 20_000  # looked at unless the user wants more
+DISSOLVED_BELOW, RECOVERED_FROM = 0.5, 0.75  # Jaccard indices below and above which Hennig (2007, 2008) speaks of these
+MAX_NAMED_OBJECTS = 8
+NO_PARTNER = -2  # a cluster of a resample that has no partner
 _RULES = {
     "n_resamples": rule.repetitions(2),
     "fraction": rule.choice(None) | rule.real(0, 1, open_low=True),
@@ -40,6 +46,120 @@ _RULES = {
     "random_state": rule.seed,
     "verbose": rule.flag,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """One fit to some of the objects: their positions, each once, and their partition."""
+
+    objects: np.ndarray
+    partition: CredalPartition
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """A method, its objects, and what goes with them to a fit."""
+
+    estimator: Any
+    X: Any
+    fit_params: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if not is_estimator(self.estimator):
+            raise InvalidInputError(f"estimator must be a clusterer, got {shown(self.estimator)}")
+        if isinstance(self.X, memoryview) or (hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__")):
+            with reading_table(self.X, "X"):
+                object.__setattr__(self, "X", np.asarray(self.X))
+
+    @property
+    def n_objects(self) -> int:
+        with reading_table(self.X, "X"):
+            return int(_num_samples(self.X)) if self._views is None else len(self._views)
+
+    @cached_property
+    def _views(self) -> Views | None:
+        """The views of X, for a method that takes several tables."""
+        takes = any(name.split("__")[-1] == "views" for name in self.estimator.get_params(deep=True))
+        return Views.of(self.X) if takes or isinstance(self.X, dict) else None
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether X holds dissimilarities, so that objects are its rows and its columns."""
+        return bool(get_tags(self.estimator).input_tags.pairwise)
+
+    def reference(self, seed: int) -> CredalPartition:
+        """The partition of all objects, by the method as it is; a part of it without a seed gets one."""
+        model = _quiet(clone(self.estimator), {})
+        _set_seeds(model, np.random.default_rng(seed), all_parts=False)
+        partition = resolve_input(model.fit(self.X, **self.fit_params), "estimator").partition
+        if len(partition) != self.n_objects:
+            raise InvalidInputError(
+                f"X must hold one object in each row, but {type(self.estimator).__name__} found {len(partition):,} "
+                f"objects in {self.n_objects:,} rows"
+            )
+        return partition
+
+    def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:
+        """Fits to samples of ``size`` objects, in order and as they come; each has a seed of its own."""
+        threads = min(n_threads(n_jobs), n_resamples)
+        # nested pools of threads would compete for the same processors, and nested bars for the same line
+        inside = {"n_jobs": 1} if threads > 1 else {}
+        return fits_in_threads(self._refit, (([seed, b], size, bootstrap, inside) for b in range(n_resamples)), threads)
+
+    def _refit(self, entropy: list[int], size: int, bootstrap: bool, inside: dict[str, Any]) -> Refit:
+        rng = np.random.default_rng(np.random.SeedSequence(entropy))
+        n = self.n_objects
+        rows = np.sort(rng.integers(n, size=size) if bootstrap else rng.choice(n, size, replace=False))
+        model = _quiet(clone(self.estimator), inside)
+        _set_seeds(model, rng)  # samples differ in their starts too
+        init = model.get_params(deep=False).get("init")
+        if isinstance(init, CredalPartition) and len(init) == n:
+            order = order_of_names(init.index, object_index(self.X))
+            model.set_params(init=init[rows if order is None else order[rows]])
+        try:
+            partition = resolve_input(model.fit(self._rows_of_X(rows), **self._params(rows)), "estimator").partition
+        except Exception as error:
+            error.add_note(f"in resample {entropy[1]}: {size:,} of {n:,} objects{' with repetitions' * bootstrap}")
+            raise
+        objects, first = np.unique(rows, return_index=True)
+        return Refit(objects, partition[first])
+
+    def _rows_of_X(self, rows: np.ndarray) -> Any:
+        if self._views is not None:
+            return self._views.square_parts(rows) if self.is_pairwise else self._views.rows(rows)
+        return square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
+
+    def _params(self, rows: np.ndarray) -> dict[str, Any]:
+        """What belongs to objects is cut along with them: weights, labels, constraints, dissimilarities."""
+        return {name: self._cut(value, rows) for name, value in self.fit_params.items()}
+
+    def _cut(self, value: Any, rows: np.ndarray) -> Any:
+        n = self.n_objects
+        if isinstance(value, Constraints):
+            known = Constraints(value.must_link, value.cannot_link, n_objects=n) if value.n_objects is None else value
+            return known[rows]
+        if isinstance(value, str) or not (hasattr(value, "shape") or isinstance(value, list | tuple)):
+            return value
+        value = ordered_like(value, object_index(self.X))
+        shape = np.shape(value)
+        if shape == (n, n) and n > 1:
+            return square_part(value, rows)
+        return _safe_indexing(value, rows) if shape[:1] == (n,) else value
+
+
+def _quiet(model: Any, inside: dict[str, Any]) -> Any:
+    """The model, all its parts without progress bars and with the given settings where they have them."""
+    wanted = {"verbose": False, **inside}
+    found = {name: name.split("__")[-1] for name in model.get_params(deep=True)}
+    return model.set_params(**{name: wanted[last] for name, last in found.items() if last in wanted})
+
+
+def _set_seeds(model: Any, rng: np.random.Generator, *, all_parts: bool = True) -> None:
+    """Seeds for the parts of a model that draw, or for those only that have none."""
+    parameters = model.get_params(deep=True)
+    names = sorted(name for name in parameters if name.split("__")[-1] == "random_state")
+    seeds = {name: int(rng.integers(np.iinfo(np.int32).max)) for name in names}
+    model.set_params(**{name: seed for name, seed in seeds.items() if all_parts or parameters[name] is None})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,8 +266,8 @@ class Stability:
         columns = {
             "n_objects": np.bincount(labels[labels >= 0], minlength=c),
             "jaccard": self.clusters,
-            "dissolved": (self.jaccard <= _DISSOLVED).sum(axis=0),
-            "recovered": (self.jaccard >= _RECOVERED).sum(axis=0),
+            "dissolved": (self.jaccard <= DISSOLVED_BELOW).sum(axis=0),
+            "recovered": (self.jaccard >= RECOVERED_FROM).sum(axis=0),
             "objects": [_mean(self.objects[labels == k]) for k in range(c)],
         }
         return pd.DataFrame(columns, index=pd.Index(list(self.partition.frame), name="cluster"))
@@ -163,8 +283,8 @@ class Stability:
                 f"{name:{width}}  {row.n_objects:7d}  {row.jaccard:7.3f}  {row.dissolved:9d}  {row.recovered:9d}"
             )
         index = self.partition.index
-        some = [printable(i if index is None else index[i]) for i in self.changing[:_NAMED]]
-        listed = f": {join_some(some, _NAMED, total=len(self.changing))}" if some else ""
+        some = [printable(i if index is None else index[i]) for i in self.changing[:MAX_NAMED_OBJECTS]]
+        listed = f": {join_some(some, MAX_NAMED_OBJECTS, total=len(self.changing))}" if some else ""
         correlation = self.doubt_correlation
         lines += [
             f"objects stay in {self.mean:.1%} of the resamples; {len(self.changing):,} ever changed{listed}",
@@ -268,8 +388,10 @@ def stability(
     >>> found.to_frame().shape
     (150, 4)
     """
-    options = _Options(n_resamples, fraction, bootstrap, n_pairs, n_jobs, random_state, verbose)
-    rule.check_parameters(options, _RULES)
+    given = {"n_resamples": n_resamples, "fraction": fraction, "bootstrap": bootstrap, "n_pairs": n_pairs}
+    given |= {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
+    for name, value in given.items():
+        rule.check(value, name, _RULES[name])
     method = Resampling(estimator, X, fit_params)
     n = method.n_objects
     if n < 2:
@@ -286,19 +408,6 @@ def stability(
     for refit in refits:
         tally.add(refit)
     return tally.result()
-
-
-@dataclass(frozen=True)
-class _Options:
-    """What the user set, for the check of parameters."""
-
-    n_resamples: int
-    fraction: float | None
-    bootstrap: bool
-    n_pairs: int | str
-    n_jobs: int | None
-    random_state: Seed
-    verbose: int
 
 
 class _Tally:
@@ -351,7 +460,7 @@ class _Tally:
 
 def _pairs(n: int, n_pairs: int | str, seed: int) -> np.ndarray:
     every = n * (n - 1) // 2
-    most = _MOST_PAIRS if n_pairs == "auto" else int(n_pairs)
+    most = MAX_PAIRS if n_pairs == "auto" else int(n_pairs)
     if every <= most:
         return np.column_stack(np.triu_indices(n, 1))
     return sample_pairs(n, most, generator(seed))
@@ -359,7 +468,7 @@ def _pairs(n: int, n_pairs: int | str, seed: int) -> np.ndarray:
 
 def _renamed(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.ndarray:
     """Labels of a resample in the numbers of the reference; outliers stay -1."""
-    name = np.full(n_clusters + 1, _NOWHERE)
+    name = np.full(n_clusters + 1, NO_PARTNER)
     known = np.flatnonzero(partner >= 0)
     name[partner[known]] = known
     name[n_clusters] = -1  # where -1 points to

@@ -1,25 +1,50 @@
-"""Answers that are sets, held against known classes: are they right, how large are they, and what is that worth?"""
+"""Compare a partition with known classes: sets as answers, the objects it is surest of, and how doubtful each is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
 from dempster._types import ArrayLike
-from dempster._validation import check, check_choice, hashable, same_label
-from dempster.explain._subject import partition_of
-from dempster.explain.classes import checked_classes, class_of_cluster, numbered, shared_objects
+from dempster._validation import (
+    as_labels,
+    as_reals,
+    check,
+    check_choice,
+    hashable,
+    is_number,
+    object_index,
+    order_of_names,
+    ordered_like,
+    read_fields,
+    same_label,
+    shown,
+)
+from dempster.explain.inputs import resolve_input
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["set_scores", "SetScores", "SetScore"]
+__all__ = [
+    "checked_classes",
+    "numbered",
+    "shared_objects",
+    "one_to_one",
+    "cluster_of_class",
+    "class_of_cluster",
+    "set_scores",
+    "SetScores",
+    "SetScore",
+    "doubt_of",
+    "kept_curve",
+    "KeptCurve",
+]
 
 _MATCHINGS = ("auto", "one_to_one", "majority")
 _WORDS = {
@@ -33,6 +58,60 @@ _WORDS = {
     "certain_accuracy": "accuracy of single answers",
     "outliers": "share of outliers",
 }
+_SHARES = np.arange(20, 101, 5) / 100  # below a fifth a few objects decide
+_ROUNDING = 1e-9
+_MEASURES = ("ari", "accuracy")
+
+
+def checked_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
+    """(n,) classes of the objects of a partition, in their order: by their names if both have some."""
+    classes = as_labels(y, "y")
+    if classes.shape != (len(partition),) or len(partition) == 0:
+        raise InvalidInputError(f"y must hold the classes of {len(partition)} objects, got shape {classes.shape}")
+    order = order_of_names(object_index(y), partition.index)
+    return classes if order is None else classes[order]
+
+
+def numbered(classes: np.ndarray) -> tuple[list, np.ndarray]:
+    """The different classes in order, and the number of each object's."""
+    try:
+        names, codes = np.unique(classes, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInputError(f"y must hold classes of one kind, names or numbers: {error}") from error
+    return names.tolist(), codes
+
+
+def shared_objects(a: np.ndarray, b: np.ndarray, n_a: int | None = None, n_b: int | None = None) -> np.ndarray:
+    """(n_a, n_b) how many objects have each pair of numbers; objects with a negative number count nowhere."""
+    known = (a >= 0) & (b >= 0)
+    n_a = int(a.max(initial=-1)) + 1 if n_a is None else n_a
+    n_b = int(b.max(initial=-1)) + 1 if n_b is None else n_b
+    return np.bincount(a[known] * n_b + b[known], minlength=n_a * n_b).reshape(n_a, n_b)
+
+
+def one_to_one(shared: np.ndarray) -> np.ndarray:
+    """The column that stands for each row, -1 for none: as many objects as possible agree (Kuhn, 1955)."""
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(shared, maximize=True)
+    partner = np.full(len(shared), -1)
+    partner[rows] = columns
+    return partner
+
+
+def cluster_of_class(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The cluster that stands for each class, -1 for none, matched one to one; both are numbers from 0."""
+    return one_to_one(shared_objects(classes, labels))
+
+
+def class_of_cluster(shared: np.ndarray, rule: str) -> np.ndarray:
+    """The class that each cluster stands for, -1 for none, from the (clusters, classes) numbers of shared objects.
+
+    ``"one_to_one"``: no two clusters for a class. ``"majority"``: the class of most of its objects, the first on ties.
+    """
+    if rule == "one_to_one":
+        return one_to_one(shared)
+    return np.where(shared.any(axis=1), shared.argmax(axis=1), -1)
 
 
 @dataclass(frozen=True)
@@ -167,7 +246,7 @@ def set_scores(
     >>> list(scores.baselines)
     ['labels alone', 'all classes', 'largest class']
     """
-    credal = partition_of(partition)
+    credal = resolve_input(partition).partition
     given = checked_classes(y, credal)
     check_choice(matching, "matching", _MATCHINGS)
     check(noise, "noise", hashable)
@@ -229,3 +308,193 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
         certain_accuracy=mean(held[certain]),
         outliers=mean(~answered),
     )
+
+
+def doubt_of(partition: CredalPartition | Any) -> np.ndarray:
+    """(n,) doubt of the objects of a partition, from 0 (certain) to 1 (torn), beyond 1 for outliers.
+
+    With pl_1 >= pl_2 the two largest plausibilities of an object, its doubt is one minus their relative margin,
+
+        1 - (pl_1 - pl_2) / pl_1 = pl_2 / pl_1,
+
+    whatever its mass on the empty set. An outlier, an object whose largest mass m is on the empty set, belongs nowhere
+    and comes before all others, with doubt 1 + m.
+
+    Parameters
+    ----------
+    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+
+    Examples
+    --------
+    >>> from dempster import CredalPartition, FocalSets
+    >>> from dempster.explain import doubt_of
+    >>> sure, torn, outlier = [0, 1, 0, 0], [0, 0.2, 0, 0.8], [0.9, 0.1, 0, 0]
+    >>> doubt_of(CredalPartition([sure, torn, outlier], FocalSets.full(2)))
+    array([0. , 0.8, 1.9])
+    """
+    credal = resolve_input(partition).partition
+    plausible = np.sort(np.asarray(credal.contour, dtype=float), axis=1)
+    first = plausible[:, -1]
+    second = plausible[:, -2] if credal.n_clusters > 1 else np.zeros(len(credal))
+    doubt = np.where(first > 0, second / np.where(first > 0, first, 1), 1)
+    outliers = credal.outliers
+    if len(outliers):
+        doubt[outliers] = 1 + credal.masses[outliers, credal.focal_sets.empty_index]
+    return doubt
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KeptCurve:
+    """Quality of a partition for the objects it is surest of.
+
+    Attributes
+    ----------
+    share : (k,) array
+        Shares of the objects that are kept, increasing.
+    quality : (k,) array
+        Agreement of clusters and classes among the objects kept.
+    measure : str
+        What the quality is: "ari" or "accuracy".
+    """
+
+    share: np.ndarray
+    quality: np.ndarray
+    measure: str
+
+    def __post_init__(self) -> None:
+        read_fields(self, share="k", quality="k")
+        check_choice(self.measure, "measure", _MEASURES)
+        if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
+            raise InvalidInputError(
+                f"share must hold shares above 0 and at most 1, increasing, got {shown(self.share)}"
+            )
+
+    def at(self, share: float) -> float:
+        """Quality when this share of the objects is kept; between two shares, on the line that joins them."""
+        low, high = self.share[0], self.share[-1]
+        if not is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
+            raise InvalidInputError(f"share must lie between {low:g} and {high:g}, got {shown(share)}")
+        return float(np.interp(share, self.share, self.quality))
+
+    @property
+    def area(self) -> float:
+        """Mean quality over the shares of the curve: the area under it over its width."""
+        if len(self.share) == 1:
+            return float(self.quality[0])
+        heights = (self.quality[1:] + self.quality[:-1]) / 2
+        return float(heights @ np.diff(self.share) / (self.share[-1] - self.share[0]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Quality by the share of objects kept."""
+        import pandas as pd
+
+        return pd.DataFrame({self.measure: self.quality}, index=pd.Index(self.share, name="share"))
+
+    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+        """Draw the curve (see `dempster.plot.KeptCurveDisplay`)."""
+        from dempster.plot import KeptCurveDisplay  # a view of this value, imported when looked at
+
+        return KeptCurveDisplay(curves={"partition": self}).plot(ax=ax, **options)
+
+    def __len__(self) -> int:
+        return len(self.share)
+
+    def __repr__(self) -> str:
+        points = ", ".join(f"{share:.0%}: {value:.3f}" for share, value in zip(self.share, self.quality, strict=True))
+        return f"KeptCurve({self.measure}={{{points}}})"
+
+
+def kept_curve(
+    partition: CredalPartition | ArrayLike,
+    y: ArrayLike,
+    *,
+    shares: ArrayLike = None,
+    doubt: ArrayLike = None,
+    quality: str = "ari",
+) -> KeptCurve:
+    """How good a partition is for the objects that are left when the most doubtful ones are put aside.
+
+    A method that knows what it does not know has a curve that rises quickly as fewer objects are kept. The curve of
+    another ranking of the same objects, such as the margin of k-means or the posterior of a mixture, shows whether
+    the doubt is worth more than theirs.
+
+    Parameters
+    ----------
+    partition : CredalPartition, fitted estimator (or pipeline) that has one, or array-like of n labels
+        Of labels -1 marks noise, put aside first.
+    y : array-like of shape (n,)
+        True classes, of any kind.
+    shares : array-like, optional
+        Shares of the objects to keep, in (0, 1], in any order; 20 % to 100 % in steps of 5 % by default. Each keeps
+        at least one object.
+    doubt : array-like of shape (n,), optional
+        How doubtful each object is, larger for more; `doubt_of` the partition by default. Labels have none of their
+        own.
+    quality : {"ari", "accuracy"}, default="ari"
+        "ari": the adjusted Rand index of the labels and the classes. "accuracy": share of the objects whose cluster
+        stands for their class, when clusters and classes are matched one to one, once, as best for all objects.
+
+    Returns
+    -------
+    KeptCurve
+
+    Notes
+    -----
+    Objects of equal doubt are put aside in a fixed order that has nothing to do with their rows, which are often
+    sorted by class.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from dempster.cluster import EVCLUS
+    >>> from dempster.datasets import load_wine
+    >>> from dempster.explain import kept_curve
+    >>> wine = load_wine()
+    >>> X = StandardScaler().fit_transform(wine.data)
+    >>> partition = EVCLUS(3, random_state=0).fit(X).credal_partition_
+    >>> curve = kept_curve(partition, wine.target, shares=[0.6, 0.8, 1])
+    >>> curve
+    KeptCurve(ari={60%: 1.000, 80%: 1.000, 100%: 0.949})
+
+    The same for k-means, whose doubt is the ratio of the distances to the two nearest centers:
+
+    >>> k_means = KMeans(3, n_init=10, random_state=0).fit(X)
+    >>> near = np.sort(k_means.transform(X), axis=1)
+    >>> theirs = kept_curve(k_means.labels_, wine.target, doubt=near[:, 0] / near[:, 1], shares=[0.6, 0.8, 1])
+    >>> theirs
+    KeptCurve(ari={60%: 1.000, 80%: 0.980, 100%: 0.897})
+    """
+    credal = resolve_input(partition).partition
+    classes = checked_classes(y, credal)
+    of_kept = _measure(quality, numbered(classes)[1], credal.labels)
+    ranking = doubt_of(credal) if doubt is None else _checked_doubt(ordered_like(doubt, credal.index), len(credal))
+    surest_first = np.lexsort((np.random.default_rng(0).permutation(len(ranking)), ranking))
+    kept = _checked_shares(shares)
+    numbers = np.maximum((kept * len(ranking) + _ROUNDING).astype(int), 1)
+    return KeptCurve(kept, np.array([of_kept(surest_first[:number]) for number in numbers]), quality)
+
+
+def _measure(quality: str, classes: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], float]:
+    """The quality of some of the objects, given by their positions."""
+    check_choice(quality, "quality", _MEASURES)
+    if quality == "ari":
+        from sklearn.metrics import adjusted_rand_score
+
+        return lambda some: float(adjusted_rand_score(classes[some], labels[some]))
+    right = labels == cluster_of_class(classes, labels)[classes]
+    return lambda some: float(right[some].mean())
+
+
+def _checked_doubt(doubt: Any, n: int) -> np.ndarray:
+    values = as_reals(doubt, "doubt").astype(float, copy=False)
+    if values.shape != (n,) or not np.isfinite(values).all():
+        raise InvalidInputError(f"doubt must hold {n} finite numbers, one for each object, got shape {values.shape}")
+    return values
+
+
+def _checked_shares(shares: Any) -> np.ndarray:
+    values = _SHARES if shares is None else np.unique(as_reals(shares, "shares").astype(float, copy=False))
+    if values.ndim != 1 or len(values) == 0 or not ((values > 0) & (values <= 1)).all():
+        raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)
+    return values

@@ -19,8 +19,8 @@ from dempster._validation import object_index, order_of_names
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
 from dempster.dissimilarity.views import joined_views
-from dempster.explain._subject import partition_of
-from dempster.explain.doubt import doubt_of
+from dempster.explain.inputs import resolve_input
+from dempster.explain.scores import doubt_of
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def credal_silhouette(
     >>> credal_silhouette(partition, X).values.round(2)  # the third lies between two clusters, and says so
     array([0.73, 0.74, 0.95, 0.74, 0.73, 0.  ])
     """
-    credal = partition_of(partition)
+    credal = resolve_input(partition).partition
     reader = _Reader(metric, sample_size, random_state)
     rule.check_parameters(reader, _RULES)
     if len(credal) == 0:

@@ -332,9 +332,7 @@ def _check_neighbors(model: Any) -> None:
 
 
 def _explain() -> tuple[Schema, ...]:
-    from dempster.explain._tree.columns import SplitColumn
-    from dempster.explain._tree.nodes import TreeNode
-    from dempster.explain.cautious_tree import CautiousTree
+    from dempster.explain.cautious_tree import CautiousTree, SplitColumn, TreeNode
 
     return (
         Schema.of_estimator(CautiousTree, _check_nodes, focal_sets_=FocalSets, nodes_=tuple, _columns=list),

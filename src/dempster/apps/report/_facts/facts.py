@@ -16,7 +16,7 @@ from dempster.apps.report._facts.told import Reasons, Told, most_doubtful
 from dempster.apps.report._facts.trust import Trust, trust_of
 from dempster.cluster.number import NumberOfClusters
 from dempster.explain import Stability
-from dempster.explain.classes import checked_classes
+from dempster.explain.scores import checked_classes
 
 __all__ = ["Facts", "Counts", "facts_of"]
 

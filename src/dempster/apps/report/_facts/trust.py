@@ -16,7 +16,7 @@ from dempster.apps.report._facts.frames import as_frame, rows_of
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, joined_views, square_part
 from dempster.explain import CredalSilhouette, KeptCurve, Stability, credal_silhouette, kept_curve, stability
-from dempster.explain.classes import one_to_one, shared_objects
+from dempster.explain.scores import one_to_one, shared_objects
 
 __all__ = ["Trust", "Drawn", "trust_of"]
 

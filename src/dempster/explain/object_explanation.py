@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
-from dempster._validation import hashable, same_label, shown
-from dempster.explain.objects._changes import Change
+from dempster._errors import InvalidParameterError
+from dempster._text import format_cell, format_cluster, format_clusters, join_words, printable
+from dempster._validation import hashable, same_label
 from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ObjectExplanation", "Exemplar", "ComparedObject"]
+__all__ = ["ObjectExplanation", "Change", "Exemplar", "ComparedObject"]
+
+MAX_NAMED = 3  # attributes named on one side
+MIN_RELATIVE_STRENGTH = 0.25  # of the strongest object, below which one is not named
+MIN_SHARE = 0.08  # of all pulls, below which an attribute is not named
 
 
 class Exemplar(NamedTuple):
@@ -35,6 +39,33 @@ class ComparedObject(NamedTuple):
     name: Hashable
     position: int
     weights: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What would make an object certain of a cluster.
+
+    Attributes
+    ----------
+    cluster : name of the cluster
+    attributes : tuple of str
+        Those that change.
+    before, after : tuple
+        Their values.
+    size : float
+        Length of the move in standard deviations of the attributes; of categories, how many change.
+    towards : name of the object towards which all attributes move, or None if a single one does
+    share : float or None
+        How much of the way to it.
+    """
+
+    cluster: Hashable
+    attributes: tuple[str, ...]
+    before: tuple[Any, ...]
+    after: tuple[Any, ...]
+    size: float
+    towards: Hashable | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,16 +180,13 @@ class ObjectExplanation:
         places = [k for k, name in enumerate(self.clusters) if hashable.test(cluster) and same_label(name, cluster)]
         if not places:
             known = ", ".join(map(str, self.clusters))
-            raise InvalidInputError(
-                f"{argument} must be one of the clusters in question ({known}), got {shown(cluster)}"
-            )
+            raise InvalidParameterError(argument, f"one of the clusters in question ({known})", cluster)
         return places[0]
 
     def to_text(self) -> str:
         """A few plain sentences."""
-        from dempster.explain.objects._words import in_words  # which reads what an explanation holds
-
-        return in_words(self)
+        sentences = [_where(self), _why(self), _besides(self), _examples(self), *_what_if(self)]
+        return "\n".join(sentence for sentence in sentences if sentence)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each attribute: its value, what is usual in each candidate, how much it pulls towards each."""
@@ -191,3 +219,126 @@ class ObjectExplanation:
 
     def __repr__(self) -> str:
         return self.to_text()
+
+
+# ---- sentences ------------------------------------------------------------------------------------------------------
+
+
+def _object(name: Any) -> str:
+    """An object at the beginning of a sentence."""
+    return "The object" if name is None else f"Object {printable(name)}"
+
+
+def _where(e: ObjectExplanation) -> str:
+    who, mass = _object(e.name), float(e.masses.masses[0, e.masses.best_set[0]])
+    if len(e.best_set) == 0:
+        return f"{who} is an outlier: mass {mass:.2f} says that it belongs to none of the clusters."
+    if len(e.best_set) == 1:
+        return f"{who} is in {format_cluster(e.best_set[0])} (mass {mass:.2f})."
+    where = (
+        f"all {len(e.best_set)} clusters" if len(e.best_set) == e.masses.n_clusters > 3 else format_clusters(e.best_set)
+    )
+    together = "them together" if len(e.best_set) > 2 else "the two together"
+    return f"{who} is torn between {where} (mass {mass:.2f} on {together})."
+
+
+def _why(e: ObjectExplanation) -> str:
+    if len(e.clusters) == 1:
+        return _far(e) if len(e.best_set) == 0 else ""
+    first, second = e.clusters[:2]
+    pull = e.between(first, second)
+    size = np.abs(pull).sum()
+    if not size > 0:
+        return f"Nothing about it tells {format_clusters((first, second))} apart."
+    if e.by == "objects":
+        return _near_and_far(e)
+    order = np.argsort(-np.abs(pull), kind="stable")
+    named = [d for d in order if abs(pull[d]) >= MIN_SHARE * size] or [int(order[0])]
+    sides = []
+    for cluster in (first, second) if pull[order[0]] < 0 else (second, first):  # the strongest first
+        sign = -1 if cluster == first else 1
+        some = [d for d in named if np.sign(pull[d]) == sign][:MAX_NAMED]
+        if some:
+            sides.append(f"to {format_cluster(cluster)} by {join_words([_attribute(e, d) for d in some])}")
+    text = f"It is pulled {', '.join(sides)}."
+    return f"{_far(e)} {text}".strip() if len(e.best_set) == 0 else text
+
+
+def _near_and_far(e: ObjectExplanation) -> str:
+    """Who speaks for each of the two clusters in question, and who against it."""
+    sentences = []
+    least = MIN_RELATIVE_STRENGTH * float(np.abs(e.parts[:, :2]).max())
+    for k, cluster in enumerate(e.clusters[:2]):
+        for sign, where, verdict in ((1, "near", "for"), (-1, "far from", "against")):
+            strength = np.where(np.array(e.attributes) == str(e.name), 0, sign * e.parts[:, k])  # others only
+            some = [j for j in np.argsort(-strength, kind="stable")[:MAX_NAMED] if strength[j] > least]
+            if some:
+                who = join_words([printable(e.attributes[j]) for j in some])
+                sentences.append(f"It is {where} {who}, which speaks {verdict} {format_cluster(cluster)}.")
+    return " ".join(sentences)
+
+
+def _attribute(e: ObjectExplanation, d: int) -> str:
+    value = "" if e.values is None else f" ({format_cell(e.values[d])})"
+    return f"{printable(e.attributes[d])}{value}"
+
+
+def _far(e: ObjectExplanation) -> str:
+    """What makes it an outlier: the attributes in which it is farthest from the nearest cluster."""
+    nearest = e.parts[:, int(np.argmax(e.evidence))]
+    if e.by != "attributes" or not (nearest < 0).any():
+        return ""
+    order = np.argsort(nearest, kind="stable")
+    far = [d for d in order if nearest[d] <= 2 * MIN_SHARE * nearest[nearest < 0].sum()][:MAX_NAMED] or [order[0]]
+    return f"Even from the nearest cluster it is far, most in {join_words([_attribute(e, d) for d in far])}."
+
+
+def _besides(e: ObjectExplanation) -> str:
+    if len(e.clusters) == 1:
+        return ""
+    others, pull = float(e.base[1] - e.base[0]), np.abs(e.between()).sum()
+    if abs(others) <= 0.25 * pull:
+        return ""
+    return f"Besides, more speaks for {format_cluster(e.clusters[int(others > 0)])} whatever the attributes."
+
+
+def _examples(e: ObjectExplanation) -> str:
+    nearest: dict[Any, Any] = {}
+    for exemplar in e.exemplars:
+        nearest.setdefault(exemplar.cluster, exemplar.name)
+    shown = [(k, nearest[k]) for k in e.clusters[:3] if k in nearest]
+    if not shown:
+        return "No other object is certain of these clusters."
+    parts = [f"of {format_cluster(k)} is {printable(name)}" for k, name in shown]
+    return f"The nearest certain object {join_words(parts)}."
+
+
+def _what_if(e: ObjectExplanation) -> list[str]:
+    if not e.movable:
+        return []
+    lines = []
+    for cluster in e.clusters[:3]:
+        if e.best_set == (cluster,):
+            continue
+        single, whole = (
+            next((c for c in e.changes if c.cluster == cluster and (c.towards is None) == alone), None)
+            for alone in (True, False)
+        )
+        if single is None and whole is None:
+            lines.append(f"Nothing that was tried makes it certain of {format_cluster(cluster)}.")
+            continue
+        # one attribute is easier to say; all of them only if that is a much smaller move
+        told = whole if single is None or (whole is not None and whole.size < single.size / 2) else single
+        assert told is not None
+        lines.append(f"It would be certain of {format_cluster(cluster)} if {_condition(told)}.")
+    return lines
+
+
+def _condition(change: Change) -> str:
+    if change.towards is not None and change.share is not None:
+        return f"it moved {max(change.share, 0.01):.0%} of the way to object {printable(change.towards)}"
+    parts = [
+        f"{printable(name)} were {format_cell(after)} instead of {format_cell(before)}"
+        for name, before, after in zip(change.attributes, change.before, change.after, strict=True)
+    ]
+    return join_words(parts[:4]) + (f" and {len(parts) - 4} more changed" if len(parts) > 4 else "")

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dempster.explain.objects._table import Cells, ObjectTable, is_missing
+from dempster._validation import is_missing
+from dempster.explain.inputs import Cells, ObjectTable
+from dempster.explain.object_explanation import Change
 
-__all__ = ["Change", "Target", "smallest_changes"]
+__all__ = ["Target", "smallest_changes"]
 
 _POINTS = 32  # asked about along a line
 _FINER, _ROUNDS = 16, 3  # as many points between two of them, and again
@@ -25,33 +27,6 @@ _FARTHER = 1.25  # a change with fewer digits may be as much larger
 _MOST_LEVELS = 40  # of one attribute that are tried, where not all attributes are numbers
 
 Certain = Callable[[Cells], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Change:
-    """What would make an object certain of a cluster.
-
-    Attributes
-    ----------
-    cluster : name of the cluster
-    attributes : tuple of str
-        Those that change.
-    before, after : tuple
-        Their values.
-    size : float
-        Length of the move in standard deviations of the attributes; of categories, how many change.
-    towards : name of the object towards which all attributes move, or None if a single one does
-    share : float or None
-        How much of the way to it.
-    """
-
-    cluster: Hashable
-    attributes: tuple[str, ...]
-    before: tuple[Any, ...]
-    after: tuple[Any, ...]
-    size: float
-    towards: Hashable | None = None
-    share: float | None = None
 
 
 @dataclass(frozen=True)

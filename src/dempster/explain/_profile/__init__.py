@@ -1,1 +1,0 @@
-"""What a `Profile` is made of: attributes, groups, comparisons, words."""
