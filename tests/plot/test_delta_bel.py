@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from dempster.cluster import BeliefPeaks
 from dempster.plot import DeltaBelDisplay
-from dempster.plot._drawing.colors import PALETTE
+from dempster.plot._canvas import PALETTE
 
 
 @pytest.fixture(autouse=True)

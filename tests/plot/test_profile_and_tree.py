@@ -16,7 +16,7 @@ from dempster.cluster import ECM
 from dempster.datasets import load_iris
 from dempster.explain import CautiousTree, profile
 from dempster.plot import CautiousTreeDisplay, ProfileDisplay
-from dempster.plot._drawing.colors import PALETTE
+from dempster.plot._canvas import PALETTE
 
 
 @pytest.fixture(autouse=True)

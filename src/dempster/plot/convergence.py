@@ -9,11 +9,18 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import as_reals
-from dempster.plot._drawing.arguments import named, named_estimators, number
-from dempster.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
-from dempster.plot._drawing.colors import cluster_colors
-from dempster.plot._drawing.legend import legend_of_lines
-from dempster.plot._drawing.options import checked_options, wanted
+from dempster.plot._canvas import (
+    GREY,
+    axes_to_draw_on,
+    checked_options,
+    cluster_colors,
+    finish_axes,
+    legend_of_lines,
+    named,
+    named_estimators,
+    number,
+    wanted,
+)
 
 __all__ = ["ConvergenceDisplay"]
 
@@ -192,19 +199,10 @@ class ConvergenceDisplay:
         return line
 
     def _finish(self, quantity: str, legend: bool, title: str | None) -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        quiet_frame(self.ax_)
-        self.ax_.grid(axis="y", color="#E5E5E5", linewidth=0.7)
-        self.ax_.set_axisbelow(True)
-        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
-        self.ax_.set_xlabel("iteration")
-        self.ax_.set_ylabel("objective" if quantity == "objective" else "objective above its lowest value")
+        ylabel = "objective" if quantity == "objective" else "objective above its lowest value"
+        finish_axes(self.ax_, "iteration", ylabel, title, grid=True, whole_numbers=True)
         if legend:
-            lines = [*self.lines_, *self.validation_lines_, *self.reference_lines_]
-            legend_of_lines(self.ax_, lines)
-        if title is not None:
-            self.ax_.set_title(title)
+            legend_of_lines(self.ax_, [*self.lines_, *self.validation_lines_, *self.reference_lines_])
 
 
 def _is_logarithmic(scale: str, quantity: str, curves: list[np.ndarray]) -> bool:

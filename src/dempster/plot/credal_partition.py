@@ -10,22 +10,28 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._validation import as_reals
 from dempster.partition.credal_partition import as_credal_partition
-from dempster.plot._drawing.canvas import axes_to_draw_on, quiet_frame
-from dempster.plot._drawing.colors import cluster_colors
-from dempster.plot._drawing.legend import MOST_LISTED, legend_handles, legend_of_names
-from dempster.plot._drawing.names import shown_names
-from dempster.plot._drawing.options import checked_options, wanted
-from dempster.plot._drawing.plane import to_plane
-from dempster.plot._drawing.rough_artists import (
+from dempster.plot._canvas import (
+    axes_to_draw_on,
+    checked_options,
+    cluster_colors,
+    finish_axes,
+    legend_of_names,
+    shown_names,
+    wanted,
+)
+from dempster.plot._partition_picture import (
+    MAX_LISTED_CLUSTERS,
+    RoughPicture,
     draw_ambiguous,
     draw_certain,
     draw_lower_hulls,
     draw_outliers,
     draw_upper_hulls,
     is_crowded,
+    legend_handles,
+    to_plane,
     write_names,
 )
-from dempster.plot._drawing.rough_picture import RoughPicture
 
 __all__ = ["CredalPartitionDisplay"]
 
@@ -250,7 +256,7 @@ class CredalPartitionDisplay(RoughPicture):
         CredalPartitionDisplay
             This display, with the artists as attributes.
         """
-        many = self.n_clusters > MOST_LISTED
+        many = self.n_clusters > MAX_LISTED_CLUSTERS
         upper, labels = wanted(upper, not many), wanted(labels, many)
         self.colors_ = cluster_colors(self.n_clusters, colors)
         with_legend = wanted(legend, True)
@@ -268,7 +274,7 @@ class CredalPartitionDisplay(RoughPicture):
             places = self.middles if self.centers is None else self.centers
             raised = self.center_artist_ is not None
             write_names(self.ax_, places, self.cluster_names, self.colors_, raised=raised)
-        quiet_frame(self.ax_)
+        finish_axes(self.ax_)
         self._name_axes(title)
         self.legend_ = self._draw_legend(outside) if with_legend else None
         return self

@@ -8,11 +8,17 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import as_reals, check, choice, real
-from dempster.plot._drawing.arguments import finite_numbers
-from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, quiet_frame
-from dempster.plot._drawing.colors import cluster_colors
-from dempster.plot._drawing.labels import place_labels
-from dempster.plot._drawing.options import checked_options, wanted
+from dempster.plot._canvas import (
+    GREY,
+    INK,
+    axes_to_draw_on,
+    checked_options,
+    cluster_colors,
+    finish_axes,
+    finite_numbers,
+    place_labels,
+    wanted,
+)
 
 __all__ = ["DeltaBelDisplay"]
 
@@ -214,10 +220,7 @@ class DeltaBelDisplay:
         self.ax_.set_ylim(bottom, top)
 
     def _finish(self, title: str | None) -> None:
-        quiet_frame(self.ax_)
+        ylabel = "δ: distance to the nearest object of higher belief"
+        finish_axes(self.ax_, "belief to be a centre", ylabel, title)
         self.ax_.margins(0.08)
         self.ax_.set_ylim(bottom=min(0, self.ax_.get_ylim()[1]))
-        self.ax_.set_xlabel("belief to be a centre")
-        self.ax_.set_ylabel("δ: distance to the nearest object of higher belief")
-        if title is not None:
-            self.ax_.set_title(title)

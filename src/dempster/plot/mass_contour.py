@@ -8,33 +8,246 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
-from dempster._validation import as_labels, as_reals, check_choice
-from dempster.belief import FocalSets
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._validation import as_labels, as_reals, check_choice, is_integer, shown
+from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
-from dempster.plot._drawing.canvas import INK, axes_to_draw_on, quiet_frame
-from dempster.plot._drawing.colors import cluster_colors, mixed_colors
-from dempster.plot._drawing.contours import (
-    checked_levels,
-    checked_values,
-    draw_boundaries,
-    draw_lines,
-    draw_objects,
-    halo,
-    name_regions,
-    panels_of_one_figure,
-    rival_margins,
-    shades,
+from dempster.plot._canvas import (
+    INK,
+    axes_to_draw_on,
+    checked_options,
+    cluster_colors,
+    finish_axes,
+    mixed_colors,
+    place_labels,
+    shown_names,
+    wanted,
 )
-from dempster.plot._drawing.names import shown_names
-from dempster.plot._drawing.options import checked_options, wanted
-from dempster.plot._drawing.places import check_two_attributes, chosen_sets, grid, like
-from dempster.plot._drawing.plane import to_plane
+from dempster.plot._partition_picture import to_plane
 
 __all__ = ["MassContourDisplay"]
 
+PANEL_LEVELS = np.linspace(0, 1, 11)
+JOINT_LEVELS = np.array([0.5, 0.7, 0.9])  # at most one set has a mass above a half, so the regions do not overlap
+MAX_COLUMNS = 4
+MIN_RASTER_OBJECTS = 2_000  # objects, beyond which a vector file would be larger than an image
+MAX_RESOLUTION = 2000  # places along each axis of a picture
+MIN_PANEL_MASS = 0.25  # largest mass on the plane from which a set of several clusters is worth a panel
+MAX_PANELS = 12  # of those chosen here
 _SYMBOLS = {"mass": "m", "plausibility": "pl", "belief": "bel"}
 _EMPTY_COLOR = np.array([0.6, 0.6, 0.6])
+
+
+# ---- what was given -------------------------------------------------------------------------------------------------
+
+
+def checked_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Values in [0, 1] of the given shape."""
+    array = as_reals(values, name)
+    if array.shape != shape:
+        raise InvalidInputError(f"{name} must have shape {shape}, got {array.shape}")
+    if not np.all((array >= -1e-6) & (array <= 1 + 1e-6)):
+        raise InvalidInputError(f"{name} must lie in [0, 1], got values from {array.min():g} to {array.max():g}")
+    return np.clip(array, 0, 1)  # sums of masses may pass one by rounding
+
+
+def checked_levels(levels: Any, together: bool) -> np.ndarray:
+    """Levels of the contours: those given, or tenths for panels and three above a half for all sets together."""
+    if levels is None:
+        return JOINT_LEVELS if together else PANEL_LEVELS
+    array = as_reals(levels, "levels")
+    if array.ndim != 1 or len(array) < (1 if together else 2) or not np.all(np.diff(array) > 0):
+        raise InvalidParameterError("levels", "an increasing sequence of at least two numbers", levels)
+    if array[0] < 0 or array[-1] > 1:
+        raise InvalidInputError(f"levels must lie in [0, 1], got {shown(levels)}")
+    return array
+
+
+# ---- panels and colours ---------------------------------------------------------------------------------------------
+
+
+def panels_of_one_figure(n_panels: int, n_columns: int | None) -> list[Any]:
+    """Panels that share their axes, on a new figure."""
+    import matplotlib.pyplot as plt
+
+    if n_columns is None:
+        n_columns = min(int(np.ceil(np.sqrt(n_panels))), MAX_COLUMNS)
+    n_columns = min(int(n_columns), n_panels)
+    n_rows = -(-n_panels // n_columns)
+    if n_panels == 1:
+        return [plt.subplots(figsize=(6, 5), layout="constrained")[1]]
+    figure = plt.figure(figsize=(2.7 * n_columns + 0.9, 2.5 * n_rows + 0.4), layout="constrained")
+    panels: list[Any] = []
+    for i in range(n_panels):
+        shared = panels[0] if panels else None
+        panel = figure.add_subplot(n_rows, n_columns, i + 1, sharex=shared, sharey=shared)
+        panel.tick_params(labelbottom=i + n_columns >= n_panels, labelleft=i % n_columns == 0)
+        panels.append(panel)
+    return panels
+
+
+def shades(color: np.ndarray) -> Any:
+    """From white, kept for the lowest tenth, through the colour to a darker one."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    stops = [(0, "white"), (0.06, "white"), (0.75, tuple(color)), (1, tuple(0.7 * color))]
+    return LinearSegmentedColormap.from_list("mass", stops)
+
+
+def halo(width: float) -> list[Any]:
+    """A white rim, so that ink is seen on dark regions too."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=width, foreground="white")]
+
+
+# ---- lines, objects, names ------------------------------------------------------------------------------------------
+
+
+def draw_lines(
+    ax: Any, xx: np.ndarray, yy: np.ndarray, value: np.ndarray, levels: np.ndarray, color: Any, width: float
+) -> Any:
+    """Lines of the levels that are crossed; None if none is (Matplotlib would warn)."""
+    crossed = levels[(levels > value.min()) & (levels < value.max())]
+    if not len(crossed):
+        return None
+    return ax.contour(xx, yy, value, levels=crossed, colors=[color], linewidths=width, zorder=1.5)
+
+
+def rival_margins(plausibility: np.ndarray) -> np.ndarray:
+    """(c, rows, columns) normalised plausibility of each cluster less that of its best rival.
+
+    Far away all plausibilities may be tiny: normalising keeps the sign clear of rounding. NaN where all are zero.
+    """
+    total = plausibility.sum(axis=0)
+    share = np.divide(plausibility, total, out=np.full_like(plausibility, np.nan), where=total > 0)
+    if len(share) == 1:  # no rival
+        return share
+    second, best = np.sort(share, axis=0)[-2:]
+    return np.where(share == best, share - second, share - best)
+
+
+def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray) -> list[Any]:
+    """Where each cluster but the last ceases to be the most plausible, its margin over its best rival being zero; the
+    rival beyond shares the line."""
+    drawn = []
+    for margin in margins[:-1]:
+        if (margin < 0).any() and (margin > 0).any():
+            line = ax.contour(
+                xx, yy, np.ma.masked_invalid(margin), levels=[0.0], colors=[INK], linewidths=0.9, zorder=2
+            )
+            line.set_path_effects(halo(2))
+            drawn.append(line)
+    return drawn
+
+
+def draw_objects(
+    ax: Any, points: np.ndarray, labels: np.ndarray | None, colors: np.ndarray | None, size: float | None
+) -> list[Any]:
+    """Points in the colours of their clusters, or in faint ink without colours; crosses for outliers (label -1)."""
+    n = len(points)
+    if n == 0:
+        return []
+    if size is None:
+        size = float(np.clip((120 if colors is None else 250) / np.sqrt(n), 1, 16))
+    inside = np.ones(n, dtype=bool) if labels is None else labels >= 0
+    style: dict[str, Any] = {"zorder": 3, "rasterized": n > MIN_RASTER_OBJECTS}
+    look: dict[str, Any] = {"c": INK, "alpha": 0.6, "linewidths": 0}
+    if colors is not None:
+        look = {"c": INK if labels is None else colors[labels[inside]], "edgecolors": "white", "linewidths": 0.4}
+    artists = [ax.scatter(*points[inside].T, s=size, **look, **style)] if inside.any() else []
+    if not inside.all():
+        cross = {"marker": "x", "color": "black", "linewidths": 0.7}
+        artists.append(ax.scatter(*points[~inside].T, s=max(1.3 * size, 8), **cross, **style))
+    return artists
+
+
+def name_regions(
+    ax: Any, xx: np.ndarray, yy: np.ndarray, regions: np.ndarray, names: Sequence[str], colors: np.ndarray
+) -> list[Any]:
+    """A name on each region that is somewhere, at the place farthest from its edge; beside it where a name is
+    already."""
+    from scipy.ndimage import distance_transform_edt
+
+    texts: list[Any] = []
+    crowded: list[tuple[np.ndarray, str, dict[str, Any]]] = []
+    for region, name, color in zip(regions, names, colors, strict=True):
+        if not region.any():
+            continue
+        style = {"color": 0.55 * color, "fontweight": "bold", "zorder": 6, "path_effects": halo(3)}
+        depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
+        row, column = np.unravel_index(depth.argmax(), depth.shape)
+        place = np.array([xx[row, column], yy[row, column]])
+        text = ax.text(*place, name, ha="center", va="center", parse_math=False, **style)
+        if any(text.get_window_extent().overlaps(other.get_window_extent()) for other in texts):
+            text.remove()
+            crowded.append((place, name, style))
+        else:
+            texts.append(text)
+    for place, name, style in crowded:
+        texts += place_labels(ax, place[None], [name], avoid=tuple(texts), **style)
+    return texts
+
+
+def check_two_attributes(estimator: Any, X: Any) -> None:
+    """Refuse what has no plane to be drawn over."""
+    fitted = getattr(estimator, "n_features_in_", 2)
+    if fitted != 2:
+        raise InvalidInputError(
+            f"estimator must be fitted to two attributes to be drawn over their plane, got {fitted}; "
+            "fit it to two columns, or to two principal components"
+        )
+    shape = np.shape(X)
+    if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
+        raise InvalidInputError(f"X must have shape (n, 2), objects by two attributes, got {shape}")
+
+
+def grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
+    """Places on and around the objects, as `numpy.meshgrid` gives them."""
+    if not is_integer(resolution) or resolution < 2:
+        raise InvalidParameterError("grid_resolution", "an integer of at least 2", resolution)
+    if resolution > MAX_RESOLUTION:
+        raise InvalidInputError(
+            f"grid_resolution must be at most {MAX_RESOLUTION}, got {resolution}: a picture of {resolution:,} x "
+            f"{resolution:,} places takes the masses of all of them"
+        )
+    if not isinstance(margin, int | float | np.number) or not 0 <= margin < np.inf:
+        raise InvalidParameterError("margin", "a number of at least 0", margin)
+    low, high = points.min(axis=0), points.max(axis=0)
+    width = np.where(high > low, high - low, 1.0)
+    room = np.where(high > low, margin, max(margin, 0.5)) * width  # something must be seen around a single place
+    x, y = (np.linspace(a, b, resolution) for a, b in zip(low - room, high + room, strict=True))
+    xx, yy = np.meshgrid(x, y)
+    return xx, yy
+
+
+def like(X: Any, places: np.ndarray) -> Any:
+    """A table with the columns of X, if X is one: estimators remember the names they were fitted to."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return places
+    return type(X)({name: places[:, k] for k, name in enumerate(columns)})
+
+
+def chosen_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
+    """The sets asked for, or those worth a panel: single clusters, the empty set, larger sets that hold mass."""
+    if sets is not None:
+        rows, _ = masses.membership_rows(sets)
+        if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):
+            raise InvalidInputError(f"sets must hold at least one set, each only once, got {shown(sets)}")
+        return FocalSets(rows)
+    singletons = FocalSets.simple(masses.n_clusters, empty=False, omega=False)
+    if quantity != "mass":
+        return singletons
+    family = masses.focal_sets
+    largest = masses.masses.max(axis=0)
+    chosen: list[tuple[int, ...]] = [()] if family.empty_index is not None else []
+    chosen += list(singletons)
+    large = np.flatnonzero((family.cardinality > 1) & (largest >= MIN_PANEL_MASS))
+    room = max(MAX_PANELS - len(chosen), 0)
+    kept = large[np.argsort(-largest[large], kind="stable")][:room]
+    chosen += [tuple(np.flatnonzero(family.membership[j]).tolist()) for j in kept]
+    return FocalSets.from_sets(masses.n_clusters, chosen).sorted()
 
 
 class MassContourDisplay:
@@ -369,7 +582,7 @@ class MassContourDisplay:
 
     def _finish(self, new_figure: bool, title: str | None) -> None:
         for ax in self.axes_:
-            quiet_frame(ax)
+            finish_axes(ax)
             ax.set_xlim(self.xx.min(), self.xx.max())
             ax.set_ylim(self.yy.min(), self.yy.max())
         if new_figure and len(self.axes_) > 1:

@@ -10,11 +10,17 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._validation import as_reals, check, choice, real
 from dempster.partition.compare import PartitionMap, map_of_partitions
-from dempster.plot._drawing.canvas import GREY, INK, axes_to_draw_on, equal_units, quiet_frame
-from dempster.plot._drawing.colors import cluster_colors
-from dempster.plot._drawing.labels import place_labels
-from dempster.plot._drawing.names import shown_names
-from dempster.plot._drawing.options import checked_options
+from dempster.plot._canvas import (
+    GREY,
+    INK,
+    axes_to_draw_on,
+    checked_options,
+    cluster_colors,
+    equal_units,
+    finish_axes,
+    place_labels,
+    shown_names,
+)
 
 __all__ = ["PartitionMapDisplay"]
 
@@ -176,9 +182,6 @@ class PartitionMapDisplay:
     def _frame(self, title: str | None) -> None:
         self.ax_.margins(0.2)  # room for the names
         equal_units(self.ax_, "datalim")  # distances are what the picture is about
-        quiet_frame(self.ax_)
+        finish_axes(self.ax_, "distance = 1 − credal Rand index", title=title)
         self.ax_.grid(color="#ECECEC", linewidth=0.7)
         self.ax_.set_axisbelow(True)
-        self.ax_.set_xlabel("distance = 1 − credal Rand index")
-        if title is not None:
-            self.ax_.set_title(title)

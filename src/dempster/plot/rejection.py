@@ -8,15 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
-from dempster._validation import as_labels, as_reals, as_truth, check, read_fields, real, shown
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._validation import as_labels, as_reals, as_truth, check, read_fields, real
 from dempster.belief import MassFunctions
 from dempster.belief.decisions import SINGLE_RULES
-from dempster.plot._drawing.arguments import named_estimators
-from dempster.plot._drawing.canvas import GREY, axes_to_draw_on, quiet_frame
-from dempster.plot._drawing.colors import cluster_colors
-from dempster.plot._drawing.legend import legend_of_lines
-from dempster.plot._drawing.options import checked_options, wanted
+from dempster.plot._canvas import (
+    axes_to_draw_on,
+    checked_options,
+    cluster_colors,
+    finish_axes,
+    legend_of_lines,
+    named_estimators,
+    wanted,
+)
 
 __all__ = ["RejectionCurveDisplay", "RejectionCurve"]
 
@@ -218,18 +222,11 @@ class RejectionCurveDisplay:
             height = np.append(curve.error, curve.error[-1])
             (line,) = self.ax_.step(x, height, where="post", color=color, linewidth=1.6, label=name)
             self.lines_.append(line)
-        quiet_frame(self.ax_)
-        self.ax_.grid(axis="y", color="#E5E5E5", linewidth=0.7)
-        self.ax_.set_axisbelow(True)
-        self.ax_.spines["bottom"].set_color(GREY)
+        finish_axes(self.ax_, "share of rejected objects", "error among the others", title, grid=True)
         self.ax_.set_xlim(0, 1)
         self.ax_.set_ylim(bottom=0)
-        self.ax_.set_xlabel("share of rejected objects")
-        self.ax_.set_ylabel("error among the others")
         if wanted(legend, len(self.curves) > 1):
             legend_of_lines(self.ax_, self.lines_)
-        if title is not None:
-            self.ax_.set_title(title)
         return self
 
 
@@ -248,7 +245,7 @@ def _curve_of(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -> Rej
 
 def _curve_of_masses(masses: MassFunctions, y: Any, rule: str, optimism: float) -> RejectionCurve:
     if rule not in SINGLE_RULES:
-        raise InvalidInputError(f"rule must be one of {', '.join(map(repr, SINGLE_RULES))}, got {shown(rule)}")
+        raise InvalidParameterError("rule", f"one of {', '.join(map(repr, SINGLE_RULES))}", rule)
     truth = _checked_truth(y, len(masses))
     losses = masses.expected_losses(rule, optimism=optimism)
     frame = np.empty(masses.n_clusters, dtype=object)
