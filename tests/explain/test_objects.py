@@ -612,7 +612,7 @@ def test_other_things_that_are_refused(ecm):
         explain_object(make_pipeline(StandardScaler(), ECM(3)).fit(POINTS), POINTS, 0)
     with pytest.raises(TypeError, match="i must be the position or name"):
         explain_object(ecm, POINTS, None)
-    with pytest.raises(ValueError, match="X must hold the 60 objects"):
+    with pytest.raises(ValueError, match="X must have a row for each of the 60 objects"):
         explain_object(ecm.credal_partition_, POINTS[:5], 0)
     table = pd.DataFrame(POINTS, index=["a", "a", *range(58)])
     with pytest.raises(ValueError, match="'a' is the name of 2"):

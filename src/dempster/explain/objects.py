@@ -137,39 +137,38 @@ def explain_object(
     candidates = _candidates(obj, evidence, clusters)
     if evidence is None:
         evidence = obj.evidence_along_path(candidates)
-    seen, names, by = _seen(obj, evidence, candidates)
-    assert seen.parts is not None
+    decomposed, names, by = _decompose(obj, evidence, candidates)
+    assert decomposed.parts is not None
     frame = obj.partition.frame
     exemplars = tuple(exemplar for k in candidates for exemplar in _exemplars(obj, k, n_exemplars))
-    table, cells = obj.table, obj.cells
     found: list = []
-    if changes and obj.can_ask and table is not None and cells is not None:
-        targets, pulls = _targets(obj, exemplars, candidates), np.ptp(seen.parts, axis=1)
-        found = smallest_changes(table, cells, targets, pulls, obj.certain)
+    if changes and obj.can_predict:
+        targets, pulls = _targets(obj, exemplars, candidates), np.ptp(decomposed.parts, axis=1)
+        found = smallest_changes(obj.table, obj.cells, targets, pulls, obj.certain_clusters)
     values, typical = None, None
-    if table is not None and cells is not None and by == "attributes":
-        values = tuple(_plain(cell[0]) for cell in cells)
-        typical = tuple(tuple(typical_cells(obj.partition, table, k, obj.own_position)) for k in candidates)
+    if by == "attributes":
+        values = tuple(cell[0].item() if isinstance(cell[0], np.generic) else cell[0] for cell in obj.cells)
+        typical = tuple(tuple(typical_cells(obj.partition, obj.table, k, obj.own_position)) for k in candidates)
     return ObjectExplanation(
         name=obj.name,
         masses=obj.masses,
         clusters=tuple(frame[k] for k in candidates),
         attributes=tuple(names),
         by=by,
-        parts=seen.parts,
-        evidence=seen.total,
-        quantity=seen.quantity,
+        parts=decomposed.parts,
+        evidence=decomposed.total,
+        quantity=decomposed.quantity,
         values=values,
         typical=typical,
         exemplars=exemplars,
         compared=_compared(obj, evidence, candidates),
         changes=tuple(found),
-        movable=bool(changes and obj.can_ask),
+        movable=bool(changes and obj.can_predict),
     )
 
 
 def _candidates(obj: ExplainedObject, evidence: ClusterEvidence | None, wanted: Sequence[Hashable] | None) -> list[int]:
-    """Positions of the clusters in question, the most plausible first."""
+    """Return the positions of the clusters in question, the most plausible first."""
     plausible = np.asarray(obj.masses.contour[0], dtype=float)
     total = plausible if evidence is None else evidence.total
     order = np.lexsort((np.arange(len(plausible)), -total, -plausible))
@@ -190,13 +189,13 @@ def _candidates(obj: ExplainedObject, evidence: ClusterEvidence | None, wanted: 
     return [int(k) for k in ranked[:number]]
 
 
-def _seen(
+def _decompose(
     obj: ExplainedObject, evidence: ClusterEvidence, candidates: Sequence[int]
 ) -> tuple[ClusterEvidence, list[str], str]:
-    """The evidence for the candidates by attributes, or else by the objects compared with; what these are called."""
+    """Return the evidence for the candidates by attributes, otherwise by the objects compared with, and their names."""
     if evidence.parts is None and obj.can_share and len(evidence.positions):
         evidence = replace(evidence, parts=evidence.shared_by(obj.shares(evidence.positions)))
-    if evidence.parts is not None and obj.table is not None:
+    if evidence.parts is not None and obj.has_attributes:
         found = replace(evidence, parts=evidence.parts[:, candidates], total=evidence.total[candidates])
         return found, obj.table.names, "attributes"
     counting = np.flatnonzero(evidence.coefficients[:, candidates].any(axis=1))  # medoids of others say nothing here
@@ -207,7 +206,7 @@ def _seen(
 
 
 def _exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exemplar]:
-    """The nearest certain objects of a cluster."""
+    """Return the nearest certain objects of a cluster."""
     name = obj.partition.frame[cluster]
     certain = obj.partition.lower(name)
     certain = certain[certain != obj.own_position]
@@ -220,16 +219,17 @@ def _exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exemplar
 
 
 def _targets(obj: ExplainedObject, exemplars: Sequence[Exemplar], candidates: Sequence[int]) -> list[Target]:
-    """Certain objects to move to, for every candidate that the object is not certain of yet: the nearest one, and the
-    one that is nearest to the middle of the cluster."""
-    assert obj.table is not None
+    """Return certain objects to move to, for every candidate that the object is not certain of yet.
+
+    These are the nearest one and the one with the largest belief in the cluster.
+    """
     frame, here = obj.partition.frame, obj.masses.lower
     targets = []
     for k in candidates:
         if len(here(frame[k])):
             continue
         places = [exemplar.position for exemplar in exemplars if exemplar.cluster == frame[k]][:1]
-        members = members_of(obj.partition, k, obj.own_position)
+        members = find_members(obj.partition, k, obj.own_position)
         if len(members):
             places.append(int(members[np.argmax(obj.partition.singleton_belief[members, k])]))
         targets += [Target(k, frame[k], obj.name_of(j), obj.table.row(j)) for j in dict.fromkeys(places)]
@@ -237,7 +237,7 @@ def _targets(obj: ExplainedObject, exemplars: Sequence[Exemplar], candidates: Se
 
 
 def _compared(obj: ExplainedObject, evidence: ClusterEvidence, candidates: Sequence[int]) -> tuple[ComparedObject, ...]:
-    """The objects that count most for the candidates."""
+    """Return the objects that count most for the candidates."""
     weights = evidence.weights[:, candidates]
     order = np.argsort(-weights.max(axis=1, initial=0), kind="stable")[:MAX_COMPARED]
     order = order[weights[order].max(axis=1, initial=0) > 0]
@@ -251,26 +251,27 @@ def _compared(obj: ExplainedObject, evidence: ClusterEvidence, candidates: Seque
     )
 
 
-def _plain(cell: Any) -> Any:
-    return cell.item() if isinstance(cell, np.generic) else cell
-
-
 # ---- the object -----------------------------------------------------------------------------------------------------
 
 
 class ExplainedObject:
-    """One object among others.
+    """One object among others, as a model or a partition sees it.
 
     Attributes
     ----------
+    model : the model that clustered, or None
+    fitted : CredalPartition or None
+        Partition of the objects of the fit.
     partition : CredalPartition
-        Of the others, among whom exemplars are found.
+        Partition of the other objects, among which exemplars are found.
     masses : CredalPartition
-        Of the object.
+        Masses of the object.
     position : int
-        Of the object among the others, -1 for a new one.
+        Position of the object among the others, -1 for a new one.
     itself : int
-        Of the object, or of one that is the same, among the objects of the fit; -1 if there is none.
+        Position of the object, or of an equal one, among the objects of the fit; -1 if there is none.
+    among_fit : bool
+        Whether the others are the objects of the fit.
     table, cells : attributes of the others and of the object, None where there are none
     row : (n,) array or None
         Dissimilarities to the others, where these are given; NaN where they are not known.
@@ -280,14 +281,18 @@ class ExplainedObject:
     masses: CredalPartition
     position: int = -1
     itself: int = -1
-    table: ObjectTable | None = None
-    cells: Cells | None = None
+    among_fit: bool = True
+    table: ObjectTable
+    cells: Cells
     row: np.ndarray | None = None
+    reader: ReadObject | None = None
 
-    def __init__(self, model: Any, names: Index, *, is_new: bool):
-        self.model, self.names, self._is_new = model, names, is_new
-        self.reader: ReadObject | None = None
-        self.among_fit = True  # whether the others are the objects of the fit
+    def __init__(self, found: ExplainedInput, names: Index, *, is_new: bool):
+        self.model, self.fitted, self.names, self._is_new = found.model, found.partition, names, is_new
+
+    @property
+    def has_attributes(self) -> bool:
+        return hasattr(self, "table")
 
     @property
     def name(self) -> Hashable | None:
@@ -295,25 +300,25 @@ class ExplainedObject:
 
     @property
     def own_position(self) -> int:
-        """Of the object, or of one that is the same, among the others; -1 if there is none."""
+        """Position of the object, or of an equal one, among the others; -1 if there is none."""
         return self.position if self.position >= 0 or not self.among_fit else self.itself
 
     def name_of(self, position: int) -> Hashable:
         return position if self.names is None else self.names[position]
 
     def name_in_fit(self, evidence: ClusterEvidence, which: int) -> Hashable:
-        """Of one of the objects that the model compares with, and of the view in which it does where it has several."""
+        """Return the name of an object that the model compares with, with the view if there are several."""
         position = int(evidence.positions[which])
         if self.among_fit:
             name = self.name_of(position)
         else:
-            index = self.model.credal_partition_.index
+            index = None if self.fitted is None else self.fitted.index
             name = f"{position if index is None else index[position]} of the fit"
         views = getattr(self.model, "view_names_", [])
         return name if evidence.views is None or len(views) < 2 else f"{name} in {views[evidence.views[which]]}"
 
     def cluster(self, name: Hashable) -> int:
-        """Position of a cluster that is given by its name."""
+        """Return the position of a cluster."""
         try:
             rows, _ = self.partition.membership_rows((name,))
         except ValueError as error:
@@ -324,71 +329,66 @@ class ExplainedObject:
     # ---- evidence -------------------------------------------------------------------------------------------------
 
     def evidence(self) -> ClusterEvidence | None:
-        """What speaks for each cluster; None if the model has to be asked along a line."""
+        """Return what speaks for each cluster; None if masses along a path have to be computed."""
         if self.reader is not None:
             found = self.reader.evidence(self.itself)
             if found is not None:
                 return found
         if self.row is not None:
             return evidence_from_dissimilarities(self.partition, self.row, self.own_position)
-        assert self.table is not None
-        assert self.cells is not None
         if hasattr(self.model, "predict_mass") and self.table.all_numbers:
             return None
         return evidence_from_members(self.partition, self.table, self.cells, self.own_position)
 
     def evidence_along_path(self, candidates: Sequence[int]) -> ClusterEvidence:
-        """From the middle between the two first candidates, each known by its members, to the object."""
-        assert self.table is not None
-        assert self.cells is not None
+        """Return the evidence along the path from the middle of the first two candidates to the object."""
         places = []
         for k in candidates[:2]:
-            members = members_of(self.partition, k, self.own_position)
+            members = find_members(self.partition, k, self.own_position)
             if len(members):
                 places.append(_means(self.table.numbers[members]))
         middle = np.mean(places, axis=0) if places else _means(self.table.numbers)
         point = np.array([cell[0] for cell in self.cells])
-        return evidence_along_path(lambda rows: np.asarray(self.ask(list(rows.T)).contour, dtype=float), middle, point)
+        return evidence_along_path(
+            lambda rows: np.asarray(self.predict(list(rows.T)).contour, dtype=float), middle, point
+        )
 
-    # ---- asking the model -----------------------------------------------------------------------------------------
+    # ---- masses with other attributes -----------------------------------------------------------------------------
 
     @property
-    def can_ask(self) -> bool:
-        """Whether the model can be asked about an object with other attributes."""
-        return self.row is None and self.table is not None and hasattr(self.model, "predict_mass")
+    def can_predict(self) -> bool:
+        """Whether the model gives masses of objects with other attributes."""
+        return self.row is None and self.has_attributes and hasattr(self.model, "predict_mass")
 
-    def ask(self, cells: Cells) -> CredalPartition:
-        """Masses of objects with these attributes."""
+    def predict(self, cells: Cells) -> CredalPartition:
+        """Return the masses of objects with these attributes."""
         rows = self._rows(cells)
         if self.reader is not None:
             return self.reader.masses_with(rows)
         return CredalPartition(self.model.predict_mass(rows))
 
-    def certain(self, cells: Cells) -> np.ndarray:
-        """(m,) the cluster of which the model is certain for objects with these attributes, -1 for none.
+    def certain_clusters(self, cells: Cells) -> np.ndarray:
+        """Return the (m,) cluster of which the model is certain for objects with these attributes, -1 for none.
 
         A new object that is very like one of the fit shares its doubts less than that one itself, which does not count
         for itself. So the model must be certain with the object where it was, and without.
         """
-        found = _certain_of(self.ask(cells))
+        found = _certain_clusters(self.predict(cells))
         moved = None if self.reader is None else self.reader.masses_of_moved(self._rows(cells), self.itself)
-        return found if moved is None else np.where(found == _certain_of(moved), found, -1)
+        return found if moved is None else np.where(found == _certain_clusters(moved), found, -1)
 
     def _rows(self, cells: Cells) -> Any:
-        assert self.table is not None
         return self.table.like([np.ascontiguousarray(column) for column in cells])
 
     # ---- comparing ------------------------------------------------------------------------------------------------
 
     def distances(self, positions: np.ndarray) -> np.ndarray:
-        """(r,) distances to some of the others; by the metric of the method, or standardized where it has none."""
+        """Return the (r,) distances to some of the others, by the metric of the method or else standardized."""
         if self.row is not None:
             return self.row[positions]
-        assert self.table is not None
-        assert self.cells is not None
         point = np.array([cell[0] for cell in self.cells]) if self.table.all_numbers else None
         if point is None or self.reader is None or np.isnan(point).any() or np.isnan(self.table.numbers).any():
-            apart = differences(self.table, self.cells, positions)
+            apart = squared_differences(self.table, self.cells, positions)
             known = np.maximum((~np.isnan(apart)).sum(axis=1), 1)
             return np.sqrt(np.nansum(apart, axis=1) * apart.shape[1] / known)
         metric = getattr(self.model, "metric", "euclidean")
@@ -398,14 +398,12 @@ class ExplainedObject:
 
     @property
     def can_share(self) -> bool:
-        """Whether what the objects compared with add can be shared by attributes that are given beside."""
-        return self.table is not None and self.cells is not None and self.among_fit
+        """Whether attributes can share what the objects compared with add."""
+        return self.has_attributes and self.among_fit
 
     def shares(self, positions: np.ndarray) -> np.ndarray:
-        """(r, p) shares of the attributes in the squared standardized differences to some of the others."""
-        assert self.table is not None
-        assert self.cells is not None
-        apart = differences(self.table, self.cells, positions)
+        """Return the (r, p) shares of the attributes in the squared standardized differences to some of the others."""
+        apart = squared_differences(self.table, self.cells, positions)
         known = ~np.isnan(apart)
         total = np.where(known, apart, 0).sum(axis=1, keepdims=True)
         equal = known / np.maximum(known.sum(axis=1, keepdims=True), 1)
@@ -413,12 +411,12 @@ class ExplainedObject:
 
 
 def _means(numbers: np.ndarray) -> np.ndarray:
-    """(p,) means of what is known, zero for attributes of which nothing is."""
+    """Return the (p,) means of the known values, 0 for attributes without any."""
     known = ~np.isnan(numbers)
     return np.where(known, numbers, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
-def _certain_of(partition: CredalPartition) -> np.ndarray:
+def _certain_clusters(partition: CredalPartition) -> np.ndarray:
     sets = partition.focal_sets.membership[partition.best_set]
     return np.where(sets.sum(axis=1) == 1, sets.argmax(axis=1), -1)
 
@@ -485,7 +483,7 @@ def _among_attributes(
     table = ObjectTable(attributes, names=names, categorical=categorical, numeric=numeric)
     index = table.index if table.index is not None or partition is None else partition.index
     position = find_object(i, index, len(table), image)
-    obj = ExplainedObject(model, index, is_new=position < 0)
+    obj = ExplainedObject(found, index, is_new=position < 0)
     obj.table, obj.position = table, position
     obj.cells = table.read(i) if position < 0 else table.row(position)
     if ours:
@@ -496,8 +494,6 @@ def _among_attributes(
         else:
             obj.reader = read_object(model, select_rows(X, [position]), 0)
         obj.among_fit = _is_of_fit(model, X, len(table), partition, position)
-    elif partition is not None and len(partition) != len(table):
-        raise InvalidInputError(f"X must hold the {len(partition)} objects of the partition, got {len(table)}")
     if partition is None or not obj.among_fit:
         partition = CredalPartition(model.predict_mass(X))
         obj.names = table.index
@@ -511,8 +507,8 @@ def _among_attributes(
 
 
 def _place_in_fit(obj: ExplainedObject, names: Index) -> int:
-    """Where an object of another table is among those of the fit: the only one there of its name, with its masses."""
-    fitted = getattr(obj.model, "credal_partition_", None)
+    """Return the position of an object of another table in the fit: the only one of its name, with its masses."""
+    fitted = obj.fitted
     if names is None or obj.position < 0 or fitted is None or fitted.index is None:
         return -1
     places = [k for k, name in enumerate(fitted.index) if name == names[obj.position]]
@@ -522,13 +518,11 @@ def _place_in_fit(obj: ExplainedObject, names: Index) -> int:
 
 
 def _masses(obj: ExplainedObject, twin: int) -> CredalPartition:
-    """Of the object: those it has in the partition, or else those the model gives it."""
+    """Return the masses of the object in the partition, otherwise those that the model predicts."""
     if twin >= 0:
         return obj.partition[[twin]]
     if obj.reader is not None:
         return obj.reader.masses()
-    assert obj.table is not None
-    assert obj.cells is not None
     if hasattr(obj.model, "predict_mass"):
         return CredalPartition(obj.model.predict_mass(obj.table.like(obj.cells)))
     # a partition does not say where a new object belongs: the nearest members do
@@ -537,7 +531,7 @@ def _masses(obj: ExplainedObject, twin: int) -> CredalPartition:
 
 
 def _nearest_cluster(partition: CredalPartition, evidence: ClusterEvidence) -> CredalPartition:
-    """All mass on the cluster that most speaks for."""
+    """Return all mass on the cluster of most evidence."""
     if not np.isfinite(evidence.total).any():
         raise InvalidInputError("no cluster has an object to compare with: all objects are outliers")
     masses = np.zeros((1, len(partition.focal_sets)))
@@ -551,8 +545,10 @@ def _nearest_cluster(partition: CredalPartition, evidence: ClusterEvidence) -> C
 
 
 def _is_of_fit(model: Any, X: TableLike, n: int, partition: CredalPartition | None, position: int) -> bool:
-    """Whether X holds the objects that were clustered: as many, and some of them, with the one that is to be explained
-    (at ``position``, -1 for a new one), have the masses they should."""
+    """Return whether X holds the objects of the fit.
+
+    There must be as many, and some of them, with the one at ``position`` (-1 for a new one), must have equal masses.
+    """
     if partition is None or len(partition) != n:
         return False
     some = np.linspace(0, n - 1, N_PROBES).astype(int)
@@ -578,7 +574,7 @@ def _among_dissimilarities(
     names = index if index is not None else partition.index if n_rows == n else None
     position = find_object(i, names, n_rows)
     if views is None:
-        X, position = _arranged(X, position, partition.index)
+        X, position = _reorder_rows(X, position, partition.index)
         if partition.index is not None or n_rows == n:
             X = with_columns(X, index if partition.index is None else partition.index)
     names = names if partition.index is None else partition.index
@@ -589,7 +585,7 @@ def _among_dissimilarities(
         row = check_values(as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i")
     else:
         row = views.given(list(views.row_of_dissimilarities(i)[:, None]))
-    obj = ExplainedObject(model, names, is_new=position < 0)
+    obj = ExplainedObject(found, names, is_new=position < 0)
     obj.partition = partition
     square = n_rows == n and (not can_predict or _is_of_fit(model, X, n, partition, position))
     obj.position = obj.itself = position if square else -1
@@ -616,8 +612,8 @@ def _among_dissimilarities(
     return obj
 
 
-def _arranged(X: TableLike, position: int, names: Index) -> tuple[Any, int]:
-    """The rows in the order of the objects with these names, and where the one at a position went."""
+def _reorder_rows(X: TableLike, position: int, names: Index) -> tuple[Any, int]:
+    """Return the rows in the order of these names, and the new position of one of them."""
     rows = ordered_like(X, names)
     return rows, position if rows is X or position < 0 else list(names).index(X.index[position])
 
@@ -653,9 +649,11 @@ def _full_row(model: Any, row: Any, n: int) -> np.ndarray:
 # ---- evidence from members ------------------------------------------------------------------------------------------
 
 
-def members_of(partition: CredalPartition, cluster: int, itself: int) -> np.ndarray:
-    """Positions of the objects that stand for a cluster: the certain ones but ``itself``; where there is none, those
-    of which it is the most plausible one."""
+def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.ndarray:
+    """Return the positions of the objects that stand for a cluster.
+
+    These are the certain ones except ``itself``, otherwise those of which it is the most plausible cluster.
+    """
     certain = partition.lower(partition.frame[cluster])
     perhaps = np.flatnonzero((partition.labels == cluster) & (partition.contour[:, cluster] > 0))
     for some in (certain, perhaps):
@@ -665,9 +663,11 @@ def members_of(partition: CredalPartition, cluster: int, itself: int) -> np.ndar
     return certain  # perhaps the object itself
 
 
-def differences(table: ObjectTable, cells: Cells, positions: np.ndarray) -> np.ndarray:
-    """(r, p) squared differences to some objects: of numbers in standard deviations, of categories 0 or 1; those of
-    missing cells, and of constant attributes, are NaN."""
+def squared_differences(table: ObjectTable, cells: Cells, positions: np.ndarray) -> np.ndarray:
+    """Return the (r, p) squared differences to some objects: numbers in standard deviations, categories 0 or 1.
+
+    Differences of missing cells, and of constant attributes, are NaN.
+    """
     out = np.full((len(positions), len(cells)), np.nan)
     for d, (column, cell) in enumerate(zip(table.columns, cells, strict=True)):
         if table.is_number[d]:
@@ -680,12 +680,14 @@ def differences(table: ObjectTable, cells: Cells, positions: np.ndarray) -> np.n
 
 
 def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells: Cells, itself: int) -> ClusterEvidence:
-    """Minus the squared standardized distance to the mean of the members of each cluster; of categories, the share of
-    the members that have another one."""
+    """Return minus the squared standardized distance to the mean of the members of each cluster.
+
+    For categories it is minus the share of the members that have another one.
+    """
     parts = np.zeros((len(cells), partition.n_clusters))
     total = np.full(partition.n_clusters, -np.inf)
     for k in range(partition.n_clusters):
-        members = members_of(partition, k, itself)
+        members = find_members(partition, k, itself)
         if len(members) == 0:
             continue
         for d, cell in enumerate(cells):
@@ -703,11 +705,11 @@ def evidence_from_members(partition: CredalPartition, table: ObjectTable, cells:
 
 
 def evidence_from_dissimilarities(partition: CredalPartition, row: np.ndarray, itself: int) -> ClusterEvidence:
-    """Minus the mean dissimilarity to the members of each cluster, given the (n,) dissimilarities to all objects."""
+    """Return minus the mean dissimilarity to the members of each cluster, from the (n,) dissimilarities to all."""
     n, c = len(row), partition.n_clusters
     weights, total = np.zeros((n, c)), np.full(c, -np.inf)
     for k in range(c):
-        members = members_of(partition, k, itself)
+        members = find_members(partition, k, itself)
         members = members[~np.isnan(row[members])]
         if len(members):
             weights[members, k] = 1 / len(members)
@@ -717,8 +719,8 @@ def evidence_from_dissimilarities(partition: CredalPartition, row: np.ndarray, i
 
 
 def typical_cells(partition: CredalPartition, table: ObjectTable, cluster: int, itself: int) -> list:
-    """What is usual in a cluster: means of numbers, the most frequent category; None where nothing is known."""
-    members = members_of(partition, cluster, itself)
+    """Return what is usual in a cluster: means, the most frequent category; None where nothing is known."""
+    members = find_members(partition, cluster, itself)
     out: list = []
     for d, column in enumerate(table.columns):
         cells = column[members]
@@ -737,7 +739,11 @@ def typical_cells(partition: CredalPartition, table: ObjectTable, cluster: int, 
 def evidence_along_path(
     plausibilities: Callable[[np.ndarray], np.ndarray], middle: np.ndarray, point: np.ndarray
 ) -> ClusterEvidence:
-    """Parts of the attributes in what the plausibilities of the clusters change by from the middle to the object.
+    """Share the change of the plausibilities from the middle to the object among the attributes.
+
+    The change along the straight line is shared step by step, each attribute getting what it changes alone: integrated
+    gradients (Sundararajan, Taly and Yan, 2017, "Axiomatic attribution for deep networks") by differences, so that any
+    model will do and the shares add up to the last digit.
 
     Parameters
     ----------
@@ -760,12 +766,12 @@ def evidence_along_path(
         shape = (stop - start, len(moving), -1)
         gains = plausibilities(first.reshape(-1, p)).reshape(shape) - values[start:stop, None]
         losses = values[start + 1 : stop + 1, None] - plausibilities(last.reshape(-1, p)).reshape(shape)
-        total[moving] += _adding_up((gains + losses) / 2, np.diff(values[start : stop + 1], axis=0)).sum(axis=0)
+        total[moving] += _make_additive((gains + losses) / 2, np.diff(values[start : stop + 1], axis=0)).sum(axis=0)
     return ClusterEvidence.of_attributes("plausibility", total, values[0].astype(float))
 
 
-def _adding_up(parts: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """(s, p, c) parts that add up to the (s, c) changes wanted: what is missing goes to attributes that do much."""
+def _make_additive(parts: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return (s, p, c) parts that add up to the (s, c) changes; the rest goes to attributes that do much."""
     if parts.shape[1] == 0:
         return parts
     size = np.abs(parts)
