@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.io import atomic_write, atomic_writes, read_partition, read_table, write_partition
-from dempster.io.set_names import decode_headings, decode_name, encode_headings, encode_name
+from dempster.io.partitions import decode_headings, decode_name, encode_headings, encode_name
 
 FORMATS = ["csv", "tsv", "parquet", "npz"]
 
@@ -300,7 +300,7 @@ def test_what_to_install_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(pd, "read_parquet", fail)
     monkeypatch.setattr(pd.DataFrame, "to_parquet", fail)
     for use in (read_table, read_partition, lambda path: write_partition(random_partition(), path)):
-        with pytest.raises(ImportError, match=r"t\.parquet: files of this kind need pyarrow .*dempster\[parquet\]"):
+        with pytest.raises(ImportError, match=r"t\.parquet needs pyarrow.*dempster\[parquet\]"):
             use(path)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from dempster import CredalPartition, FocalSets
 from dempster.io import read_r, write_r
-from dempster.io.rds import RValue, read_rds, write_rds
+from dempster.io.r import RValue, read_rds, write_rds
 
 # saveRDS(list(mass = matrix(c(0, 0.5, 1, 0.5), 2, dimnames = list(c("a", "\u00e9"), NULL)), F = matrix(c(0L, 1L), 2,
 # dimnames = list(NULL, "x"))), file, compress = FALSE), item after item
@@ -170,6 +170,6 @@ def test_changed_bytes_never_do_harm(path):
 
 def test_files_made_to_fill_the_memory_are_refused(path):
     path.write_bytes(gzip.compress(BY_HAND + bytes(101 << 20), 1))
-    refused(path, "do not trust it")
+    refused(path, "decompress to more than 100 MB")
     path.write_bytes(b"X\n" + bytes.fromhex("00000002 00040202 00030500 0000000e 7fffffff"))
     refused(path, "cut short")

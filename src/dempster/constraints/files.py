@@ -14,7 +14,7 @@ from dempster._validation import listed
 from dempster.constraints.constraints import Constraints
 from dempster.io import atomic_write
 from dempster.io.atomic import as_file, as_path
-from dempster.io.set_names import decode_cell, encode_cell
+from dempster.io.partitions import decode_cell, encode_cell
 from dempster.io.tables import cells_as_names, read_quietly
 
 __all__ = ["positions_of", "read_constraints", "write_constraints"]

@@ -2,9 +2,8 @@
 
 from dempster.io.atomic import atomic_write, atomic_writes
 from dempster.io.dissimilarities import read_dissimilarities
-from dempster.io.partitions import read_partition, write_partition
-from dempster.io.r_partitions import read_r, write_r
-from dempster.io.sparse_partitions import write_top_masses
+from dempster.io.partitions import read_partition, write_partition, write_top_masses
+from dempster.io.r import read_r, write_r
 from dempster.io.tables import read_table
 
 __all__ = [

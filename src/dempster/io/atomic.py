@@ -1,8 +1,7 @@
-"""Files that appear whole or not at all.
+"""Paths of files, failures that name the file, and files that appear whole or not at all.
 
-The content goes to a hidden temporary file in the same folder, which takes the name of the target only when everything
-was written and has reached the disk. Whatever fails before (a full disk, an exception, Ctrl-C) leaves the folder as it
-was.
+What is written goes to a hidden temporary file in the same folder, which takes the name of the target only when
+everything has reached the disk. Whatever fails before (a full disk, an exception, Ctrl-C) leaves the folder as it was.
 """
 
 from __future__ import annotations
@@ -16,13 +15,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster._validation import listed, shown
 
-__all__ = ["as_file", "as_path", "atomic_write", "atomic_writes"]
+__all__ = ["as_file", "as_path", "atomic_write", "atomic_writes", "reading_file", "writing_file"]
 
 _PREFIX = ".dempster-"
-_LONGEST_PATH = 32_767  # of any system
+MAX_PATH_CHARACTERS = 32_767  # of any system
+_EXTRAS = {".xlsx": ("openpyxl", "excel"), ".rds": ("rdata", "r")}  # packages and extras; others need pyarrow
 
 
 @contextmanager
@@ -73,10 +73,10 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
         A temporary file for each path, in the same order.
     """
     if isinstance(paths, str | os.PathLike):
-        raise InvalidInputError(f"paths must hold several paths, got the one path {os.fspath(paths)!r}")
+        raise InvalidParameterError("paths", "several paths", paths)
     targets = [_checked_target(path) for path in listed(paths, "paths", "different paths")]
     if len(set(targets)) < len(targets):
-        raise InvalidInputError(f"paths must be different files, got {', '.join(map(str, targets))}")
+        raise InvalidParameterError("paths", "different files", [str(target) for target in targets])
     temporaries: list[Path] = []
     try:
         for target in targets:
@@ -95,32 +95,75 @@ def atomic_writes(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
 
 
 def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """The path of a file, given as text or as a `Path`; ``name`` is that of the argument."""
+    """Return the path of a file, given as text or as a `Path`; ``name`` is that of the argument."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise InvalidInputError(f"{name} must be text or a Path, got {type(path).__name__}")
+        raise InvalidParameterError(name, message=f"{name} must be text or a Path, got {type(path).__name__}")
     text = os.fspath(path)
-    if len(text) > _LONGEST_PATH:
-        raise InvalidInputError(f"{name} must have at most {_LONGEST_PATH:,} characters, got {len(text):,}")
+    if len(text) > MAX_PATH_CHARACTERS:
+        raise InvalidParameterError(
+            name, message=f"{name} must have at most {MAX_PATH_CHARACTERS:,} characters, got {len(text):,}"
+        )
     if "\0" in text:
-        raise InvalidInputError(f"{name} must not hold a zero byte, got {shown(text)}")
+        raise InvalidParameterError(name, "text without zero bytes", text)
     try:
         os.fsencode(text)
     except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            f"{name} must hold characters that the file system can write, got {shown(text)}"
+        raise InvalidParameterError(
+            name, message=f"{name} must hold characters that the file system can write, got {shown(text)}"
         ) from error
     return Path(path)
 
 
 def as_file(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """The path of a file that can be read, in the operating system's own words where it is missing, a folder or not
-    permitted. Pipes and devices are refused: some never end, and readers look at a file more than once."""
+    """Return the path of a file that can be opened; raise the OSError of the system where it cannot.
+
+    Pipes and devices are refused: some never end, and readers look at a file more than once.
+    """
     found = as_path(path, name)
     if found.exists() and not found.is_dir() and not found.is_file():
         raise OSError(errno.EINVAL, "is not a regular file", str(path))
     with open(found, "rb"):
         pass
     return found
+
+
+@contextmanager
+def reading_file(path: Path) -> Iterator[None]:
+    """Turn what readers raise on damaged files into an InvalidInputError of one line that names the file."""
+    try:
+        yield
+    except MissingExtraError:
+        raise
+    except ImportError as error:
+        raise MissingExtraError(path.name, *_EXTRAS.get(path.suffix.lower(), ("pyarrow", "parquet"))) from error
+    except UnicodeError as error:
+        raise InvalidInputError(f"cannot read {path.name}: this is not UTF-8 text; save it as UTF-8") from error
+    except InvalidParameterError as error:
+        message = f"cannot read {path.name}: {error}"
+        raise InvalidParameterError(error.name, message=message, settings=error.settings) from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # the file system failed, not the content
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise InvalidInputError(f"cannot read {path.name}: {words}") from error
+
+
+@contextmanager
+def writing_file(path: Path) -> Iterator[Path]:
+    """Write a file as `atomic_write` does; name it where a package is missing or a name cannot be encoded."""
+    with atomic_write(path) as temporary:
+        try:
+            yield temporary
+        except ImportError as error:
+            raise MissingExtraError(path.name, "pyarrow", "parquet") from error
+        except UnicodeEncodeError as error:
+            character = error.object[error.start : error.end].encode("unicode_escape").decode()
+            raise InvalidInputError(
+                f"cannot write {path.name}: a name holds a character that UTF-8 lacks, {character}"
+            ) from error
+
+
+# ---- how atomic writes work -----------------------------------------------------------------------------------------
 
 
 def _checked_target(path: str | os.PathLike[str]) -> Path:

@@ -1,22 +1,27 @@
-"""Read a matrix of dissimilarities from the usual kinds of file."""
+"""Read a matrix of dissimilarities from the usual kinds of file.
+
+A text file may hold a triangle of the matrix only: lines of 1, 2, 3, ... cells, or of as many as are left.
+"""
 
 from __future__ import annotations
 
 import os
-from itertools import islice
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster.io.atomic import as_file
-from dempster.io.failures import failure_in_words
+from dempster._validation import check_memory, shown
+from dempster.io.atomic import as_file, reading_file
+from dempster.io.dialect import sniff
+from dempster.io.numbers import MISSING_WORDS, choose_decimal, is_number, looks_like_number
 from dempster.io.tables import check_reading, file_kind, natural_index, read_quietly
-from dempster.io.written.delimited import sniff
-from dempster.io.written.marks import looks_like_number
-from dempster.io.written.text import open_text
-from dempster.io.written.triangles import read_triangle
+from dempster.io.text import BLANKS, open_text, split_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +39,11 @@ _KINDS = {
     ".npz": "sparse",
     ".mtx": "market",
 }
+_TRIANGLE_DELIMITERS = (",", ";", "\t", "|", BLANKS)
+_CODE = re.compile(r"0\d+")
+_ZERO = re.compile(r"0*[.,]?0*")
+_BYTES_PER_CHARACTER = 20  # while cells are text
+_SAMPLE_LINES, _SAMPLE_CELLS = 8, 1000
 
 
 def read_dissimilarities(
@@ -88,15 +98,15 @@ def read_dissimilarities(
     check_reading(index_col, header, delimiter, decimal)
     kind = file_kind(path, _KINDS)
     if kind in ("market", "sparse"):
-        with failure_in_words(path):
+        with reading_file(path):
             return _whole_or_sparse(_read_market(path) if kind == "market" else _read_sparse(path), path)
     if kind == "text" and index_col is None:
-        with failure_in_words(path):
-            triangle = read_triangle(path, header, delimiter, decimal)
+        with reading_file(path):
+            triangle = _read_triangle(path, header, delimiter, decimal)
         if triangle is not None:
-            return _named(triangle.values, triangle.names)
+            return triangle
     if kind == "text" and header is None:
-        with failure_in_words(path):
+        with reading_file(path):
             header = _has_header(path, delimiter, decimal)
     options: dict[str, Any] = {"header": header, "delimiter": delimiter, "decimal": decimal}
     table = read_quietly(path, index_col=index_col, **options)
@@ -168,13 +178,6 @@ def _square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     return found
 
 
-def _named(values: np.ndarray, names: list[str] | None) -> pd.DataFrame:
-    import pandas as pd
-
-    index = pd.RangeIndex(len(values)) if names is None else pd.Index(natural_index(names))
-    return pd.DataFrame(values, index=index, columns=index.map(str))
-
-
 def _both_halves(values: np.ndarray) -> np.ndarray:
     """The matrix; where the cells above the diagonal are all empty, or all below, they are those on its other side."""
     empty = np.isnan(values)
@@ -213,3 +216,175 @@ def _whole_or_sparse(matrix: Any, path: Path) -> Any:
             return sparse.csr_matrix(matrix)
         matrix = coo.toarray()
     return pd.DataFrame(np.asarray(matrix, dtype=float))
+
+
+# ---- triangles ------------------------------------------------------------------------------------------------------
+
+
+def _read_triangle(
+    path: str | os.PathLike[str], header: bool | None = None, delimiter: str | None = None, decimal: str | None = None
+) -> pd.DataFrame | None:
+    """Read a matrix if each line has one cell more than the one before, or each one less; return None otherwise.
+
+    The first line may name the columns, or tell how many objects there are, and the first cells may name the rows. The
+    diagonal may be left out; a triangle is refused where nobody can tell whether it is.
+    """
+    with open_text(path) as file:
+        first = list(islice((line for line in file if line.strip()), _SAMPLE_LINES))
+        if not _triangles(first, header, delimiter, decimal, whole=False):
+            return None
+        lines = first + [line for line in file if line.strip()]
+    check_memory(_BYTES_PER_CHARACTER * sum(map(len, lines)), "reading a triangle as text", "save the matrix as .npy")
+    found = _triangles(lines, header, delimiter, decimal, whole=True)
+    if "\t" in found:
+        found.pop(BLANKS, None)
+    if len(found) > 1:
+        options = " or ".join(f"delimiter={delimiter!r}" for delimiter in found)
+        raise InvalidInputError(f"its lines, those of a triangle, can be split in more than one way: set {options}")
+    return _complete(found.popitem()[1], decimal) if found else None
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A reading of the lines: the names of columns, none if there are none, and the cells below them."""
+
+    delimiter: str
+    names: list[str]
+    cells: list[list[str]]
+
+
+def _triangles(
+    lines: Sequence[str], header: bool | None, delimiter: str | None, decimal: str | None, whole: bool
+) -> dict[str, _Rows]:
+    """Readings of the lines as a triangle, by their delimiters; with names of columns if none is without, or if they
+    are those of the rows."""
+    found: dict[str, _Rows] = {}
+    for rows in _readings(lines, header, delimiter):
+        first, above = [row[0] for row in rows.cells], _above(rows)
+        preferred = rows.delimiter not in found or (first in (above, above[1:]) and _share_names(above, first))
+        if preferred and _steps(rows) and _holds_numbers(rows, decimal, whole):
+            found[rows.delimiter] = rows
+    return found
+
+
+def _readings(lines: Sequence[str], header: bool | None, delimiter: str | None) -> list[_Rows]:
+    """What the lines may be, with names of columns or without; nothing where a delimiter splits all alike."""
+    found = []
+    for candidate in _TRIANGLE_DELIMITERS if delimiter is None else (delimiter,):
+        cells = [[cell.strip() for cell in row] for row in split_cells(lines, candidate)]
+        if {len(row) for row in cells} == {1}:
+            continue
+        if len({len(row) for row in cells}) == 1:
+            return []
+        if all(row[-1] == "" for row in cells):  # every line ends with a delimiter
+            cells = [row[:-1] for row in cells]
+        found += [_Rows(candidate, [], cells)] * (header is not True)
+        found += [_Rows(candidate, cells[0], cells[1:])] * (header is not False)
+    return found
+
+
+def _steps(rows: _Rows) -> int:
+    """1 if the lines become longer by a cell each, -1 if shorter, else 0."""
+    sizes = [len(row) for row in rows.cells]
+    steps = {after - before for before, after in pairwise(sizes)}
+    return steps.pop() if steps in ({1}, {-1}) else 0
+
+
+def _holds_numbers(rows: _Rows, decimal: str | None, whole: bool) -> bool:
+    """Whether all cells but names are numbers or missing; of a ``whole`` file, whether its shortest line has one cell,
+    or a name and a cell, and names of columns that are numbers are as many as the objects."""
+    marks = [decimal] if decimal else ["."] if rows.delimiter == "," else [".", ","]
+    known = [cell for row in rows.cells for cell in row[1:] if cell.lower() not in MISSING_WORDS]
+    if not any(all(is_number(cell, mark) for cell in known[:_SAMPLE_CELLS]) for mark in marks):
+        return False
+    if not whole:
+        return True
+    m, above = len(rows.cells), _above(rows)
+    first = [row[0] for row in rows.cells]
+    if any(map(looks_like_number, above)) and not _share_names(above, first) and len(above) not in (m, m + 1):
+        return False
+    return min(map(len, rows.cells)) <= 2
+
+
+def _above(rows: _Rows) -> list[str]:
+    """Names in the first line, without an empty corner; the number of objects is none."""
+    return [] if rows.names == [str(len(rows.cells))] else rows.names[rows.names[:1] == [""] :]
+
+
+def _share_names(above: Sequence[str], first: Sequence[str]) -> bool:
+    """Whether lines begin with the names above them: all, all but a corner, or but one at either end."""
+    if len(set(first)) < len(first) or len(set(above)) < len(above):
+        return False
+    return first in (above, above[1:], above[:-1]) or (len(above) > 1 and above[1:] in (first[:-1], first[1:]))
+
+
+def _complete(rows: _Rows, decimal: str | None) -> pd.DataFrame:
+    """Fill in the other half; an upper triangle is a lower one with the objects in the opposite order."""
+    import pandas as pd
+
+    upper, above = _steps(rows) < 0, _above(rows)
+    cells = rows.cells[::-1] if upper else rows.cells
+    begun = [row[0] for row in cells]
+    zeros = len(cells[0]) == 1 or all(_ZERO.fullmatch(row[1 if upper else -1]) for row in cells)
+    corner = zeros and above[1:] == [row[0] for row in rows.cells]
+    above = above[corner:][::-1] if upper else above[corner:]
+    named = len(cells[0]) > 1 or not any(map(_is_value, begun)) or (bool(above) and _share_names(above, begun))
+    first = begun if named else None
+    cells = [row if first is None else row[1:] for row in cells]
+    numbers = [cell for row in cells for cell in row]
+    has_commas = any("," in cell for cell in numbers)
+    mark = decimal or (choose_decimal(rows.delimiter, [numbers]) if has_commas else ".")
+    values = [[_value(cell, mark) for cell in (row[::-1] if upper else row)] for row in cells]
+    names, diagonal = _objects(first, above, values, upper)
+    n = len(values) + (not diagonal and len(values[0]) == 1)
+    out = np.zeros((n, n))
+    out[np.tril_indices(n, 0 if diagonal else -1)] = [value for row in values for value in row]
+    out = np.tril(out) + np.tril(out, -1).T
+    if upper:
+        names, out = None if names is None else names[::-1], out[::-1, ::-1].copy()
+    index = pd.RangeIndex(n) if names is None else pd.Index(natural_index(names))
+    return pd.DataFrame(out, index=index, columns=index.map(str))
+
+
+def _is_value(cell: str) -> bool:
+    """A number; but one that begins with zeros, as 007, is a name."""
+    return looks_like_number(cell) and not _CODE.fullmatch(cell)
+
+
+def _objects(
+    first: list[str] | None, above: list[str], values: Sequence[Sequence[float]], upper: bool
+) -> tuple[list[str] | None, bool]:
+    """The names of the objects, and whether the lines hold the diagonal."""
+    m, zeros = len(values), bool(values[0]) and all(row[-1] == 0 for row in values)
+    if first is not None and not values[0]:  # the first object has a name and no cell
+        return first, False
+    if first is not None and (above == first or (not above and zeros)):
+        return first, True
+    if first is not None and len(above) == m and above[1:] == first[:-1]:  # as R prints distances
+        return [above[0], *first], False
+    if first is not None and len(above) == m + 1 and above[1:] == first:
+        return above, False
+    if first is None and len(above) in (m, m + 1):
+        return above, len(above) == m
+    ends = [row[-1 if upper else 0] for row in values]
+    counted = _are_counted(ends) or (upper and _are_counted(values[-1]))
+    if first is None and not above and (zeros or not counted):
+        return None, zeros
+    raise InvalidInputError(
+        "its lines have a cell more each, or less, as those of a triangle of a square matrix, but do not tell which "
+        "objects they are: write the zeros of its diagonal, and the name of each object before its line"
+    )
+
+
+def _are_counted(numbers: Sequence[float]) -> bool:
+    """Whether numbers follow each other as those of objects do, so that they may be names."""
+    return len(numbers) > 1 and {after - before for before, after in pairwise(numbers)} in ({1}, {-1})
+
+
+def _value(cell: str, decimal: str) -> float:
+    try:
+        return float(cell.replace(",", ".") if decimal == "," else cell)
+    except ValueError:
+        if cell.lower() in MISSING_WORDS:
+            return np.nan
+        raise InvalidInputError(f"{shown(cell)} stands where a number must be") from None

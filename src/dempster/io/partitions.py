@@ -2,8 +2,13 @@
 
 A table (CSV, TSV, Parquet) has a row for each object: its name, the most plausible cluster (``label``), the same with
 -1 for outliers (``label_with_outliers``), the set of clusters of largest mass (``assignment``), and a column of masses
-for each focal set, headed ``∅``, ``{0}``, ``{0,1}``, ``Ω``, ... An ``.npz`` archive holds the arrays. Nothing in either
-is code.
+for each focal set, headed ``∅``, ``{0}``, ``{0,1}``, ``Ω``, ... as in `FocalSets.names`. An ``.npz`` archive holds the
+arrays. Nothing in either is code.
+
+To be read back without doubt, a cluster name that is text but looks like a number, or holds one of the characters
+``, { } " \\``, is written as a JSON string (``{"a,b",c}``). The frame is the names in the order in which they first
+occur; when that is not the frame (a cluster that occurs in no set but the whole, an unusual order), one more column
+without content is headed ``frame={a,b,c}``.
 """
 
 from __future__ import annotations
@@ -11,42 +16,49 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
-from dempster._validation import check_memory
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._validation import check, check_memory, integer, shown
 from dempster.belief import FocalSets
-from dempster.io.atomic import as_file, as_path, atomic_write
-from dempster.io.failures import failure_in_words, missing_pyarrow, unwritable
-from dempster.io.set_names import (
-    FRAME,
-    decode_cell,
-    decode_headings,
-    decode_name,
-    encode_cell,
-    encode_headings,
-    encode_name,
-    is_set_heading,
-)
-from dempster.io.sparse_partitions import is_sparse_schema, read_sparse
-from dempster.io.tables import exact_floats, file_kind, natural_index
-from dempster.io.written.cells import split_cells
-from dempster.io.written.delimited import Dialect, sniff
-from dempster.io.written.text import open_text
+from dempster.io.atomic import as_file, as_path, reading_file, writing_file
+from dempster.io.dialect import Dialect, sniff
+from dempster.io.tables import exact_floats, file_kind, natural_index, plain_value
+from dempster.io.text import open_text, split_cells
 from dempster.partition import CredalPartition
+from dempster.partition.lazy import family_with_frame, top_masses
 
 if TYPE_CHECKING:
     import pandas as pd
+    from scipy import sparse
 
-__all__ = ["write_partition", "read_partition", "PARTITION_KINDS"]
+__all__ = [
+    "write_partition",
+    "read_partition",
+    "write_top_masses",
+    "PARTITION_KINDS",
+    "encode_cell",
+    "decode_cell",
+    "encode_headings",
+    "decode_headings",
+    "encode_name",
+    "decode_name",
+]
 
 PARTITION_KINDS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
 _DERIVED = ("label", "label_with_outliers", "assignment")
 _POSITION, _OBJECT = "row", "object"  # headings of the first column: positions 0, 1, ..., or names without a heading
 _ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")  # of an archive; others are not read
+_EMPTY, _WHOLE, _FRAME = "∅", "Ω", "frame="
+_NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
+_SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_SPARSE_KEY = b"dempster-sparse"  # marks Parquet files of `write_top_masses`
 _ROUNDING = 64  # masses that sum to one within this many units of rounding were normalised when they were written
 
 
@@ -81,20 +93,14 @@ def write_partition(partition: CredalPartition, path: str | os.PathLike[str]) ->
     ann: {0}: 1
     bob: {0}: 0.25  {1}: 0.25  Ω: 0.5
     """
-    if not isinstance(partition, CredalPartition):
-        raise InvalidInputError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+    check_partition(partition)
     path = as_path(path)
     kind = file_kind(path, PARTITION_KINDS)
     if path.suffix.lower() == ".gz":
         raise InvalidInputError(f"{path.name}: compressed partitions are written as .parquet or .npz")
     write = {"text": _write_text, "parquet": _write_parquet, "npz": _write_npz}[kind]
-    with atomic_write(path) as temporary:
-        try:
-            write(partition.to_numpy(), temporary)
-        except ImportError as error:
-            raise missing_pyarrow(path) from error
-        except UnicodeEncodeError as error:
-            raise unwritable(path, error) from error
+    with writing_file(path) as temporary:
+        write(partition.to_numpy(), temporary)
 
 
 def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
@@ -118,8 +124,98 @@ def read_partition(path: str | os.PathLike[str]) -> CredalPartition:
     """
     path = as_file(path)
     kind = file_kind(path, PARTITION_KINDS)
-    with failure_in_words(path):
+    with reading_file(path):
         return {"text": _read_text, "parquet": _read_parquet, "npz": _read_npz}[kind](path)
+
+
+def check_partition(partition: CredalPartition) -> None:
+    """Raise InvalidParameterError unless the argument is a partition."""
+    if not isinstance(partition, CredalPartition):
+        raise InvalidParameterError(
+            "partition", message=f"partition must be a CredalPartition, got {type(partition).__name__}"
+        )
+
+
+# ---- names of clusters, sets and objects ----------------------------------------------------------------------------
+
+
+def encode_name(name: Hashable) -> str:
+    """A cluster name as text that `decode_name` turns into the same name."""
+    value = name.item() if isinstance(name, np.generic) else name
+    if isinstance(value, bool | int | float):
+        return repr(value)
+    if not isinstance(value, str):
+        raise InvalidInputError(f"cluster names must be text or numbers to be written to a file, got {shown(name)}")
+    plain = value and value == value.strip() and not _SPECIAL.search(value) and decode_name(value) == value
+    return value if plain else json.dumps(value)
+
+
+def decode_name(text: str) -> Any:
+    """The cluster name that was written as ``text``."""
+    if text in ("True", "False"):
+        return text == "True"
+    return json.loads(text) if text.startswith('"') else plain_value(text)
+
+
+def encode_cell(text: str) -> str:
+    """A name as a cell of a text file: spreadsheets take some first characters for those of a formula, unless there is
+    an apostrophe before."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def decode_cell(text: str) -> str:
+    """The name that was written as a cell."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text[1:]) else text
+
+
+def encode_headings(focal_sets: FocalSets, frame: Sequence[Hashable]) -> tuple[list[str], str | None]:
+    """Headings of the columns of masses and, where they do not tell the frame, that of the further column."""
+    names = [encode_name(name) for name in frame]
+    headings = focal_sets.names(names)
+    told = _names_in_order([_members(heading) for heading in headings])
+    return headings, None if told == names else f"{_FRAME}{{{','.join(names)}}}"
+
+
+def is_set_heading(text: str) -> bool:
+    """Whether a column heading names a set of clusters."""
+    return text in (_EMPTY, _WHOLE) or (text.startswith("{") and text.endswith("}"))
+
+
+def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tuple[Hashable, ...]]:
+    """Positions of the columns of masses, their sets, and the names of the clusters."""
+    where = [i for i, heading in enumerate(headings) if is_set_heading(heading)]
+    if not where:
+        raise InvalidInputError("no column is named after a set of clusters, such as {0} or {0,1}")
+    sets = [_members(headings[i]) for i in where]
+    told = next((h.removeprefix(_FRAME) for h in headings if h.startswith(_FRAME)), None)
+    frame = _names_in_order(sets) if told is None else _members(told) or []
+    position = {name: k for k, name in enumerate(frame)}
+    if not frame or len(position) < len(frame):
+        raise InvalidInputError("the headings of the columns do not tell the names of the clusters")
+    rows = np.zeros((len(where), len(frame)), dtype=bool)
+    for row, members in zip(rows, sets, strict=True):
+        unknown = [name for name in members or [] if name not in position]
+        if unknown:
+            raise InvalidInputError(f"cluster {unknown[0]} is not in the frame {{{','.join(frame)}}}")
+        row[[position[name] for name in frame if members is None or name in members]] = True
+    return where, FocalSets(rows), tuple(decode_name(name) for name in frame)
+
+
+def _members(heading: str) -> list[str] | None:
+    """Written names of the clusters of a set, None for the whole frame."""
+    if heading == _WHOLE:
+        return None
+    if heading == _EMPTY:
+        return []
+    inside = heading[1:-1]
+    names = _NAME.findall(inside)
+    if not heading.startswith("{") or not names or ",".join(names) != inside:
+        raise InvalidInputError(f"{heading!r} is not a set of clusters such as {{0,1}}")
+    return names
+
+
+def _names_in_order(sets: Sequence[list[str] | None]) -> list[str]:
+    return list(dict.fromkeys(name for members in sets for name in members or []))
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
@@ -152,7 +248,7 @@ def _names_of_objects(partition: CredalPartition) -> tuple[str, Any]:
         return _POSITION, np.arange(len(partition))
     name = getattr(partition.index, "name", None)
     heading = _OBJECT if name is None else " ".join(str(name).split())
-    if heading in ("", _POSITION, *_DERIVED) or is_set_heading(heading) or heading.startswith(FRAME):
+    if heading in ("", _POSITION, *_DERIVED) or is_set_heading(heading) or heading.startswith(_FRAME):
         heading = _OBJECT
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
@@ -225,7 +321,7 @@ def _read_text(path: Path) -> CredalPartition:
     dialect = _partition_dialect(path)
     headings = [decode_cell(heading) for heading in dialect.first_line]
     where, family, frame = decode_headings(headings)
-    named = 0 not in where and headings[0] not in _DERIVED and not headings[0].startswith(FRAME)
+    named = 0 not in where and headings[0] not in _DERIVED and not headings[0].startswith(_FRAME)
     with open_text(path) as file:
         _, line = file.readline(), file.readline()
     if not line.strip():
@@ -260,26 +356,18 @@ def _read_parquet(path: Path) -> CredalPartition:
     import pandas as pd
     import pyarrow.parquet as pq
 
-    if is_sparse_schema(pq.read_schema(path)):
-        return _read_sparse_parquet(path)
+    if _SPARSE_KEY in (pq.read_schema(path).metadata or {}):
+        return _read_sparse(path)
     table = pd.read_parquet(path)
     headings = [str(name) for name in table.columns]
     where, family, frame = decode_headings(headings)
-    named = 0 not in where and headings[0] not in _DERIVED and not headings[0].startswith(FRAME)
+    named = 0 not in where and headings[0] not in _DERIVED and not headings[0].startswith(_FRAME)
     index = None
     if named:
         names = table.iloc[:, 0]
         index = _index(names.to_numpy() if names.dtype.kind in "iufMm" else names.tolist(), headings[0])
     masses = table.iloc[:, where].to_numpy()
     return _partition(masses, family, index, frame, table.attrs.get("dempster"))
-
-
-def _read_sparse_parquet(path: Path) -> CredalPartition:
-    masses, family, names, metadata = read_sparse(path)
-    size = masses.dtype.itemsize * masses.shape[0] * masses.shape[1]
-    check_memory(size, "the masses of the file", "write the partition in smaller parts")
-    frame = tuple(range(family.n_clusters))
-    return _partition(masses.toarray(), family, _index(names, _POSITION), frame, metadata)
 
 
 def _index(names: Any, heading: str) -> Any:
@@ -289,6 +377,96 @@ def _index(names: Any, heading: str) -> Any:
     if heading == _POSITION and np.array_equal(np.asarray(names), np.arange(len(names))):
         return None
     return pd.Index(names, name=None if heading in (_OBJECT, _POSITION) else heading)
+
+
+# ---- the largest masses only ----------------------------------------------------------------------------------------
+
+
+def write_top_masses(partition: CredalPartition, path: str | os.PathLike[str], top: int) -> None:
+    """Write the largest masses of each object only, whole or not at all; the rest of its mass is on the frame.
+
+    For very many clusters. No belief is larger than it was, no plausibility smaller; which small sets the rest was on
+    is lost. The columns ``label`` and ``assignment`` are those of all masses. `read_partition` reads the file.
+
+    Parameters
+    ----------
+    partition : CredalPartition
+        Its clusters have no names of their own, and its objects are named by numbers, or not at all.
+    path : path
+        ``.parquet``.
+    top : int
+        How many masses of each object are kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dempster import CredalPartition, FocalSets
+    >>> from dempster.io import read_partition, write_top_masses
+    >>> cp = CredalPartition([[0.7, 0.2, 0.06, 0.04, 0]], FocalSets.from_sets(3, [[0], [1], [2], [0, 1], [0, 1, 2]]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_top_masses(cp, Path(folder) / "large.parquet", 2)
+    ...     read_partition(Path(folder) / "large.parquet")
+    CredalPartition(1 objects, 3 clusters)
+    {0}: 0.7  {1}: 0.2  Ω: 0.1
+    """
+    check_partition(partition)
+    check(top, "top", integer(1))
+    partition, path = partition.to_numpy(), as_path(path)
+    if path.suffix.lower() != ".parquet":
+        raise InvalidParameterError("path", message=f"path must end in .parquet, got {shown(path.name)}")
+    if partition.frame != tuple(range(partition.n_clusters)):
+        raise InvalidInputError("partition must have clusters without names of their own: these are not kept")
+    names = np.arange(len(partition)) if partition.index is None else np.asarray(partition.index)
+    if names.dtype.kind not in "iu":
+        raise InvalidInputError(
+            "partition must have objects named by whole numbers, or not at all: other names are not kept"
+        )
+    family = family_with_frame(partition.focal_sets)
+    masses = top_masses(partition.masses, partition.focal_sets, top)
+    derived = {
+        _POSITION: names,
+        "label": partition.labels,
+        "label_with_outliers": partition.labels_with_outliers,
+        "assignment": np.array(partition.focal_sets.names())[partition.best_set],
+    }
+    with writing_file(path) as temporary:
+        _write_sparse(masses, family, derived, partition.metadata, temporary)
+
+
+def _write_sparse(
+    masses: sparse.csr_array, family: FocalSets, derived: dict[str, np.ndarray], metadata: dict[str, Any], path: Path
+) -> None:
+    """Write columns for people first, then positions of sets and their masses; the sets are in the file's metadata."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    ends = pa.array(masses.indptr.astype(np.int32))
+    columns = {name: pa.array(values) for name, values in derived.items()}
+    columns["sets"] = pa.ListArray.from_arrays(ends, pa.array(masses.indices.astype(np.int32)))
+    columns["masses"] = pa.ListArray.from_arrays(ends, pa.array(masses.data))
+    about = {"n_clusters": family.n_clusters, "focal_sets": [list(map(int, each)) for each in family], **metadata}
+    table = pa.table(columns).replace_schema_metadata({_SPARSE_KEY: json.dumps(about, default=repr).encode()})
+    pq.write_table(table, path)
+
+
+def _read_sparse(path: Path) -> CredalPartition:
+    import pyarrow.parquet as pq
+    from scipy import sparse
+
+    table = pq.read_table(path).combine_chunks()
+    about = json.loads(table.schema.metadata[_SPARSE_KEY])
+    family = FocalSets.from_sets(int(about.pop("n_clusters")), about.pop("focal_sets"))
+    sets, values = (table.column(name).combine_chunks() for name in ("sets", "masses"))
+    places, ends = sets.flatten().to_numpy(), np.append(0, np.cumsum(sets.value_lengths().to_numpy()))
+    data = values.flatten().to_numpy()
+    if len(data) != len(places) or (len(places) and (places.min() < 0 or places.max() >= len(family))):
+        raise InvalidInputError("the file is damaged: its masses do not go with its sets")
+    n_bytes = data.dtype.itemsize * len(sets) * len(family)
+    check_memory(n_bytes, "the masses of the file", "write the partition in smaller parts")
+    masses = sparse.csr_array((data, places, ends), shape=(len(sets), len(family))).toarray()
+    index = _index(table.column(0).to_numpy(), _POSITION)
+    return _partition(masses, family, index, tuple(range(family.n_clusters)), about)
 
 
 # ---- archives -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
-from dempster.io.atomic import as_file
-from dempster.io.failures import OTHERWISE, failure_in_words
-from dempster.io.set_names import plain_value
-from dempster.io.written.delimited import Dialect, check_lengths, later_decimal, sniff
-from dempster.io.written.marks import decimal_mark, has_decimal_commas, is_header
-from dempster.io.written.numbers import warn_of_text, written_numbers
-from dempster.io.written.remarks import refuse_lines_of_remarks
-from dempster.io.written.sheets import cells_as_text, first_sheet, refuse_formulas
-from dempster.io.written.text import open_text, text_encoding
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster.io.atomic import as_file, reading_file
+from dempster.io.dialect import Dialect, explain_uneven_lines, has_header, sniff
+from dempster.io.numbers import choose_decimal, parse_numbers, warn_of_text
+from dempster.io.text import BLANKS, open_text, text_encoding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,10 +28,12 @@ __all__ = [
     "cells_as_names",
     "file_kind",
     "natural_index",
+    "plain_value",
     "exact_floats",
+    "check_reading",
 ]
 
-_KINDS = {
+TABLE_KINDS = {
     ".csv": "text",
     ".tsv": "text",
     ".txt": "text",
@@ -46,8 +44,10 @@ _KINDS = {
     ".xlsx": "excel",
 }
 _MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]  # in sheets; in text pandas knows
-_UNNAMED = "Unnamed: 0"  # what pandas calls a first column without a heading
+_UNNAMED = "Unnamed: 0"  # the name that pandas gives to a first column without a heading
 _MAY_DELIMIT = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
+_REMARK = re.compile(r"\s*(#+\s.*|[-=*_~]{4,})\s*", re.DOTALL)
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def read_table(
@@ -110,7 +110,7 @@ def read_table(
     """
     path = as_file(path)
     table = read_quietly(path, columns, index_col, header, delimiter, decimal)
-    if file_kind(path, _KINDS) in ("text", "excel"):
+    if file_kind(path, TABLE_KINDS) in ("text", "excel"):
         warn_of_text(table[_text_columns(table)], path.name)
     return table
 
@@ -127,8 +127,8 @@ def read_quietly(
     check_reading(index_col, header, delimiter, decimal)
     index_col = None if index_col is None else index_col.strip()  # as names of columns are read
     wanted = None if columns is None else _listed_columns(columns)
-    kind = file_kind(path, _KINDS)
-    with failure_in_words(path):
+    kind = file_kind(path, TABLE_KINDS)
+    with reading_file(path):
         if kind == "text":
             table = _read_text(path, index_col, sniff(path, header, delimiter, decimal), decimal)
         elif kind == "npy":
@@ -145,7 +145,7 @@ def read_quietly(
 
 
 def check_reading(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
-    """Refuse arguments that say nothing about how a file is read."""
+    """Check the arguments that tell how a file is read."""
     for value, name, allowed in (
         (header, "header", rule.choice(None) | rule.kind(bool, np.bool_, words="True or False")),
         (decimal, "decimal", rule.choice(None) | rule.choice(".", ",")),
@@ -153,11 +153,9 @@ def check_reading(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> 
     ):
         rule.check(value, name, allowed)
     if delimiter is not None and not (isinstance(delimiter, str) and _MAY_DELIMIT.fullmatch(delimiter)):
-        raise InvalidInputError(
-            f"delimiter must be a single character, no letter, digit, quote or dot, got {rule.shown(delimiter)}"
-        )
+        raise InvalidParameterError("delimiter", "a single character, no letter, digit, quote or dot", delimiter)
     if delimiter is not None and delimiter == decimal:
-        raise InvalidInputError(f"delimiter and decimal must differ, got {rule.shown(delimiter)} for both")
+        raise InvalidParameterError("delimiter", "another character than decimal", delimiter)
 
 
 def cells_as_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
@@ -172,7 +170,7 @@ def _listed_columns(columns: Any) -> list[str]:
     names = [columns] if isinstance(columns, str) else rule.listed(columns, "columns", "names of columns")
     names = [name.strip() if isinstance(name, str) else name for name in names]
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InvalidInputError(f"columns must hold different names of columns, one at least, got {rule.shown(names)}")
+        raise InvalidParameterError("columns", "different names of columns, at least one", names)
     return names
 
 
@@ -187,8 +185,19 @@ def file_kind(path: Path, kinds: dict[str, str]) -> str:
     return kind
 
 
+def plain_value(text: str) -> Any:
+    """Return an integer or a float if the text is exactly how Python writes one, else the text itself."""
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if repr(number) == text else text
+
+
 def natural_index(values: Sequence[str]) -> Any:
-    """Names of rows as integers or floats if all are written exactly as Python writes those, else as text."""
+    """Return names of rows as integers or floats if all are written exactly as Python writes those, else as text."""
     found = [plain_value(value) for value in values]
     for kind, array in ((int, np.int64), (float, np.float64)):
         if found and all(type(value) is kind for value in found):
@@ -208,7 +217,7 @@ def exact_floats() -> dict[str, Any]:
 
 
 def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str | None) -> pd.DataFrame:
-    """The table; ``decimal`` is the mark that was asked for, if any."""
+    """Read a text file; ``decimal`` is the decimal mark that the user set, if any."""
     import pandas as pd
 
     both = dialect.row_names and dialect.trailing
@@ -217,38 +226,44 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
         layout = {"index_col": 0, "names": range(len(dialect.first_line) + 2)}
 
     def read(**more: Any) -> pd.DataFrame:
-        with open_text(path) as file:
-            found = pd.read_csv(
-                file,
-                sep=dialect.delimiter,
-                decimal=dialect.decimal,
-                header=0 if dialect.has_header else None,
-                skipinitialspace=True,
-                low_memory=False,
-                **layout,
-                **more,
-            )
+        try:
+            with open_text(path) as file:
+                found = pd.read_csv(
+                    file,
+                    sep=r"\s+" if dialect.delimiter == BLANKS else dialect.delimiter,
+                    decimal=dialect.decimal,
+                    header=0 if dialect.has_header else None,
+                    skipinitialspace=True,
+                    low_memory=False,
+                    **layout,
+                    **more,
+                )
+        except pd.errors.ParserError as error:
+            raise InvalidInputError(explain_uneven_lines(path, dialect) or str(error)) from error
         if both:
             found = found.iloc[:, :-1].set_axis(dialect.first_line, axis=1).rename_axis(None)
-        if dialect.has_header:
-            found.columns = pd.Index(_distinct(found.columns))
-        else:
-            found.columns = pd.Index(_numbered_names(found.shape[1]))
-        return found
+        names = _distinct(found.columns) if dialect.has_header else _numbered_names(found.shape[1])
+        return found.set_axis(pd.Index(names), axis=1)
 
     table = read(**exact_floats())
-    _check_width(table, dialect)
-    if decimal is None and not _has_decimals(table):  # the first lines may have had whole numbers only
-        decimal = later_decimal(dialect, _text_cells(table))
-        if decimal != dialect.decimal:
+    # pandas takes further cells as levels of an index; only one, the name of the row, is meant.
+    has_index = table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names)
+    if has_index and len(table):
+        raise InvalidInputError(explain_uneven_lines(path, dialect) or "some lines have more cells than the first")
+    if decimal is None and dialect.decimal == "." and not _has_decimals(table):
+        # The first lines may hold whole numbers only, or decimal commas in quotation marks.
+        decimal = choose_decimal(dialect.delimiter, _text_cells(table))
+        if decimal == ",":
             return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal)
-    if table.shape[1] and table.iloc[:, -1].hasnans:  # which is where the cells of too short a line are missing
-        check_lengths(path, dialect)
-        refuse_lines_of_remarks(table, dialect.row_names)
+    if table.shape[1] and table.iloc[:, -1].hasnans:  # where cells of too short a line are missing
+        uneven = explain_uneven_lines(path, dialect) if dialect.delimiter == BLANKS else None
+        if uneven is not None:
+            raise InvalidInputError(uneven)
+        _refuse_remarks(table, dialect.row_names)
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     names = _UNNAMED if unnamed else index_col
     if dialect.row_names or names in table.columns:
-        # names of rows as they are written: pandas would turn 007 into 7 and NA into nothing
+        # Names of rows stay as they are written: pandas would turn 007 into 7 and NA into nothing.
         written = read(dtype=str, keep_default_na=False)
         if dialect.row_names:
             table.index = pd.Index(natural_index(list(written.index)))
@@ -258,16 +273,16 @@ def _read_text(path: Path, index_col: str | None, dialect: Dialect, decimal: str
     encoding = text_encoding(path)
     if encoding != "utf-8-sig":
         table.attrs["encoding"] = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}[encoding]
-    return _with_numbers(table, index_col, _mark_of_text(table, dialect))
+    return _with_numbers(table, index_col, dialect.decimal)
 
 
-def _mark_of_text(table: pd.DataFrame, dialect: Dialect) -> str:
-    """The decimal mark of cells that were not read as numbers: a comma between quotation marks, where commas separate
-    the cells, if those of a whole column mark decimals and no number has a point."""
-    if dialect.delimiter != "," or dialect.decimal == "," or _has_decimals(table):
-        return dialect.decimal
-    columns = [[cell for cell in table[name].unique() if isinstance(cell, str)] for name in _text_columns(table)]
-    return "," if any(map(has_decimal_commas, columns)) else dialect.decimal
+def _refuse_remarks(table: pd.DataFrame, row_names: bool) -> None:
+    """Refuse lines of one cell that are rules or begin with #, where all others have several."""
+    rest = table if row_names else table.iloc[:, 1:]
+    alone = rest.isna().all(axis=1).to_numpy() if rest.shape[1] else np.zeros(len(table), dtype=bool)
+    for cell in (table.index if row_names else table.iloc[:, 0])[alone]:
+        if isinstance(cell, str) and _REMARK.fullmatch(cell):
+            raise InvalidInputError(f"the line {rule.shown(cell)} has no further cells: remove lines of remarks")
 
 
 def _text_columns(table: pd.DataFrame) -> Any:
@@ -280,16 +295,16 @@ def _has_decimals(table: pd.DataFrame) -> bool:
     return any(not floats[name].hasnans or (floats[name].dropna() % 1 != 0).any() for name in floats)
 
 
-def _text_cells(table: pd.DataFrame) -> list[str]:
-    """The different cells of columns that were not read as numbers."""
-    return [cell for name in _text_columns(table) for cell in table[name].unique() if isinstance(cell, str)]
+def _text_cells(table: pd.DataFrame) -> list[list[str]]:
+    """Return the different cells of each column that was not read as numbers."""
+    return [[cell for cell in table[name].unique() if isinstance(cell, str)] for name in _text_columns(table)]
 
 
 def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
     """Columns of numbers that are written as text, as numbers; other cells without blanks behind them."""
     converted = {}
     for name in (name for name in _text_columns(table) if name not in (index_col, _UNNAMED)):
-        found = written_numbers(table[name], decimal)
+        found = parse_numbers(table[name], decimal)
         if found is not None:
             table[name], converted[name] = found
         elif any(isinstance(cell, str) and cell.endswith(" ") for cell in table[name].unique()):
@@ -297,14 +312,6 @@ def _with_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> p
     if converted:
         table.attrs["converted"] = converted
     return table
-
-
-def _check_width(table: pd.DataFrame, dialect: Dialect) -> None:
-    """pandas takes further cells as levels of an index; only one, the name of the row, is meant."""
-    if table.index.nlevels > 1 or (type(table.index).__name__ != "RangeIndex" and not dialect.row_names and len(table)):
-        raise InvalidInputError(
-            f"some lines have more than the {len(dialect.first_line)} cells of the first line: {OTHERWISE}"
-        )
 
 
 def _read_npy(path: Path) -> pd.DataFrame:
@@ -322,29 +329,59 @@ def _read_npy(path: Path) -> pd.DataFrame:
 
 
 def _read_excel(path: Path, index_col: str | None, header: bool | None, decimal: str | None) -> pd.DataFrame:
-    """The first sheet that is seen, without rows and columns that are empty."""
+    """Read the first visible sheet, without rows and columns that are empty."""
+    import openpyxl
     import pandas as pd
 
-    # cells as they are, 007 and a column called NA too
+    book = openpyxl.load_workbook(path, read_only=True)
+    sheet = next((each.title for each in book.worksheets if each.sheet_state == "visible"), None)
+    book.close()
+    if sheet is None:
+        raise InvalidInputError("it has no sheet with cells that can be seen")
+    # Cells stay as they are, 007 and a column called NA too.
     as_they_are: dict[str, Any] = {"header": None, "dtype": object, "keep_default_na": False, "na_values": [""]}
-    sheet = first_sheet(path)
     table = pd.read_excel(path, sheet_name=sheet, engine="openpyxl", **as_they_are)
-    refuse_formulas(path, sheet, table.isna().to_numpy())
+    _refuse_formulas(path, sheet, table.isna().to_numpy())
     table = table.dropna(how="all").dropna(axis="columns", how="all")
-    first = [] if table.empty else cells_as_text(table.iloc[0])
-    if header is None:
-        header = is_header(first, [] if table.empty else cells_as_text(table.iloc[1:, 0]))
-    if not len(table) - header:
+    rows = [
+        ["" if pd.isna(cell) else str(cell).strip() for cell in row] for row in table.head(100).itertuples(index=False)
+    ]
+    first = rows[0] if rows else []
+    if header is None and rows:
+        header = has_header(first, rows[1:])
+    if len(table) <= bool(header):
         raise InvalidInputError("its first sheet is empty")
-    if header and first[0] and first[1:] and not any(first[1:]):
-        raise InvalidInputError(
-            f"its first row must name the columns, and has {first[0]!r} only: remove remarks, or set header=False"
-        )
     names = [name or f"Unnamed: {j}" for j, name in enumerate(first)] if header else _numbered_names(len(first))
-    table = table.iloc[int(header) :].reset_index(drop=True).set_axis(_distinct(names), axis=1)
+    table = table.iloc[int(bool(header)) :].reset_index(drop=True).set_axis(_distinct(names), axis=1)
     table = table.mask(table.isin(_MISSING)).infer_objects()
-    table.attrs["header"] = header
-    return _with_numbers(table, index_col, decimal or decimal_mark("\t", _text_cells(table)))
+    table.attrs["header"] = bool(header)
+    return _with_numbers(table, index_col, decimal or choose_decimal("\t", _text_cells(table)))
+
+
+def _refuse_formulas(path: Path, sheet: str, empty: np.ndarray) -> None:
+    """Refuse formulas that a program wrote without their values: they would be read as empty cells.
+
+    ``empty`` tells which cells seem empty. openpyxl gives a formula without a value the type of a number.
+    """
+    import openpyxl
+
+    if not empty.any() or not _has_formulas(path):
+        return
+    written, found = (openpyxl.load_workbook(path, data_only=only)[sheet] for only in (False, True))
+    for row, column in np.argwhere(empty) + 1:
+        place = {"row": int(row), "column": int(column)}
+        cell = written.cell(**place)
+        if cell.data_type == "f" and found.cell(**place).data_type == "n":
+            raise InvalidInputError(
+                f"its cell {cell.coordinate} holds a formula, {str(cell.value)[:40]}, without its value: open it in a "
+                "spreadsheet and save it again"
+            )
+
+
+def _has_formulas(path: Path) -> bool:
+    with zipfile.ZipFile(path) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")]
+        return any(b"<f>" in data or b"<f " in data for data in map(archive.read, sheets))
 
 
 def _numbered_names(n: int) -> list[str]:
@@ -397,6 +434,6 @@ def _check_known(names: Sequence[str], table: pd.DataFrame, argument: str, path:
     unknown = [name for name in names if name not in table.columns]
     if unknown:
         known = ", ".join(table.columns[:20]) + (", ..." if table.shape[1] > 20 else "")
-        raise InvalidInputError(
-            f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {known}"
+        raise InvalidParameterError(
+            argument, message=f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; it has {known}"
         )

@@ -12,7 +12,7 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._validation import check_flags, hashable, listed
 from dempster.apps.recipe.words import counted, quoted
-from dempster.io.written.numbers import meant_as_number
+from dempster.io.numbers import meant_as_number
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,9 +15,9 @@ from dempster._validation import as_labels, reading_labels
 from dempster.apps.recipe.columns import check_table
 from dempster.apps.recipe.words import counted, quoted
 from dempster.io.atomic import as_file, as_path
+from dempster.io.numbers import looks_like_number
 from dempster.io.tables import cells_as_names, read_quietly
-from dempster.io.written.marks import looks_like_number
-from dempster.io.written.text import open_text
+from dempster.io.text import open_text
 
 if TYPE_CHECKING:
     import pandas as pd

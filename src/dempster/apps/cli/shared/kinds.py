@@ -123,8 +123,8 @@ class ColumnNames(click.ParamType):
 
 def _columns_of(file: Path) -> list[str]:
     """The columns of a file, from its first lines where it is text."""
+    from dempster.io.dialect import sniff
     from dempster.io.tables import read_quietly
-    from dempster.io.written.delimited import sniff
 
     if file.suffix.lower() in (".csv", ".tsv", ".txt", ".gz"):
         dialect = sniff(file)

@@ -264,7 +264,7 @@ def check_partition_kind(path: Path, option: str = "--output") -> None:
 
 def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None:
     """A table as CSV or TSV, in which no name is taken for a formula by a spreadsheet."""
-    from dempster.io.set_names import encode_cell
+    from dempster.io.partitions import encode_cell
 
     def written(cell: Any) -> Any:
         return encode_cell(cell) if isinstance(cell, str) else cell
