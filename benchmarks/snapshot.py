@@ -3,8 +3,9 @@
     python -m benchmarks.snapshot save FOLDER              fit all cases, write one file a case
     python -m benchmarks.snapshot compare FOLDER [NAME ...] fit them again and say which differ, and by how much
 
-A case is a fit with one setting: masses, objective, history, labels, and the masses of new objects. A name with a
-star at its end stands for all that begin so.
+A case is a fit with one setting. Of a clusterer: masses, objective, history, labels, and the masses of new objects.
+Of a classifier, a metric learner or a mixture: all fitted attributes that are numbers or arrays, and what its methods
+return for new objects. A name with a star at its end stands for all that begin so.
 """
 
 from __future__ import annotations
@@ -215,6 +216,101 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     yield "evclus-auto-precomputed", lambda: c.EVCLUS(3, metric="precomputed", **seed), D, weighted, D[::7]
     yield "evclus-auto-sparse", lambda: c.EVCLUS(3, metric="precomputed", **seed), _sparse(D), {}, None
 
+    yield from supervised_cases(d)
+
+
+def supervised_cases(d: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]:
+    """Cases of the classifiers, the metric learners and the mixture."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics.pairwise import rbf_kernel
+    from sklearn.neural_network import MLPClassifier
+
+    from dempster import FocalSets, MassFunctions
+    from dempster import classify as c
+    from dempster import metric as m
+    from dempster.datasets import load_iris
+    from dempster.mixture import ParsimoniousGaussianMixture as Mixture
+
+    iris, y = load_iris(return_X_y=True)
+    two, D = y > 1, d["D"]
+    single, new, seed = iris.astype(np.float32), iris[::7] + 0.1, {"random_state": 3}
+    labels = {"y": y}
+    rng = np.random.default_rng(11)
+    soft = {"y": MassFunctions(rng.dirichlet(np.ones(7), len(iris)), FocalSets.full(3, empty=False))}
+    simple = {"y": MassFunctions(0.8 * np.eye(3, 4)[y] + 0.2 * np.eye(4)[3], FocalSets.simple(3, empty=False))}
+    short = {"n_init": 2, "max_iter": 60, **seed}
+
+    yield "eknn", lambda: c.EKNNClassifier(), iris, labels, new
+    yield "eknn-float32", lambda: c.EKNNClassifier(9), single, labels, single[::7]
+    yield "eknn-auto", lambda: c.EKNNClassifier("auto", mixing=1.0), iris, labels, new
+    yield "eknn-steps", lambda: c.EKNNClassifier([3, 8], solver="adaptive-steps", init="evclass"), iris, labels, new
+    yield "eknn-manhattan", lambda: c.EKNNClassifier(7, metric="manhattan", algorithm="brute"), iris, labels, new
+    yield "eknn-precomputed", lambda: c.EKNNClassifier(7, metric="precomputed"), D, labels, D[::7]
+    yield "eknn-given-gamma", lambda: c.EKNNClassifier(7, gamma=[0.5, 1.0, 2.0]), iris, labels, new
+    yield "eknn-soft", lambda: c.EKNNClassifier([5, 9]), iris, soft, new
+    yield "eknn-soft-simple", lambda: c.EKNNClassifier(5, optimize=False), iris, simple, new
+    for name, network in (("network", c.EvidentialNeuralNetworkClassifier), ("rbf", c.EvidentialRBFClassifier)):
+        yield name, lambda n=network: n(**short), iris, labels, new
+        yield f"{name}-float32", lambda n=network: n(6, **short), single, labels, single[::7]
+        yield f"{name}-cv", lambda n=network: n(6, regularization="cv", cv=3, **short), iris, labels, new
+        yield f"{name}-grid", lambda n=network: n(4, regularization=[0, 0.1], cv=3, **short), iris, {"y": two}, new
+        yield f"{name}-held", lambda n=network: n(6, optimize_prototypes=False, **short), iris, labels, new
+        yield f"{name}-soft", lambda n=network: n(5, **short), iris, soft, new
+    yield (
+        "network-all",
+        lambda: c.EvidentialNeuralNetworkClassifier(4, init="all", mixing=None, **short),
+        iris,
+        labels,
+        new,
+    )
+    yield "rbf-simple", lambda: c.EvidentialRBFClassifier(6, focal_sets="simple", **short), iris, labels, new
+    yield "evidence", lambda: c.EvidenceFromClassifier(LogisticRegression(max_iter=200)), iris, labels, new
+    yield "evidence-two", lambda: c.EvidenceFromClassifier(focal_sets="simple"), iris, {"y": two}, new
+    perceptron = {"hidden_layer_sizes": (4,), "max_iter": 40, "random_state": 0}
+    yield "evidence-mlp", lambda: c.EvidenceFromClassifier(MLPClassifier(**perceptron)), iris, labels, new
+    yield "evidence-soft", lambda: c.EvidenceFromClassifier(), iris, soft, new
+    source = c.EKNNClassifier(5).fit(iris[::2], y[::2]).predict_mass(iris)
+    said = {"y": rng.permutation(y)}
+    weighted = {**said, "sample_weight": d["weights"]}
+    yield "discounting", lambda: c.ContextualDiscounting(), source, said, source[::7]
+    yield "discounting-weights", lambda: c.ContextualDiscounting("frame"), source, weighted, source[::7]
+    yield "discounting-sets", lambda: c.ContextualDiscounting([(0,), (1, 2)]), source, said, source[::7]
+
+    known, some = {"constraints": d["known"]}, {"y": np.where(np.arange(len(y)) % 3, -1, y)}
+    kernel = rbf_kernel(iris, gamma=0.2)
+    for name in ("PCCA", "KPCCA", "MMC", "DMLEig"):
+        yield name.lower(), lambda n=name: getattr(m, n)(2, **seed), iris, known, new
+        yield f"{name.lower()}-labels", lambda n=name: getattr(m, n)(2, max_pairs=300, **seed), iris, labels, new
+        yield f"{name.lower()}-float32", lambda n=name: getattr(m, n)(1, **seed), single, some, single[::7]
+        yield f"{name.lower()}-wide", lambda n=name: getattr(m, n)(2, **seed), np.tile(iris[:, :3], 50) + D, known, None
+    further = {"init": "random", "n_init": 2, "regularization": 0.01, "beta": 2.0}
+    for name in ("PCCA", "KPCCA"):
+        yield f"{name.lower()}-random", lambda n=name: getattr(m, n)(2, **further, **seed), iris, known, new
+    yield "pcca-given", lambda: m.PCCA(2, init=np.eye(2, 4) + 0.1), iris, known, new
+    yield "kpcca-given", lambda: m.KPCCA(2, init=np.eye(2, 150) + 0.1), iris, known, new
+    yield "kpcca-precomputed", lambda: m.KPCCA(2, kernel="precomputed", **seed), kernel, known, kernel[::7]
+    yield "kpcca-laplacian", lambda: m.KPCCA(2, kernel="laplacian", gamma=0.3, **seed), iris, known, new
+    yield "mmc-diagonal", lambda: m.MMC(diagonal=True), iris, known, new
+    for name in ("FDA", "KFDA", "LFDA"):
+        yield name.lower(), lambda n=name: getattr(m, n)(), iris, labels, new
+        yield f"{name.lower()}-some", lambda n=name: getattr(m, n)(1, regularization=0.1), iris, some, new
+        yield f"{name.lower()}-float32", lambda n=name: getattr(m, n)(), single, labels, single[::7]
+    yield "kfda-precomputed", lambda: m.KFDA(kernel="precomputed"), kernel, some, kernel[::7]
+    yield "kfda-linear", lambda: m.KFDA(kernel="linear"), iris, some, new
+    yield "lfda-plain", lambda: m.LFDA(2, embedding="plain", n_neighbors=3), iris, labels, new
+    yield "lfda-orthonormal", lambda: m.LFDA(2, embedding="orthonormalized"), iris, labels, new
+
+    given = Mixture(3, model="VVE").fit(iris).parameters_
+    weights = {"sample_weight": d["weights"]}
+    yield "mixture", lambda: Mixture([2, 3]), iris, {}, new
+    yield "mixture-auto-weights", lambda: Mixture(model=["EII", "VEV", "EVE"], **seed), iris, weights, new
+    yield "mixture-float32", lambda: Mixture(3, model="VVV", reg_covar=0.01), single, {}, single[::7]
+    yield "mixture-k-means", lambda: Mixture(3, init="k-means", n_init=3, **seed), iris, weights, new
+    yield "mixture-ward", lambda: Mixture(3, model="EEE", init="ward", convention="mclust"), iris, {}, new
+    yield "mixture-large", lambda: Mixture(15, model=["VII", "VVV"], **seed), d["large"], {}, d["large"][::97]
+    yield "mixture-labels", lambda: Mixture(init=y, model="EVE"), iris, {}, new
+    yield "mixture-warm", lambda: Mixture(3, init=given, model=["VVE", "EVE", "VVV"]), iris, weights, new
+
 
 def _sparse(D: np.ndarray) -> Any:
     from scipy import sparse
@@ -229,6 +325,8 @@ def taken(make: Callable[[], Any], X: Any, arguments: dict[str, Any], new: Any) 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = make().fit(X, **arguments)
+        if not hasattr(model, "credal_partition_") and not type(model).__module__.startswith("dempster.cluster."):
+            return _fitted_numbers(model) | ({} if new is None else _answers(model, new))
         found = {"labels": np.asarray(model.labels_)}
         if hasattr(model, "credal_partition_"):
             found["masses"] = np.asarray(model.credal_partition_.masses)
@@ -240,6 +338,31 @@ def taken(make: Callable[[], Any], X: Any, arguments: dict[str, Any], new: Any) 
     return found
 
 
+def _fitted_numbers(model: Any) -> dict[str, np.ndarray]:
+    """Return the fitted attributes that are numbers or arrays, also those inside mass functions and parameters."""
+    found = {}
+    for name, value in vars(model).items():
+        if name.endswith("_") and not name.startswith("_"):
+            if isinstance(value, dict):
+                value = np.array(list(value.items()))
+            elif hasattr(value, "to_records"):
+                value = value.select_dtypes(["number", "bool"]).to_numpy(float)
+            value = getattr(value, "masses", value)
+            if isinstance(value, np.ndarray | float | int | str):
+                found[name] = np.asarray(value)
+    return found
+
+
+def _answers(model: Any, new: Any) -> dict[str, np.ndarray]:
+    """Return what the public methods answer for new objects."""
+    found = {}
+    for method in ("predict_mass", "predict_proba", "predict", "transform", "score_samples", "contour", "conflict"):
+        if hasattr(model, method):
+            value = getattr(model, method)(new)
+            found[f"{method}()"] = np.asarray(getattr(value, "masses", value))
+    return found
+
+
 def _difference(a: dict[str, Any], b: dict[str, Any]) -> str:
     """What is not the same to the bit, and by how much; empty if all is."""
     said = []
@@ -248,6 +371,8 @@ def _difference(a: dict[str, Any], b: dict[str, Any]) -> str:
             said.append(f"{key} only in one")
         elif a[key].shape != b[key].shape or a[key].dtype != b[key].dtype:
             said.append(f"{key} {a[key].dtype}{a[key].shape} became {b[key].dtype}{b[key].shape}")
+        elif a[key].dtype.kind == "U":
+            said += [] if np.array_equal(a[key], b[key]) else [f"{key} {a[key]} became {b[key]}"]
         elif not np.array_equal(a[key], b[key], equal_nan=True):
             said.append(f"{key} by {np.abs(a[key].astype(float) - b[key].astype(float)).max():.1e}")
     return ", ".join(said)

@@ -14,6 +14,7 @@ import dempster
 from dempster import (
     CredalPartition,
     _random,
+    apps,
     classify,
     cluster,
     datasets,
@@ -149,15 +150,15 @@ CASES = {
     "plot.ShepardDisplay.from_estimator": lambda state: (
         ShepardDisplay.from_estimator(fitted("EVCLUS"), n_pairs=30, random_state=state).conflict
     ),
-    "recipe.labels_as_constraints": lambda state: recipe.labels_as_constraints(np.tile(y, 20), state).cannot_link,
-    "report.make_report": lambda state: report.make_report(y, X, max_points=20, random_state=state).to_html(),
+    "apps.recipe.labels_as_constraints": lambda state: recipe.labels_as_constraints(np.tile(y, 20), state).cannot_link,
+    "apps.report.make_report": lambda state: report.make_report(y, X, max_points=20, random_state=state).to_html(),
 }
 
 
 def takers():
     """All public functions, estimators and methods with a parameter random_state."""
     found = set()
-    for package in pkgutil.iter_modules(dempster.__path__):
+    for package in [*pkgutil.iter_modules(dempster.__path__, ""), *pkgutil.iter_modules(apps.__path__, "apps.")]:
         if package.name.startswith("_") or not package.ispkg:
             continue
         module = importlib.import_module(f"dempster.{package.name}")
