@@ -50,10 +50,10 @@ def _eknn_fit(n: int, columns: int, n_neighbors: int | str, solver: str) -> Task
 
 
 def _evidence(n: int, n_classes: int) -> Task:
-    from dempster.classify._weights import WeightsOfEvidence, subsets_of_classes
+    from dempster.classify._weights import WeightsOfEvidence, evidence_family
 
     support, opposition = np.random.default_rng(0).exponential(size=(2, n, n_classes))
-    family = subsets_of_classes(n_classes)
+    family = evidence_family("full", n_classes)
     evidence = WeightsOfEvidence(support, opposition)
     return Task(
         lambda: WeightsOfEvidence(support, opposition).masses(family), lambda m: _same_plausibilities(m, evidence)
@@ -61,9 +61,9 @@ def _evidence(n: int, n_classes: int) -> Task:
 
 
 def _same_plausibilities(masses: np.ndarray, evidence) -> str:
-    from dempster.classify._weights import subsets_of_classes
+    from dempster.classify._weights import evidence_family
 
-    contour = masses @ subsets_of_classes(evidence.support.shape[1]).membership
+    contour = masses @ evidence_family("full", evidence.support.shape[1]).membership
     return f"plausibilities right to {np.abs(contour - evidence.contour).max():.0e}"
 
 

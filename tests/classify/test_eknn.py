@@ -17,8 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dempster import FocalSets, MassFunctions
+from dempster._errors import InvalidInputError
 from dempster.classify import EKNNClassifier
-from dempster.classify._eknn_kernels import cost_and_gradient, neighbour_masses
+from dempster.classify.eknn import cost_and_gradient, neighbour_masses
 
 CASES = ["eknn_ionosphere_k5", "eknn_iris_k9", "eknn_vehicles_k7"]
 
@@ -325,16 +326,16 @@ def test_tables_keep_their_index_and_classes_their_names(iris):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_neighbors": 30}, r"n_neighbors must be below .* n_samples = 30.*got 30"),
-        ({"n_neighbors": [3, 99]}, "n_neighbors must be below"),
-        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1"),
+        ({"n_neighbors": 30}, r"^n_neighbors\b"),
+        ({"n_neighbors": [3, 99]}, r"^n_neighbors\b"),
+        ({"n_neighbors": 0}, r"^n_neighbors\b"),
         ({"n_neighbors": []}, "n_neighbors"),
-        ({"n_neighbors": [2.5]}, "n_neighbors must hold integers"),
-        ({"reliability": 1.0}, "reliability must be a number above 0 and below 1, got 1.0"),
-        ({"gamma": [1.0]}, "gamma must hold 2 numbers"),
-        ({"gamma": -1.0}, "gamma must be"),
-        ({"mixing": 2}, "mixing must be"),
-        ({"solver": "newton"}, "solver must be 'lbfgs' or 'adaptive-steps'"),
+        ({"n_neighbors": [2.5]}, r"^n_neighbors\b"),
+        ({"reliability": 1.0}, r"^reliability\b"),
+        ({"gamma": [1.0]}, r"^gamma\b"),
+        ({"gamma": -1.0}, r"^gamma\b"),
+        ({"mixing": 2}, r"^mixing\b"),
+        ({"solver": "newton"}, r"^solver\b"),
         ({"metric": "nonsense"}, "metric"),
     ],
 )
@@ -363,30 +364,30 @@ def test_bad_distances_are_refused(iris):
     X, y = iris
     D = pairwise_distances(X)
     for wrong, words in (
-        (X, "square matrix of dissimilarities"),
+        (X, r"^X\b"),
         (-D, "Negative values"),
-        (1 / (1 + D), "zero diagonal"),
+        (1 / (1 + D), r"^X\b"),
         (D + np.triu(D), "symmetric"),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(InvalidInputError, match=words):
             EKNNClassifier(metric="precomputed").fit(wrong, y)
-    with pytest.raises(ValueError, match="metric must be symmetric"):
+    with pytest.raises(InvalidInputError, match=r"^metric\b"):
         EKNNClassifier(metric=lambda a, b: np.abs(a - b).sum() + max(0, a[0] - b[0])).fit(X, y)
-    with pytest.raises(ValueError, match="NaN or infinite"):
+    with pytest.raises(InvalidInputError, match=r"^metric\b"):
         EKNNClassifier(metric=lambda a, b: np.nan).fit(X, y)
 
 
 def test_too_many_intersections_of_soft_labels_are_refused():
     sets = [tuple(k for k in range(13) if k != left_out) for left_out in range(13)]
     labels = MassFunctions(np.full((20, 13), 1 / 13), FocalSets.from_sets(13, sets))
-    with pytest.raises(ValueError, match="soft labels .* intersections"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         EKNNClassifier().fit(np.random.default_rng(0).normal(size=(20, 2)), labels)
 
 
 def test_soft_labels_take_one_scale(iris):
     X, y = iris
     labels = MassFunctions(0.5 * np.eye(3, 4)[y] + [0, 0, 0, 0.5], FocalSets.simple(3, empty=False))
-    with pytest.raises(ValueError, match="gamma must be one number when labels are soft"):
+    with pytest.raises(InvalidInputError, match=r"^gamma\b"):
         EKNNClassifier(gamma=[1.0, 2.0, 3.0]).fit(X, labels)
 
 

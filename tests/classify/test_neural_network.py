@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dempster import FocalSets, MassFunctions
+from dempster._errors import InvalidInputError
 from dempster.classify import EvidentialNeuralNetworkClassifier
 from dempster.classify import neural_network as network
 from dempster.classify._prototype_network import minimised, shares
@@ -263,7 +264,7 @@ def test_classes_with_few_objects(iris):
         model = quick(12, init=init).fit(X[rare], y[rare])
         assert model.prototypes_.shape == (12, 4)
         assert model.score(X[rare], y[rare]) > 0.9
-    with pytest.raises(ValueError, match="n_prototypes must be at most the number of different training objects, 54"):
+    with pytest.raises(InvalidInputError, match=r"^n_prototypes\b"):
         quick(60).fit(X[rare], y[rare])
     twins = quick(4).fit(
         np.repeat([[0.0], [1.0]], 2, axis=0).repeat(3, axis=0)[:, [0, 0]] + np.eye(12, 2), np.arange(12) % 2
@@ -290,7 +291,7 @@ def test_class_names_and_decisions(iris):
     decided = model.decide(np.vstack([X[:1], X[:1] + 1e4]), reject=0.3, reject_label="?")
     assert decided.tolist() == ["setosa", "?"]
     assert model.decide(X[:1] + 1e4, "interval_dominance").all()
-    with pytest.raises(ValueError, match="not seen in training"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         model.score(X[:2], ["setosa", "tulip"])
 
 
@@ -369,38 +370,38 @@ def test_pipelines_searches_pandas_pickle(iris):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_prototypes": 0}, "n_prototypes must be 'auto' or an integer of at least 1, got 0"),
-        ({"n_prototypes": 2, "init": "classes"}, "n_prototypes must be at least the number of classes, 3"),
-        ({"n_prototypes": 151}, "n_prototypes must be at most the number of different training objects"),
-        ({"regularization": -1}, "regularization must be"),
-        ({"regularization": "best"}, "regularization must be"),
-        ({"regularization": []}, "regularization must hold numbers of at least 0"),
-        ({"regularization": [0.1, -0.1]}, "regularization must hold numbers of at least 0"),
-        ({"mixing": 2}, "mixing must be None or a number of at least 0 and at most 1, got 2"),
-        ({"init": "random"}, "init must be 'auto', 'classes' or 'all', got 'random'"),
-        ({"cv": 1}, "cv must be an integer of at least 2, got 1"),
-        ({"cv": 200, "regularization": "cv"}, "cv must be at most the number of training objects, 150, got 200"),
-        ({"n_init": 0}, "n_init must be an integer of at least 1 and at most 100,000, got 0"),
-        ({"tol": -1}, "tol must be a number of at least 0, got -1"),
-        ({"random_state": "x"}, "random_state must be"),
+        ({"n_prototypes": 0}, r"^n_prototypes\b"),
+        ({"n_prototypes": 2, "init": "classes"}, r"^n_prototypes\b"),
+        ({"n_prototypes": 151}, r"^n_prototypes\b"),
+        ({"regularization": -1}, r"^regularization\b"),
+        ({"regularization": "best"}, r"^regularization\b"),
+        ({"regularization": []}, r"^regularization\b"),
+        ({"regularization": [0.1, -0.1]}, r"^regularization\b"),
+        ({"mixing": 2}, r"^mixing\b"),
+        ({"init": "random"}, r"^init\b"),
+        ({"cv": 1}, r"^cv\b"),
+        ({"cv": 200, "regularization": "cv"}, r"^cv\b"),
+        ({"n_init": 0}, r"^n_init\b"),
+        ({"tol": -1}, r"^tol\b"),
+        ({"random_state": "x"}, r"^random_state\b"),
     ],
 )
 def test_bad_parameters(iris, parameters, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         quick(**parameters).fit(*iris)
 
 
 def test_bad_data(iris):
     X, y = iris
-    with pytest.raises(ValueError, match="at least two classes"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         quick().fit(X, np.zeros(150))
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         quick().fit(X, y[:-1])
-    with pytest.raises(ValueError, match="sum to one"):
+    with pytest.raises(InvalidInputError, match=r"^masses\b"):
         quick().fit(X, MassFunctions(np.full((150, 4), 0.5), FocalSets.simple(3, empty=False)))
-    with pytest.raises(ValueError, match="empty set"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         quick().fit(X, MassFunctions(np.eye(1, 5).repeat(150, axis=0), FocalSets.simple(3)))
-    with pytest.raises(ValueError, match="requires y"):
+    with pytest.raises(InvalidInputError, match=r"\by\b"):
         quick().fit(X, None)
     with pytest.raises(ValueError, match="NaN"):
         quick().fit(np.where(X > 7, np.nan, X), y)

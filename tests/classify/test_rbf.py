@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dempster import FocalSets, MassFunctions
+from dempster._errors import InvalidInputError
 from dempster.classify import EvidentialRBFClassifier, rbf
 from dempster.classify._prototype_network import minimised
 
@@ -133,7 +134,7 @@ def test_many_classes_get_single_classes_and_the_frame():
     assert len(model.focal_sets_) == 15
     assert model.score(X, y) > 0.9
     np.testing.assert_allclose(model.predict_mass(X).masses.sum(axis=1), 1)
-    with pytest.raises(ValueError, match="focal_sets='full' is for at most 12 classes, got 14"):
+    with pytest.raises(InvalidInputError, match=r"^focal_sets\b"):
         quick(20, focal_sets="full").fit(X, y)
     assert len(quick(5, focal_sets="simple").fit(X, y % 3).focal_sets_) == 4
 
@@ -233,26 +234,26 @@ def test_names_pipelines_pandas_pickle(iris):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_prototypes": 0}, "n_prototypes must be 'auto' or an integer of at least 1, got 0"),
-        ({"n_prototypes": 151}, "n_prototypes must be at most the number of different training objects"),
-        ({"regularization": -1}, "regularization must be"),
-        ({"regularization": [np.nan]}, "regularization must hold numbers of at least 0"),
-        ({"focal_sets": "pairs"}, "focal_sets must be 'auto', 'full' or 'simple', got 'pairs'"),
-        ({"max_iter": 0}, "max_iter must be an integer of at least 1 and at most 100,000,000, got 0"),
+        ({"n_prototypes": 0}, r"^n_prototypes\b"),
+        ({"n_prototypes": 151}, r"^n_prototypes\b"),
+        ({"regularization": -1}, r"^regularization\b"),
+        ({"regularization": [np.nan]}, r"^regularization\b"),
+        ({"focal_sets": "pairs"}, r"^focal_sets\b"),
+        ({"max_iter": 0}, r"^max_iter\b"),
     ],
 )
 def test_bad_parameters(iris, parameters, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         quick(**parameters).fit(*iris)
 
 
 def test_bad_data(iris):
     X, y = iris
-    with pytest.raises(ValueError, match="at least two classes"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         quick().fit(X, np.zeros(150))
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         quick().fit(X, y[:-1])
-    with pytest.raises(ValueError, match="not seen in training"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         quick(3).fit(X, y).score(X[:1], [7])
     with pytest.raises(NotFittedError):
         quick().predict_proba(X)

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dempster.cluster import ECM
-from dempster.constraints import Constraints
 from tests.cluster.contract import EXCEPTIONS, OTHER_DEFAULTS, SUBJECTS, answer, prediction
 from tests.docstrings import section
 
@@ -62,7 +61,7 @@ def test_history_and_objective_agree(subject):
     model = subject.fitted()
     if not hasattr(model, "objective_"):
         assert not hasattr(model, "history_")
-        return
+        pytest.skip("it has no objective")
     assert isinstance(model.history_, np.ndarray)
     assert model.objective_ == model.history_[-1]
     assert model.n_iter_ == len(model.history_) >= 1
@@ -73,7 +72,7 @@ def test_history_and_objective_agree(subject):
 
 def test_an_early_end_is_told(subject):
     if "max_iter" not in subject.parameters or "tol" not in subject.parameters:
-        return
+        pytest.skip("it has no iterations to end early")
     with pytest.warns(match=f"{subject} did not converge"):
         model = subject.make(max_iter=1, tol=0.0).fit(subject.data)
     assert not model.converged_
@@ -81,7 +80,7 @@ def test_an_early_end_is_told(subject):
 
 def test_float32_stays_float32(subject):
     if subject.data.dtype != np.float64:
-        return
+        pytest.skip("it reads categories")
     model = subject.make().fit(subject.data.astype(np.float32))
     if hasattr(model, "credal_partition_"):
         assert model.credal_partition_.masses.dtype == np.float32
@@ -92,7 +91,7 @@ def test_float32_stays_float32(subject):
 
 def test_the_index_of_a_table_is_kept(subject):
     if not subject.takes_tables:
-        return
+        pytest.skip("it reads images")
     table = subject.table()
     model = subject.make().fit(table)
     assert model.n_features_in_ == table.shape[1]
@@ -125,7 +124,7 @@ def test_permuting_the_objects_permutes_the_result(subject):
 
 def test_weights_count_as_repetitions(subject):
     if not subject.fit_takes("sample_weight") or not subject.takes_tables:
-        return
+        pytest.skip("it takes no weights, or reads images")
     weights = np.random.default_rng(2).integers(1, 4, len(subject.data))
     rows = np.repeat(np.arange(len(subject.data)), weights)
     weighted = subject.exact().fit(subject.data, sample_weight=weights)
@@ -136,22 +135,12 @@ def test_weights_count_as_repetitions(subject):
 
 def test_weight_zero_leaves_an_object_out(subject):
     if not subject.fit_takes("sample_weight") or not subject.takes_tables:
-        return
+        pytest.skip("it takes no weights, or reads images")
     kept = np.random.default_rng(3).random(len(subject.data)) < 0.7
     some = subject.exact().fit(subject.data, sample_weight=kept.astype(float))
     without = subject.exact().fit(subject.data[kept])
     np.testing.assert_allclose(answer(some)[kept], answer(without), atol=1e-5)
     np.testing.assert_allclose(answer(some)[~kept], prediction(without, subject.data[~kept]), atol=1e-5)
-
-
-@pytest.mark.parametrize("wrong", [[1.0, 2.0], -1.0, 0.0, np.nan], ids=["two", "negative", "zero", "NaN"])
-def test_weights_that_are_none_are_refused(subject, wrong):
-    if not subject.fit_takes("sample_weight"):
-        return
-    shape = subject.data.shape if not subject.takes_tables else len(subject.data)
-    weights = np.full(shape, wrong) if np.ndim(wrong) == 0 else wrong
-    with pytest.raises(ValueError, match=r"[Ss]ample.weight|weight"):
-        subject.make().fit(subject.data, sample_weight=weights)
 
 
 # ---- scikit-learn's manners -----------------------------------------------------------------------------------------
@@ -240,7 +229,7 @@ def damaged(X, value):
 def test_bad_data_are_refused_with_words(subject, damage, words):
     wrong = damage(subject)
     if wrong.dtype == object and str(subject) == "CatECM":
-        return  # text is what it reads
+        pytest.skip("text is what it reads")
     with pytest.raises((ValueError, TypeError), match=words):
         subject.make().fit(wrong)
 
@@ -250,18 +239,6 @@ def test_new_objects_of_another_width_are_refused(subject):
     wider = subject.data[..., None].repeat(2, axis=-1) if not subject.takes_tables else wider
     with pytest.raises(ValueError, match="feature|channel"):
         prediction(subject.fitted(), wider)
-
-
-def test_constraints_about_other_objects_are_refused(subject):
-    if not subject.fit_takes("constraints"):
-        return
-    n = len(subject.data)
-    with pytest.raises(ValueError, match=f"constraints are about {n + 1} objects, but there are {n}"):
-        subject.make().fit(subject.data, constraints=Constraints([(0, 1)], n_objects=n + 1))
-    with pytest.raises(TypeError, match="constraints must be a Constraints"):
-        subject.make().fit(subject.data, constraints=[(0, 1)])
-    with pytest.raises(ValueError, match=r"below 60 .*\(0, 60\)"):
-        subject.make().fit(subject.data, constraints=Constraints([(0, n)]))
 
 
 # ---- parameters and words -------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from dempster.partition import (
     nearest_pairs,
     non_dominated,
 )
-from tests.hostile.limits import limited
+from tests.limits import limited
 
 FAMILY = FocalSets.full(2)
 M = CredalPartition([[0.1, 0.5, 0.2, 0.2], [0.0, 0.3, 0.6, 0.1], [0.2, 0.2, 0.2, 0.4]], FAMILY)

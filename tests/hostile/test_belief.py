@@ -12,7 +12,7 @@ import pytest
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.constraints import Constraints
 from dempster.partition import combine_partitions, consistency_index, credal_rand_index
-from tests.hostile.limits import limited, refused_or_sensible
+from tests.limits import limited, refused_or_sensible
 
 SIMPLE = FocalSets.simple(2, empty=False)
 M = MassFunctions([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]], SIMPLE)

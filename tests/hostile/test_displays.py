@@ -11,7 +11,7 @@ from dempster import CredalPartition, FocalSets, plot
 from dempster.cluster import ECM, EVCLUS, BeliefPeaks, BootClus
 from dempster.explain import CautiousTree, credal_silhouette, explain_object, kept_curve, profile, stability
 from dempster.model_selection import n_clusters_curve, number_of_clusters
-from tests.hostile.limits import limited, refused_or_sensible
+from tests.limits import limited, refused_or_sensible
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

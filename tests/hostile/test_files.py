@@ -18,7 +18,7 @@ from dempster.apps.recipe import Recipe, read_image, read_labels
 from dempster.constraints import Constraints, read_constraints, write_constraints
 from dempster.io import read_dissimilarities, read_partition, read_r, read_table, write_partition, write_r
 from dempster.persistence import describe, load, save
-from tests.hostile.limits import limited, refused_or_sensible
+from tests.limits import limited, refused_or_sensible
 
 # text of a table, and what it holds or the option that settles it
 TABLES = {

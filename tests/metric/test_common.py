@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from dempster._errors import InvalidInputError
 from dempster.constraints import Constraints
 from dempster.metric import FDA, KFDA, KPCCA, LFDA, MMC, PCCA, DMLEig
 
@@ -104,12 +105,12 @@ def test_objective_is_the_last_of_the_history_which_goes_one_way(learner, iris, 
     if type(learner) in map(type, FROM_LABELS):
         assert model.objective_ == pytest.approx(model.eigenvalues_.sum())
         assert (np.diff(model.eigenvalues_) <= 0).all()
-        return
-    assert model.objective_ == model.history_[-1]
-    steps = np.diff(model.history_) * (1 if isinstance(model, MMC | DMLEig) else -1)
-    assert (steps >= -1e-12 * abs(model.objective_)).all()
-    assert model.n_iter_ == len(steps) > 1
-    assert model.converged_
+    else:
+        assert model.objective_ == model.history_[-1]
+        steps = np.diff(model.history_) * (1 if isinstance(model, MMC | DMLEig) else -1)
+        assert (steps >= -1e-12 * abs(model.objective_)).all()
+        assert model.n_iter_ == len(steps) > 1
+        assert model.converged_
 
 
 @named(LEARNERS)
@@ -250,26 +251,26 @@ NEITHER = Constraints()
 
 @named(LEARNERS)
 def test_no_supervision(learner):
-    with pytest.raises(ValueError, match=f"{type(learner).__name__} requires y to be passed"):
+    with pytest.raises(InvalidInputError, match=f"{type(learner).__name__} requires y to be passed"):
         clone(learner).fit(X4)
 
 
 @named(FROM_PAIRS)
 def test_bad_constraints(learner):
     learner = clone(learner)
-    with pytest.raises(ValueError, match="at least one pair"):
+    with pytest.raises(InvalidInputError, match=r"^constraints\b"):
         learner.fit(X4, constraints=NEITHER)
-    with pytest.raises(TypeError, match="constraints must be a Constraints object, got list"):
+    with pytest.raises(InvalidInputError, match=r"^constraints\b"):
         learner.fit(X4, constraints=[(0, 1)])
-    with pytest.raises(TypeError, match="pass them by name"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         learner.fit(X4, Constraints([(0, 1)], [(1, 2)]))
-    with pytest.raises(ValueError, match="must not both be given"):
+    with pytest.raises(InvalidInputError, match=r"^y\b"):
         learner.fit(X4, Y4, constraints=Constraints([(0, 1)], [(1, 2)]))
     with pytest.raises(ValueError, match="below 4"):
         learner.fit(X4, constraints=Constraints([(0, 7)], [(1, 2)]))
-    with pytest.raises(ValueError, match="about 5 objects, but there are 4"):
+    with pytest.raises(InvalidInputError, match=r"^constraints\b"):
         learner.fit(X4, constraints=Constraints([(0, 1)], [(1, 2)], n_objects=5))
-    with pytest.raises(ValueError, match="contradict each other: 0 and 1"):
+    with pytest.raises(ValueError, match=r"^constraints\b"):
         learner.fit(X4, constraints=Constraints([(0, 1)], [(0, 1), (0, 2)]))
     with pytest.warns(UserWarning, match="contradict each other in 1 places"):
         learner.fit(X4, constraints=Constraints([(0, 1), (1, 3)], [(0, 3), (0, 2)]))
@@ -279,7 +280,7 @@ def test_bad_constraints(learner):
 def test_constraints_where_labels_are_needed(learner):
     known = Constraints([(0, 1)], [(1, 2)])
     for arguments in ({"constraints": known}, {"y": known}, {"y": Y4, "constraints": known}):
-        with pytest.raises(TypeError, match=f"{type(learner).__name__} learns from labels"):
+        with pytest.raises(InvalidInputError, match=f"{type(learner).__name__} learns from labels"):
             clone(learner).fit(X4, **arguments)
 
 
@@ -287,17 +288,17 @@ def test_constraints_where_labels_are_needed(learner):
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        ([0, 0, 0, 0], "at least two classes"),
-        ([0, -1, -1, 0], "got 1 class and 2 unlabelled"),
-        ([-1, -1, -1, -1], "got 0 classes and 4 unlabelled"),
-        ([0.1, 0.2, 0.5, 1.7], "Unknown label type"),
-        ([0, 1, np.nan, 1], "without missing values"),
-        (np.array(["a", "b", None, "a"], dtype=object), "without missing values"),
-        ([0, 1, 1], "inconsistent numbers of samples"),
+        ([0, 0, 0, 0], r"^y\b"),
+        ([0, -1, -1, 0], r"^y\b"),
+        ([-1, -1, -1, -1], r"^y\b"),
+        ([0.1, 0.2, 0.5, 1.7], r"^y\b"),
+        ([0, 1, np.nan, 1], r"^y\b"),
+        (np.array(["a", "b", None, "a"], dtype=object), r"^y\b"),
+        ([0, 1, 1], r"^y\b"),
     ],
 )
 def test_bad_labels(learner, y, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(InvalidInputError, match=words):
         clone(learner).fit(X4, y)
 
 
@@ -314,7 +315,7 @@ def test_missing_and_infinite_values(learner):
 
 @named(LEARNERS)
 def test_too_many_components(learner):
-    with pytest.raises(ValueError, match="n_components must be at most"):
+    with pytest.raises(InvalidInputError, match=r"^n_components\b"):
         clone(learner).set_params(n_components=5).fit(X4, Y4)
 
 
@@ -366,7 +367,7 @@ def test_not_fitted(learner):
     ],
 )
 def test_bad_parameters(learner, parameter, value, words):
-    with pytest.raises(ValueError, match=f"{parameter} must be .*{words}.*got"):
+    with pytest.raises(InvalidInputError, match=f"{parameter} must be .*{words}.*got"):
         learner(**{parameter: value}).fit(X4, Y4)
 
 

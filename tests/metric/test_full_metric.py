@@ -7,11 +7,10 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from dempster.constraints import Constraints
-from dempster.metric import MMC, DMLEig, _full_metric
-from dempster.metric._full_metric import _Ascent
-from dempster.metric.dml_eig import _smoothed_minimum
-from dempster.metric.mmc import _matrix_problem, _weights_problem
-from tests.hostile.limits import limited
+from dempster.metric import MMC, DMLEig
+from dempster.metric import full_metric as _full_metric
+from dempster.metric.full_metric import _Ascent, _matrix_problem, _smoothed_minimum, _weights_problem
+from tests.limits import limited
 
 
 @pytest.fixture(scope="module", params=["iris", "wine"])

@@ -11,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from dempster._errors import InvalidInputError
 from dempster.mixture import GaussianParameters, ParsimoniousGaussianMixture
+from dempster.mixture.em import DIAGONAL_MODELS, MODELS
 from dempster.mixture.hierarchical import merge_tree
-from dempster.mixture.models import DIAGONAL_MODELS, MODELS
 
 CHECKED = [
     ParsimoniousGaussianMixture(),
@@ -174,16 +175,16 @@ def test_many_objects_start_from_the_better_of_a_tree_and_k_means():
 @pytest.mark.parametrize(
     ("init", "message"),
     [
-        (np.zeros((150, 3)), "sum to one"),
-        (np.full((150, 3), np.nan), "sum to one"),
+        (np.zeros((150, 3)), r"^init\b"),
+        (np.full((150, 3), np.nan), r"^init\b"),
         (np.zeros(20), "150"),
-        (np.ones((150, 2)) / 2, "n_components must be 2, as in init, got 3"),
-        ("random", "init must be 'hierarchical'"),
-        (GaussianParameters(np.ones(3) / 3, np.zeros((3, 2)), np.zeros((3, 2, 2)), "VVV"), "means of shape"),
+        (np.ones((150, 2)) / 2, r"^n_components\b"),
+        ("random", r"^init\b"),
+        (GaussianParameters(np.ones(3) / 3, np.zeros((3, 2)), np.zeros((3, 2, 2)), "VVV"), r"^init\b"),
     ],
 )
 def test_bad_starts(iris, init, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         ParsimoniousGaussianMixture(3, init=init).fit(iris[0])
 
 
@@ -247,7 +248,7 @@ def test_sample_has_the_moments_of_the_mixture(mixture):
         np.testing.assert_allclose(mine.mean(axis=0), mixture.means_[k], atol=0.02)
         np.testing.assert_allclose(np.cov(mine.T), mixture.covariances_[k], atol=0.02)
     np.testing.assert_array_equal(mixture.sample(5, random_state=1)[0], mixture.sample(5, random_state=1)[0])
-    with pytest.raises(ValueError, match="n_samples must be"):
+    with pytest.raises(InvalidInputError, match=r"^n_samples\b"):
         mixture.sample(0)
 
 
@@ -280,15 +281,15 @@ def test_tables_and_single_precision(iris, mixture):
 
 
 def test_identical_rows():
-    with pytest.raises(ValueError, match="all its rows are equal"):
+    with pytest.raises(InvalidInputError, match=r"^X\b"):
         ParsimoniousGaussianMixture().fit(np.ones((20, 3)))
-    with pytest.raises(ValueError, match="all of them whose sample_weight is not zero are equal"):
+    with pytest.raises(InvalidInputError, match=r"^X\b"):
         ParsimoniousGaussianMixture().fit(np.arange(12.0).reshape(6, 2), sample_weight=[0, 3, 0, 0, 0, 0])
 
 
 def test_more_components_than_different_objects():
     X = np.repeat(np.eye(3), 10, axis=0)
-    with pytest.raises(ValueError, match="n_components=4 is more than the 3 different objects"):
+    with pytest.raises(InvalidInputError, match=r"^n_components\b"):
         ParsimoniousGaussianMixture(4).fit(X)
     table = ParsimoniousGaussianMixture([1, 9]).fit(X).bic_table_
     assert table.loc[9, "problem"].str.contains("more components than the 3 different objects").all()
@@ -302,7 +303,7 @@ def test_constant_column(iris):
     problems = model.bic_table_["problem"]
     assert (problems.loc[:, ["EII", "VII"]] == "").all()
     assert problems.loc[:, [m for m in MODELS if m not in ("EII", "VII")]].str.contains("attribute 5 is constant").all()
-    with pytest.raises(ValueError, match=r"attribute 5 is constant.*reg_covar > 0"):
+    with pytest.raises(InvalidInputError, match=r"^model\b"):
         ParsimoniousGaussianMixture(3, model="VVV").fit(X)
     regular = ParsimoniousGaussianMixture(3, model="VVV", reg_covar=1e-6).fit(X)
     np.testing.assert_allclose(regular.means_[:, 4], 1)
@@ -310,7 +311,7 @@ def test_constant_column(iris):
 
 def test_fewer_objects_than_parameters():
     X = np.random.default_rng(0).normal(size=(8, 6))
-    with pytest.raises(ValueError, match=r"VVV with 2 components cannot be fitted to 8 objects with 6 attributes.*55"):
+    with pytest.raises(InvalidInputError, match=r"^model\b"):
         ParsimoniousGaussianMixture(2, model="VVV").fit(X)
     model = ParsimoniousGaussianMixture(range(1, 4)).fit(X)  # the simple models remain
     assert np.isfinite(model.bic_)
@@ -321,23 +322,23 @@ def test_fewer_objects_than_parameters():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_components": 0}, "n_components must be"),
-        ({"n_components": "many"}, "n_components must be"),
-        ({"n_components": []}, "n_components must be"),
-        ({"n_components": 2.0}, "n_components must be"),
-        ({"model": "full"}, "model must be one of EII"),
-        ({"model": "E"}, "one attribute"),
-        ({"model": []}, "model must be"),
-        ({"model": 3}, "model must be"),
-        ({"tol": -1}, "tol must be"),
-        ({"max_iter": 0}, "max_iter must be"),
-        ({"reg_covar": -1e-6}, "reg_covar must be"),
-        ({"n_init": 0}, "n_init must be"),
-        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"n_components": 0}, r"^n_components\b"),
+        ({"n_components": "many"}, r"^n_components\b"),
+        ({"n_components": []}, r"^n_components\b"),
+        ({"n_components": 2.0}, r"^n_components\b"),
+        ({"model": "full"}, r"^model\b"),
+        ({"model": "E"}, r"^model\b"),
+        ({"model": []}, r"^model\b"),
+        ({"model": 3}, r"^model\b"),
+        ({"tol": -1}, r"^tol\b"),
+        ({"max_iter": 0}, r"^max_iter\b"),
+        ({"reg_covar": -1e-6}, r"^reg_covar\b"),
+        ({"n_init": 0}, r"^n_init\b"),
+        ({"n_jobs": 0}, r"^n_jobs\b"),
     ],
 )
 def test_bad_parameters(iris, settings, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         ParsimoniousGaussianMixture(**settings).fit(iris[0])
 
 

@@ -6,6 +6,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
+from dempster._errors import InvalidInputError
 from dempster.mixture.hierarchical import merge_tree
 
 
@@ -91,7 +92,7 @@ def test_constant_and_collinear_attributes():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="model must be one of"):
+    with pytest.raises(InvalidInputError, match=r"^model\b"):
         merge_tree([[0.0], [1.0]], model="EEE")
-    with pytest.raises(ValueError, match="2 different objects, got 3"):
+    with pytest.raises(InvalidInputError, match=r"^n_clusters\b"):
         merge_tree([[0.0], [1.0], [1.0]]).labels(3)

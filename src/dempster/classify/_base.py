@@ -1,21 +1,24 @@
-"""What every evidential classifier shares: classes, soft labels, masses of new objects, decisions."""
+"""What every evidential classifier shares: the frame of a fit, soft labels, masses of new objects, decisions."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._validation import (
     as_labels,
@@ -39,13 +42,13 @@ from dempster._validation import (
     reading,
     reading_labels,
     real,
-    shown,
 )
 from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.decisions import DECISION_RULES, SET_RULES
 from dempster.dissimilarity.input import columns_of_fit, square_table
+from dempster.optimize.descent import Run
 
-__all__ = ["EvidentialClassifier", "Targets", "hard_targets", "is_soft", "singletons_and_frame", "sure_masses"]
+__all__ = ["EvidentialClassifier", "Targets", "hard_targets", "is_soft"]
 
 CAUTIOUS = "partial_assignment"
 
@@ -73,10 +76,10 @@ class Targets:
 
 
 class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
-    """Base of the classifiers: a method learns in ``fit`` and gives the masses of objects in ``_masses``.
+    """Base of the classifiers: a method learns in ``_learn`` and gives the masses of objects in ``_masses``.
 
-    ``fit`` calls `_checked_training`, which sets ``classes_``, and sets ``focal_sets_``, the family that the columns
-    of ``_masses`` refer to (`singletons_and_frame` for most methods).
+    ``_learn`` calls `_checked_training`, which sets ``classes_``, and sets ``focal_sets_``, the family that the columns
+    of ``_masses`` refer to (the single classes and the whole frame, for most methods).
     """
 
     _rules: Mapping[str, rule.Rule] = {}
@@ -84,24 +87,65 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     _probability = "pignistic"  # or "plausibility": how masses become the probabilities of predict_proba
     classes_: np.ndarray
     focal_sets_: FocalSets
+    max_iter: int  # these two are parameters of the methods that iterate
+    tol: float
 
     # ---- what a method supplies -----------------------------------------------------------------------------------
 
-    def _masses(self, X: np.ndarray) -> np.ndarray:
-        """(n, f) masses of validated objects under the fitted model."""
+    def _learn(self, X: Any, y: Any) -> None:
+        """Validate the training objects and set the fitted attributes."""
         raise NotImplementedError
+
+    def _masses(self, X: np.ndarray) -> np.ndarray:
+        """Compute the (n, f) masses of validated objects under the fitted model."""
+        raise NotImplementedError
+
+    # ---- learning -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from labelled objects.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the metric is precomputed
+        y : array-like of shape (n_samples,), or MassFunctions
+            Classes, or a mass function on the classes for each object.
+
+        Returns
+        -------
+        self
+        """
+        with fit_transaction(self) as draft:
+            draft._learn(X, y)
+        return self
+
+    def _set_run(self, run: Run[np.ndarray]) -> None:
+        """Set the attributes that describe a descent, and warn if it did not converge."""
+        self.objective_ = run.objective
+        self.history_ = np.asarray(run.history)
+        self.n_iter_ = len(run.history)
+        self.converged_ = run.converged
+        if not run.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations; "
+                "increase max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     # ---- checking -------------------------------------------------------------------------------------------------
 
     def _checked_training(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, Targets]:
-        """Parameters checked, attributes as a float array (float32 kept), labels encoded; sets ``classes_``.
+        """Validate parameters, objects (float32 is kept) and labels, and set ``classes_``.
 
         ``options`` go to scikit-learn's ``validate_data``.
         """
         rule.check_parameters(self, self._rules)
         if y is None:
-            raise InvalidInputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: labels or MassFunctions"
+            raise InvalidParameterError(
+                "y",
+                message=f"{type(self).__name__} requires y to be passed, but the target y is None: labels or "
+                "MassFunctions",
             )
         data = self._checked_objects(X, reset=True, **options)
         names = object_index(X)
@@ -109,7 +153,9 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         with reading_labels(y, "y"):
             check_consistent_length(data, targets.codes if targets.soft is None else targets.soft.masses)
         if len(targets.names) < 2:
-            raise InvalidInputError(f"y must hold at least two classes, got one class: {targets.names[0]!r}")
+            raise InvalidParameterError(
+                "y", message=f"y must hold at least two classes, got one class: {targets.names[0]!r}"
+            )
         self.classes_ = targets.names
         return data, targets
 
@@ -209,7 +255,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         losses = None if utilities is None else 1.0 - _checked_utilities(utilities, self.classes_, acts)
         names = _act_names(acts, self.classes_, losses)
         if reject is not None and reject_label in set(names):
-            raise InvalidInputError(f"reject_label={reject_label!r} is the name of an act or class; choose another one")
+            raise InvalidParameterError("reject_label", "no name of an act or class", reject_label)
         masses = self.predict_mass(X)
         if rule == CAUTIOUS:
             if utilities is not None or reject is not None:
@@ -225,7 +271,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         """
         check_is_fitted(self, "classes_")
         if is_soft(y):
-            raise InvalidInputError("y must hold the classes to compare with, got MassFunctions")
+            raise InvalidParameterError("y", message="y must hold the classes to compare with, got MassFunctions")
         names = object_index(X)
         y, sample_weight = ordered_like(y, names), ordered_like(sample_weight, names)
         with reading_labels(y, "y"):
@@ -233,21 +279,11 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         unseen = set(as_labels(y, "y").tolist()) - set(self.classes_.tolist())
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
-            raise InvalidInputError(f"y holds labels that were not seen in training: {unknown}")
+            raise InvalidParameterError("y", message=f"y holds labels that were not seen in training: {unknown}")
         weights = object_weights(sample_weight, len(np.asarray(y)))
         found = self.predict(X)
         with reading_labels(y, "y"):
             return float(accuracy_score(y, found, sample_weight=weights))
-
-
-def singletons_and_frame(n_classes: int) -> FocalSets:
-    """The classes, then the whole frame: the sets that carry mass when every piece of evidence points to one class."""
-    return FocalSets.simple(n_classes, empty=False)
-
-
-def sure_masses(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """(n, M + 1) masses of objects whose class is certain, on `singletons_and_frame`."""
-    return np.eye(n_classes, n_classes + 1)[codes]
 
 
 def is_soft(y: Any) -> bool:
@@ -264,8 +300,8 @@ def _soft_targets(y: MassFunctions | Sequence[MassFunctions]) -> Targets:
     labels = y if isinstance(y, MassFunctions) else _joined(y)
     if labels.empty.max(initial=0.0) >= 1:
         row = int(labels.empty.argmax())
-        raise InvalidInputError(
-            f"y must not give all mass to the empty set, as row {row} does: it leaves no class possible"
+        raise InvalidParameterError(
+            "y", message=f"y must not give all mass to the empty set, as row {row} does: it leaves no class possible"
         )
     known = labels.normalize("dempster")
     codes = known.singleton_belief.argmax(axis=1)
@@ -282,7 +318,7 @@ def _matched(y: Any, index: Any) -> Any:
 def _joined(parts: Sequence[MassFunctions]) -> MassFunctions:
     frames = {part.frame for part in parts}
     if len(frames) > 1:
-        raise InvalidInputError(f"y must hold mass functions on one frame, got {len(frames)}")
+        raise InvalidParameterError("y", message=f"y must hold mass functions on one frame, got {len(frames)}")
     family = parts[0].focal_sets
     for part in parts[1:]:
         family = family.union(part.focal_sets)
@@ -303,11 +339,11 @@ def hard_targets(y: Any) -> Targets:
     with reading_labels(y, "y"):
         labels = column_or_1d(plain_text(y), warn=True)
     if labels.dtype.kind == "V":
-        raise InvalidInputError(f"y must hold one label for each object, got records ({labels.dtype})")
+        raise InvalidParameterError("y", "one label for each object", labels.dtype)
     if labels.dtype == object and any(map(is_missing, labels.tolist())):
-        raise InvalidInputError("y must not hold None or missing values; leave out objects whose class is unknown")
+        raise InvalidParameterError("y", "without missing values; leave out objects whose class is unknown")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InvalidInputError("y must not hold NaN or infinity; leave out objects whose class is unknown")
+        raise InvalidParameterError("y", "without NaN and infinity; leave out objects whose class is unknown")
     with reading_labels(y, "y"):
         check_classification_targets(labels)
         names, codes = np.unique(labels, return_inverse=True)
@@ -322,11 +358,11 @@ def _checked_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.nda
         named = in_order_of(named.T, classes).T
     table = as_reals(named, "utilities").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
-        raise InvalidInputError(
-            f"utilities must have {n_classes} rows, one for each class (or one more), got shape {table.shape}"
+        raise InvalidParameterError(
+            "utilities", f"a table with {n_classes} rows, one for each class (or one more)", table.shape
         )
     if not np.isfinite(table).all():
-        raise InvalidInputError("utilities must be finite")
+        raise InvalidParameterError("utilities", "finite")
     return table
 
 
@@ -336,7 +372,7 @@ def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, losses: np.
         return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
     names = listed(acts, "acts", f"{n_acts} different names")
     if len(names) != n_acts or not all(map(hashable.test, names)) or len(set(names)) != n_acts:
-        raise InvalidInputError(f"acts must hold {n_acts} different names, got {shown(names)}")
+        raise InvalidParameterError("acts", f"{n_acts} different names", names)
     return names
 
 

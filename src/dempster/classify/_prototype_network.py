@@ -1,18 +1,15 @@
-"""What networks of prototypes share: units, starts, restarts, L-BFGS, and regularisation by cross-validation."""
+"""Base of the prototype networks: units, starts, restarts, L-BFGS, and regularisation by cross-validation."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
-from dempster._fitting import fit_transaction
+from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
 from dempster._validation import as_reals, mean_of_rows
 from dempster.classify._base import EvidentialClassifier, Targets
@@ -38,7 +35,7 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
 }
 
 _PER_CLASS = 5  # prototypes of n_prototypes="auto"
-_SMALLEST_UNIT = 1e-290  # one over it is still a number
+_MIN_UNIT = 1e-290  # one over it is still a number
 _STARTS_DRAWN = 8  # first parameters of which one descent takes the best
 
 
@@ -59,7 +56,7 @@ class Problem:
 
 
 class PrototypeNetworkClassifier(EvidentialClassifier):
-    """Base of the networks of prototypes. A method supplies starts, its cost, its fitted attributes and its masses.
+    """Base of the prototype networks: a method supplies starts, its cost, its fitted attributes and its masses.
 
     Subclasses have the parameters of `NETWORK_RULES`. The strength of the regularisation is a number, a sequence of
     numbers to choose from, or "cv".
@@ -78,35 +75,18 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     # ---- what a method supplies -----------------------------------------------------------------------------------
 
     def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
-        """First parameters, in a vector."""
+        """Draw first parameters, in a vector."""
         raise NotImplementedError
 
     def _cost(self, problem: Problem, strength: float) -> Cost:
-        """Cost and gradient of a vector of parameters."""
+        """Return a function that computes the cost and the gradient of a vector of parameters."""
         raise NotImplementedError
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
-        """Fitted attributes, in the unit of the problem."""
+        """Set the fitted attributes, given parameters in the unit of the problem."""
         raise NotImplementedError
 
     # ---- learning -------------------------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from labelled objects.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), or MassFunctions
-            Classes, or a mass function on the classes for each object.
-
-        Returns
-        -------
-        self
-        """
-        with fit_transaction(self) as draft:
-            draft._learn(X, y)
-        return self
 
     def _learn(self, X: Any, y: Any) -> None:
         data, targets = self._checked_training(X, y)
@@ -116,28 +96,18 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         strength = self._chosen_strength(problem, targets, count, rng)
         run = self._best(problem, count, strength, self.n_init, rng)
         self._set_model(run.model, data.shape[1])
-        self.objective_ = run.objective
-        self.history_ = np.asarray(run.history)
-        self.n_iter_ = len(run.history)
-        self.converged_ = run.converged
-        if not run.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; increase max_iter or "
-                "tol",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self._set_run(run)
 
     def _problem(self, data: np.ndarray, targets: Targets) -> Problem:
-        """The distances of the model are Euclidean: one unit for all attributes leaves it as it is."""
+        """Centre the objects and divide by one unit, which does not change a model of Euclidean distances."""
         values = data.astype(float)
         self._centre = mean_of_rows(values)
         values -= self._centre
         largest = float(np.abs(values).max()) or 1.0  # its square may overflow
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0
-        if self._unit < _SMALLEST_UNIT:
-            raise InvalidInputError(
-                f"X must hold numbers that differ by at least {_SMALLEST_UNIT:g}: multiply X by 1e100"
+        if self._unit < _MIN_UNIT:
+            raise InvalidParameterError(
+                "X", message=f"X must hold numbers that differ by at least {_MIN_UNIT:g}: multiply X by 1e100"
             )
         belief = targets.indicators if targets.soft is None else targets.soft.singleton_belief
         contour = np.minimum(targets.contour, 1.0)
@@ -152,14 +122,13 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         if isinstance(self.n_prototypes, str):
             return min(_PER_CLASS * problem.indicators.shape[1], different)
         if self.n_prototypes > different:
-            raise InvalidInputError(
-                f"n_prototypes must be at most the number of different training objects, {different}, got "
-                f"{self.n_prototypes}"
+            raise InvalidParameterError(
+                "n_prototypes", f"at most the number of different training objects, {different}", self.n_prototypes
             )
         return int(self.n_prototypes)
 
     def _best(self, problem: Problem, count: int, strength: float, n_init: int, rng: Any) -> Run[np.ndarray]:
-        """The smallest cost of several starts, which threads share; the first on ties."""
+        """Descend from several starts, in threads, and return the run with the smallest cost, the first on ties."""
         seeds = rng.randint(2**31 - 1, size=n_init)
 
         def run(seed: int) -> Run[np.ndarray]:
@@ -169,24 +138,24 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
             return min(apply(run, [(seed,) for seed in seeds]), key=lambda found: found.objective)
 
     def _promising_start(self, problem: Problem, count: int, rng: np.random.RandomState) -> np.ndarray:
-        """The one of some first parameters whose cost is the smallest: it is next to nothing beside a descent."""
+        """Draw some first parameters and return those of smallest cost, which takes little beside a descent."""
         cost = self._cost(problem, 0.0)
         starts = [self._start(problem, count, rng) for _ in range(_STARTS_DRAWN)]
         return min(starts, key=lambda start: cost(start)[0])
 
     def _minimum(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
-        """Where a descent from these parameters ends."""
+        """Descend from these parameters."""
         cost = self._cost(problem, strength)
         return minimised(cost, start, self._held(start), max_iter=self.max_iter, tol=self.tol)
 
     def _held(self, start: np.ndarray) -> np.ndarray:
-        """Which parameters stay as they start."""
+        """Tell which parameters stay as they start."""
         return np.zeros(len(start), dtype=bool)
 
     # ---- strength of the regularisation ---------------------------------------------------------------------------
 
     def _chosen_strength(self, problem: Problem, targets: Targets, count: int, rng: Any) -> float:
-        """The strength given, or that with the smallest cross-validated cost, the largest on ties."""
+        """Return the strength given, or that of smallest cross-validated cost, the largest on ties."""
         given = self.regularization
         if np.ndim(given) == 0 and not isinstance(given, str):
             strength = float(given)
@@ -195,7 +164,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
                 self._strengths if isinstance(given, str) else as_reals(given, "regularization"), dtype=float
             )
             if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
-                raise InvalidInputError(f"regularization must hold numbers of at least 0, got {rule.shown(given)}")
+                raise InvalidParameterError("regularization", "numbers of at least 0", given)
             losses = self._validated(problem, targets, count, grid, rng)
             self.cv_losses_ = dict(zip(grid.tolist(), losses.tolist(), strict=True))
             strength = float(max(grid[losses == losses.min()]))
@@ -203,7 +172,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         return strength
 
     def _validated(self, problem: Problem, targets: Targets, count: int, grid: np.ndarray, rng: Any) -> np.ndarray:
-        """Mean cost, without regularisation, of objects that were left out; one descent a fold."""
+        """Compute the mean cost, without regularisation, of left-out objects, with one descent a fold."""
         tasks = []
         for train, test in _folds(targets, self.cv, rng):
             inside, outside = problem.subset(train), problem.subset(test)
@@ -220,12 +189,12 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
 
 
 def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Parts of the training set, with all classes in each if they are known and have enough objects."""
+    """Divide the training set into parts, with all classes in each if they are known and large enough."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     n = len(targets)
     if cv > n:
-        raise InvalidInputError(f"cv must be at most the number of training objects, {n}, got {cv}")
+        raise InvalidParameterError("cv", f"at most the number of training objects, {n}", cv)
     codes = targets.codes
     if codes is not None and np.unique(codes, return_counts=True)[1].min() >= cv:
         return list(StratifiedKFold(cv, shuffle=True, random_state=rng).split(np.zeros(n), codes))
@@ -240,7 +209,7 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
 
 
 def minimised(cost: Cost, start: np.ndarray, held: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
-    """L-BFGS; the history holds the cost after every iteration, or that of the start where nothing was to be gained."""
+    """Run L-BFGS; the history holds the cost after every iteration, or that of the start if there was none."""
 
     def of_free(values: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = cost(values)
@@ -253,12 +222,12 @@ def minimised(cost: Cost, start: np.ndarray, held: np.ndarray, *, max_iter: int,
 
 
 def clustered(X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Centres of a weighted k-means and the cluster of each object; fewer centres where objects coincide."""
+    """Return centres of a weighted k-means and the clusters; there are fewer where objects coincide."""
     return k_means(X, _count_different(X, n_clusters), rng, weights)
 
 
 def _count_different(X: np.ndarray, enough: int) -> int:
-    """How many different objects there are, or ``enough`` if there are more: most often the first few tell."""
+    """Count different objects up to ``enough``: most often the first few suffice."""
     seen = set()
     for row in X:
         seen.add((row + 0.0).tobytes())  # there is one zero only

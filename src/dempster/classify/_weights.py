@@ -13,15 +13,17 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp
 
+from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
 
-__all__ = ["WeightsOfEvidence", "least_informative", "two_class_scores", "subsets_of_classes"]
+__all__ = ["WeightsOfEvidence", "least_informative", "two_class_scores", "evidence_family"]
 
+MAX_CLASSES = 12  # whose sets are all listed
 _NEVER = -1e300  # logarithm of zero that survives a multiplication by zero
 
 
 def two_class_scores(coefficients: np.ndarray, intercept: float) -> tuple[np.ndarray, np.ndarray]:
-    """The log-odds of the second of two classes, shared between scores of the two: (J, 2) and (2,)."""
+    """Share the log-odds of the second of two classes between scores of the two: (J, 2) and (2,)."""
     half = np.asarray(coefficients, dtype=float).reshape(-1, 1) / 2
     return np.hstack([-half, half]), np.array([-intercept / 2, intercept / 2])
 
@@ -29,7 +31,7 @@ def two_class_scores(coefficients: np.ndarray, intercept: float) -> tuple[np.nda
 def least_informative(
     coefficients: np.ndarray, intercepts: np.ndarray, means: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(J, M) slopes and offsets of the weights w_jk = slope_jk feature_j + offset_jk.
+    """Return (J, M) slopes and offsets of the weights w_jk = slope_jk feature_j + offset_jk.
 
     Adding the same to all scores changes nothing, and an intercept may be shared between features in many ways: of all
     these weights the ones with the smallest sum of squares over the training objects say least.
@@ -46,13 +48,19 @@ def least_informative(
     return slopes, level / len(slopes) - slopes * means[:, None]
 
 
-def subsets_of_classes(n_classes: int) -> FocalSets:
-    """All sets of classes but the empty one."""
-    return FocalSets.full(n_classes, empty=False)
+def evidence_family(focal_sets: str, n_classes: int) -> FocalSets:
+    """Return the family of the option ``focal_sets``: all nonempty sets of classes, or the classes and the frame."""
+    if focal_sets == "full" and n_classes > MAX_CLASSES:
+        raise InvalidParameterError(
+            "focal_sets", message=f"focal_sets='full' is for at most {MAX_CLASSES} classes, got {n_classes}"
+        )
+    if focal_sets == "full" or (focal_sets == "auto" and n_classes <= MAX_CLASSES):
+        return FocalSets.full(n_classes, empty=False)
+    return FocalSets.simple(n_classes, empty=False)
 
 
 def _log_complement(logs: np.ndarray) -> np.ndarray:
-    """log(1 - exp(x)) for x <= 0."""
+    """Compute log(1 - exp(x)) for x <= 0."""
     with np.errstate(divide="ignore"):
         return np.where(logs > -np.log(2), np.log(-np.expm1(logs)), np.log1p(-np.exp(logs)))
 
@@ -66,7 +74,7 @@ class WeightsOfEvidence:
 
     @classmethod
     def from_features(cls, features: np.ndarray, slopes: np.ndarray, offsets: np.ndarray) -> WeightsOfEvidence:
-        """From (n, J) features and (J, M) slopes and offsets, feature by feature: nothing of size n J M is kept."""
+        """Add up the weights of (n, J) features with (J, M) slopes and offsets; nothing of size n J M is kept."""
         support = np.zeros((len(features), slopes.shape[1]))
         opposition = np.zeros_like(support)
         for j in range(features.shape[1]):
@@ -107,13 +115,8 @@ class WeightsOfEvidence:
         logs = self.support - self.opposition
         return np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
 
-    @property
-    def singletons(self) -> np.ndarray:
-        """(n, M) masses of the single classes, in closed form."""
-        return np.exp(self._log_masses(FocalSets.simple(self.support.shape[1], empty=False, omega=False)))
-
     def masses(self, family: FocalSets) -> np.ndarray:
-        """(n, f) masses on a family: all nonempty sets, or the single classes and the frame.
+        """Compute the (n, f) masses on a family: all nonempty sets, or the single classes and the frame.
 
         The second is an outer approximation: what belongs to other sets goes to the whole frame.
         """
@@ -127,7 +130,7 @@ class WeightsOfEvidence:
         return out / out.sum(axis=1, keepdims=True)
 
     def _log_masses(self, family: FocalSets) -> np.ndarray:
-        """(n, f) logarithms of normalised masses.
+        """Compute the (n, f) logarithms of normalised masses.
 
         m(A) is proportional to prod_k b_k prod_{k in A} a_k prod_{k not in A} (1 - a_k), b and a being the exponentials
         of minus the support and the opposition; a singleton has the mass of its own support besides.

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike
-from dempster._validation import as_labels, listed, object_index, object_weights, order_of_names, ordered_like, shown
+from dempster._validation import as_labels, listed, object_index, object_weights, order_of_names, ordered_like
 from dempster.belief import MassFunctions
 
 __all__ = ["ContextualDiscounting"]
@@ -117,26 +117,24 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         check_is_fitted(self, "rates_")
         masses = _checked(masses)
         if masses.frame != self._frame:
-            raise InvalidInputError(f"masses must be about the classes of fit, {self._frame}, got {masses.frame}")
+            raise InvalidParameterError("masses", f"about the classes of fit, {self._frame}", masses.frame)
         return masses.discount(self.rates_, contexts=list(self.contexts_))
 
     def _context_rows(self, masses: MassFunctions) -> np.ndarray:
-        """(l, c) membership of the contexts."""
+        """Return the (l, c) membership of the contexts."""
         c = masses.n_clusters
         if isinstance(self.contexts, str):
             if self.contexts not in ("classes", "frame"):
-                raise InvalidInputError(
-                    f"contexts must be 'classes', 'frame' or a list of sets, got {shown(self.contexts)}"
-                )
+                raise InvalidParameterError("contexts", "'classes', 'frame' or a list of sets", self.contexts)
             return np.eye(c, dtype=bool) if self.contexts == "classes" else np.ones((1, c), dtype=bool)
         contexts = listed(self.contexts, "contexts", "sets of classes")
         try:
             rows = masses.membership_rows(contexts)[0]
         except ValueError as error:
-            raise InvalidInputError(f"contexts must be sets of classes: {error}") from error
+            raise InvalidParameterError("contexts", f"sets of classes: {error}") from error
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():
-            raise InvalidInputError(
-                f"contexts must be nonempty sets of classes, no two of which share a class, got {shown(self.contexts)}"
+            raise InvalidParameterError(
+                "contexts", "nonempty sets of classes, no two of which share a class", self.contexts
             )
         return rows
 
@@ -149,21 +147,21 @@ class ContextualDiscounting(  # type: ignore[call-arg]
 
 def _checked(masses: Any) -> MassFunctions:
     if not isinstance(masses, MassFunctions):
-        raise InvalidInputError(f"masses must be MassFunctions, got {type(masses).__name__}")
+        raise InvalidParameterError("masses", "MassFunctions", type(masses))
     if len(masses) == 0:
-        raise InvalidInputError("masses must hold at least one mass function")
+        raise InvalidParameterError("masses", "at least one mass function")
     return masses
 
 
 def _classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
-    """(n,) positions of the classes in the frame."""
+    """Return the (n,) positions of the classes in the frame."""
     names = as_labels(y, "y").astype(object)
     if names.shape != (len(masses),):
-        raise InvalidInputError(f"y must hold the classes of {len(masses)} objects, got shape {names.shape}")
+        raise InvalidParameterError("y", f"the classes of {len(masses)} objects", names.shape)
     order = order_of_names(object_index(y), masses.index)
     names = names if order is None else names[order]
     where = {name: k for k, name in enumerate(masses.frame)}
     unknown = [name for name in names.tolist() if name not in where]
     if unknown:
-        raise InvalidInputError(f"y must hold classes of the frame {masses.frame}, got {unknown[0]!r}")
+        raise InvalidParameterError("y", f"classes of the frame {masses.frame}", unknown[0])
     return np.array([where[name] for name in names.tolist()], dtype=np.intp)

@@ -1,37 +1,39 @@
-"""The evidential K nearest neighbour classifier."""
+"""The evidential K nearest neighbour rule: the classifier, masses from neighbours, and soft labels."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize_scalar
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
-from dempster._fitting import fit_transaction
+from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, Metric
-from dempster._validation import as_reals, in_order_of, object_index, shown
-from dempster.belief import MassFunctions
-from dempster.classify._adaptive_steps import adaptive_steps
-from dempster.classify._base import EvidentialClassifier, Targets, singletons_and_frame
-from dempster.classify._eknn_kernels import cost_and_gradient, neighbour_masses
-from dempster.classify._eknn_soft import SoftLabels, best_scale
+from dempster._validation import as_reals, in_order_of, object_index
+from dempster.belief import FocalSets, MassFunctions
+from dempster.belief.focal_sets import inside
+from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.dissimilarity.input import METRIC_RULE, try_metric
 from dempster.dissimilarity.neighbors import check_neighbors, exact_index, minkowski_power, safe_jobs
 from dempster.dissimilarity.sources import AttributeSource, check_square, naming_metric
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
 
-__all__ = ["EKNNClassifier"]
+__all__ = ["EKNNClassifier", "SoftLabels"]
 
+MAX_SETS = 4_096
+_BLOCK = 2_000_000  # numbers held at a time
+_OCTAVES = np.arange(-2, 7)  # not lower: labels would count however far their objects are
+_GAIN_MEMORY = 0.9  # share of the running gain that an iteration keeps
+_ROUNDING = 4 * np.finfo(float).eps  # a rise that is none: at the bottom the value only trembles
 _GRID = range(1, 16)
-_SLOWEST = 0.25  # the smallest gamma, times the mean distance within the class
-_MOST_PAIRED = 2_000  # objects of a class whose distances to each other make its first gamma
-_MOST_PAIRED_SLOWLY = 300  # the same for a metric written in Python
+_MIN_GAMMA = 0.25  # the smallest gamma, times the mean distance within the class
+MAX_PAIRED = 2_000  # objects of a class whose distances to each other make its first gamma
+MAX_PAIRED_PYTHON = 300  # the same for a metric written in Python
 
 
 @dataclass(frozen=True)
@@ -193,25 +195,8 @@ class EKNNClassifier(EvidentialClassifier):
 
     # ---- learning -------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Keep the training objects and learn the scales.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) distances
-        y : array-like of shape (n_samples,), or MassFunctions
-            Classes, or a mass function on the classes for each object.
-
-        Returns
-        -------
-        self
-        """
-        with fit_transaction(self) as draft:
-            draft._learn(X, y)
-        return self
-
     def _learn(self, X: Any, y: Any) -> None:
-        # it is kept, and must not change with what the user does
+        # The data are kept and must not change with what the user does later.
         data, targets = self._checked_training(X, y, ensure_min_samples=2, copy=True)
         if self.metric == "precomputed":
             data = check_square(data, symmetrize=False, remedy="")
@@ -222,7 +207,8 @@ class EKNNClassifier(EvidentialClassifier):
         self._codes = targets.codes
         self._reliability = float(self.reliability)  # predictions are those of the fit, whatever is set later
         self._soft = None if targets.soft is None else SoftLabels(targets.soft)
-        self.focal_sets_ = singletons_and_frame(len(self.classes_)) if self._soft is None else self._soft.family
+        classes = FocalSets.simple(len(self.classes_), empty=False)
+        self.focal_sets_ = classes if self._soft is None else self._soft.family
         self._spreads = self._mean_distances(data, targets)
         start = self._first_gamma()
         others = self._neighbours(None, max(grid))
@@ -231,25 +217,14 @@ class EKNNClassifier(EvidentialClassifier):
             k: self._error(self._combined(others.first(k), run.model), targets) for k, run in tried.items()
         }
         self.n_neighbors_ = min(grid, key=lambda k: (self.leave_one_out_errors_[k], k))
-        self._set_result(tried[self.n_neighbors_], others.first(self.n_neighbors_), X)
-
-    def _set_result(self, run: Run[np.ndarray], others: _Neighbours, X: Any) -> None:
-        self.gamma_ = run.model
-        self.history_ = np.asarray(run.history)
-        self.objective_ = run.objective
-        self.n_iter_ = len(run.history)
-        self.converged_ = run.converged
-        if not run.converged:
-            warnings.warn(
-                f"{type(self).__name__} did not reach tol={self.tol:g} in max_iter={self.max_iter} evaluations; "
-                "increase max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
         self.leave_one_out_error_ = self.leave_one_out_errors_[self.n_neighbors_]
+        run = tried[self.n_neighbors_]
+        self.gamma_ = run.model
+        masses = self._combined(others.first(self.n_neighbors_), self.gamma_)
         self.leave_one_out_masses_ = MassFunctions.unchecked(
-            self._combined(others, self.gamma_), self.focal_sets_, object_index(X), self.classes_.tolist()
+            masses, self.focal_sets_, object_index(X), self.classes_.tolist()
         )
+        self._set_run(run)
 
     def _grid(self, n: int) -> list[int]:
         """Numbers of neighbours to try."""
@@ -258,11 +233,13 @@ class EKNNClassifier(EvidentialClassifier):
         given = np.ravel(self.n_neighbors)
         grid = sorted({int(k) for k in given}) if given.dtype.kind in "iu" else []
         if not grid or grid[0] < 1:
-            raise InvalidInputError(f"n_neighbors must hold integers of at least 1, got {shown(self.n_neighbors)}")
+            raise InvalidParameterError("n_neighbors", "integers of at least 1", self.n_neighbors)
         if max(grid) >= n:
-            raise InvalidInputError(
-                f"n_neighbors must be below the number of training objects, n_samples = {n}, because each is "
-                f"classified by its neighbours among the others; got {max(grid)}"
+            raise InvalidParameterError(
+                "n_neighbors",
+                f"below the number of training objects, n_samples = {n}, because each is classified by its neighbours "
+                "among the others",
+                max(grid),
             )
         return grid
 
@@ -272,11 +249,9 @@ class EKNNClassifier(EvidentialClassifier):
         if self.gamma is not None:
             given = as_reals(in_order_of(self.gamma, self.classes_), "gamma").astype(float, copy=False)
             if given.shape not in ((), (n_classes,)) or not (np.isfinite(given) & (given >= 0)).all():
-                raise InvalidInputError(
-                    f"gamma must hold {n_classes} numbers of at least 0 (or one), got {shown(self.gamma)}"
-                )
+                raise InvalidParameterError("gamma", f"{n_classes} numbers of at least 0 (or one)", self.gamma)
             if self._soft is not None and np.ptp(given) > 0:
-                raise InvalidInputError(f"gamma must be one number when labels are soft, got {shown(self.gamma)}")
+                raise InvalidParameterError("gamma", "one number when labels are soft", self.gamma)
             return np.broadcast_to(given, (n_classes,)).copy()
         return 1 / (np.sqrt(self._spreads) if self.init == "evclass" else self._spreads)
 
@@ -295,7 +270,7 @@ class EKNNClassifier(EvidentialClassifier):
 
         if len(rows) < 2:
             return 0.0
-        most = _MOST_PAIRED_SLOWLY if callable(self.metric) else _MOST_PAIRED
+        most = MAX_PAIRED_PYTHON if callable(self.metric) else MAX_PAIRED
         if len(rows) > most:
             rows = rows[np.linspace(0, len(rows) - 1, most).astype(int)]
         if self.metric == "euclidean":  # without products of matrices, whose threads take longer than these distances
@@ -322,7 +297,7 @@ class EKNNClassifier(EvidentialClassifier):
         if self.solver == "adaptive-steps":
             run = adaptive_steps(cost, start, max_iter=self.max_iter, tol=self.tol)
             return Run(np.abs(run.model), run.history, run.converged)
-        lowest = _SLOWEST / self._spreads
+        lowest = _MIN_GAMMA / self._spreads
         return _lbfgs_above(cost, start, lowest, max_iter=self.max_iter, tol=self.tol)
 
     def _learnt_from_soft(self, others: _Neighbours, targets: Targets, start: np.ndarray) -> Run[np.ndarray]:
@@ -347,7 +322,7 @@ class EKNNClassifier(EvidentialClassifier):
     # ---- neighbours and their evidence ----------------------------------------------------------------------------
 
     def _index(self, data: np.ndarray) -> Any:
-        """What finds nearest training objects: the index of the house for its metrics, or scikit-learn's."""
+        """Return an index of the training objects: our own for Minkowski metrics, otherwise scikit-learn's."""
         from sklearn.neighbors import NearestNeighbors
 
         if self.algorithm == "auto" and minkowski_power(self.metric, self.metric_params) is not None:
@@ -377,8 +352,13 @@ class EKNNClassifier(EvidentialClassifier):
 
     def _masses(self, X: np.ndarray) -> np.ndarray:
         if self.metric == "precomputed" and X.size and X.min() < 0:
-            raise InvalidInputError("Negative values in data: X must hold distances, which are at least 0")
+            raise InvalidParameterError(
+                "X", message="Negative values in data: X must hold distances, which are at least 0"
+            )
         return self._combined(self._neighbours(X, self.n_neighbors_), self.gamma_)
+
+
+# ---- learning scales ------------------------------------------------------------------------------------------------
 
 
 def _lbfgs_above(cost: Any, start: np.ndarray, lowest: np.ndarray, *, max_iter: int, tol: float) -> Run[np.ndarray]:
@@ -398,3 +378,203 @@ def _lbfgs_above(cost: Any, start: np.ndarray, lowest: np.ndarray, *, max_iter: 
 
     run = minimize_lbfgs(of_t, np.full_like(start, 2.0), max_iter=max_iter, tol=tol * 1e-9, gradient_tol=tol * 1e-2)
     return Run(gamma(run.model), run.history, run.converged)
+
+
+def adaptive_steps(
+    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    *,
+    max_iter: int = 300,
+    tol: float = 1e-6,
+    first_step: float = 0.1,
+    step_range: tuple[float, float] = (1e-4, 1e6),
+) -> Run[np.ndarray]:
+    """Minimise a function by the method of Silva and Almeida (1990).
+
+    A step grows by a fifth while its derivative keeps its sign and shrinks by a fifth when it changes. If the value
+    rises, all steps are halved and taken again from the last accepted point, which is also what is returned.
+
+    Parameters
+    ----------
+    evaluate : function
+        Gives the value and the gradient at a point (a one-dimensional array).
+    start : array of shape (q,)
+    max_iter : int
+        Evaluations after the first.
+    tol : float
+        The running mean of the gains (absolute, first 1) that ends the descent.
+    first_step : float
+    step_range : pair of float
+        Between which the steps are kept.
+
+    Returns
+    -------
+    Run
+        Its history holds the value accepted so far after each evaluation, the start included.
+    """
+    point = np.array(start, dtype=float)
+    value, gradient = evaluate(point)
+    run = Run(point, [float(value)])
+    steps = np.clip(np.full_like(point, 1.2 * first_step), *step_range)
+    gain = 1.0
+    for _ in range(max_iter):
+        trial = run.model - steps * gradient
+        value, slope = evaluate(trial)
+        last = run.history[-1]
+        if not value <= last + _ROUNDING * abs(last):
+            steps *= 0.5
+            run.history.append(last)
+            continue
+        gain = _GAIN_MEMORY * gain + (1 - _GAIN_MEMORY) * abs(last - value)
+        steps = np.clip(np.where(slope * gradient >= 0, 1.2, 0.8) * steps, *step_range)
+        run.model, gradient = trial, slope
+        run.history.append(min(float(value), last))
+        if gain < tol:
+            run.converged = True
+            break
+    return run
+
+
+def best_scale(cost: Callable[[float], float], start: float, *, max_iter: int, tol: float) -> Run[float]:
+    """Minimise a cost over one positive number: the best power of two times the start, then Brent's method around it.
+
+    The history holds the smallest cost so far.
+    """
+    run = Run(start)
+    logs = np.log(start) + np.log(2.0) * _OCTAVES
+    costs = [cost(float(np.exp(x))) for x in logs]
+    best = int(np.argmin(costs))
+    run.history = np.minimum.accumulate(costs).tolist()
+    around = (logs[max(best - 1, 0)], logs[min(best + 1, len(logs) - 1)])
+    values: list[float] = []
+
+    def followed(x: float) -> float:
+        values.append(cost(float(np.exp(x))))
+        return values[-1]
+
+    found = minimize_scalar(followed, bounds=around, method="bounded", options={"xatol": tol, "maxiter": max_iter})
+    run.history += np.minimum(np.minimum.accumulate(values), run.history[-1]).tolist()
+    run.model = float(np.exp(found.x if found.fun < costs[best] else logs[best]))
+    run.converged = bool(found.success)
+    return run
+
+
+# ---- masses from neighbours -----------------------------------------------------------------------------------------
+
+
+def neighbour_masses(
+    squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float, n_classes: int
+) -> np.ndarray:
+    """(n, M + 1) masses of objects from the (n, K) squared distances and classes of their neighbours, frame last."""
+    return _combined(_weights_of_classes(_supports(squared, classes, gamma, alpha), classes, n_classes))
+
+
+def cost_and_gradient(
+    gamma: np.ndarray, squared: np.ndarray, classes: np.ndarray, targets: np.ndarray, alpha: float, mixing: float
+) -> tuple[float, np.ndarray]:
+    """Half the mean squared difference of outputs o_k = m_k + mixing m(frame) and targets, and its gradient.
+
+    Zouhal and Denoeux (1998), equation 9. With o_k = (r_k + mixing) / Z, r_k = exp(w_k) - 1 and Z = 1 + sum of r, the
+    derivative by the support s of a neighbour of class k is (q_k - sum of q o) pl_k / (1 - s), q = (o - t) / n.
+    """
+    n, n_classes = targets.shape
+    supports = _supports(squared, classes, gamma, alpha)
+    masses = _combined(_weights_of_classes(supports, classes, n_classes))
+    outputs = masses[:, :-1] + mixing * masses[:, -1:]
+    errors = outputs - targets
+    per_class = (errors - (errors * outputs).sum(axis=1, keepdims=True)) * (masses[:, :-1] + masses[:, -1:])
+    per_neighbour = np.take_along_axis(per_class, classes, axis=1) * squared * supports / (1 - supports)
+    slopes = np.bincount(classes.ravel(), weights=per_neighbour.ravel(), minlength=n_classes)
+    return 0.5 * float((errors * errors).sum()) / n, -2.0 * gamma * slopes / n
+
+
+def _supports(squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float) -> np.ndarray:
+    """(n, K) mass that each neighbour gives to its class: s = alpha exp(-gamma_k^2 d^2) (Zouhal and Denoeux, 1998)."""
+    s = gamma[classes]
+    s *= s
+    s *= squared
+    np.negative(s, out=s)
+    np.exp(s, out=s)
+    s *= alpha
+    return s
+
+
+def _weights_of_classes(supports: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
+    """(n, M) weights of evidence: minus the logarithm of the product of 1 - s over the neighbours of each class."""
+    n = len(supports)
+    cells = classes + n_classes * np.arange(n)[:, None]
+    weights = np.bincount(cells.ravel(), weights=-np.log1p(-supports).ravel(), minlength=n * n_classes)
+    return weights.reshape(n, n_classes)
+
+
+def _combined(weights: np.ndarray) -> np.ndarray:
+    """(n, M + 1) Dempster combination of simple mass functions {k}^w_k, the whole frame last.
+
+    m_k is proportional to exp(w_k) - 1 and m(frame) to 1 (Denoeux, 1995); all is divided by exp(largest weight), so
+    that many close neighbours do not overflow.
+    """
+    top = weights.max(axis=1, keepdims=True)
+    out = np.empty((len(weights), weights.shape[1] + 1))
+    out[:, :-1] = -np.expm1(-weights) * np.exp(weights - top)
+    out[:, -1:] = np.exp(-top)
+    out /= out.sum(axis=1, keepdims=True)
+    return out
+
+
+# ---- soft labels ----------------------------------------------------------------------------------------------------
+
+
+class SoftLabels:
+    """Labels of the training objects, ready to be discounted by distance and combined by Dempster's rule.
+
+    A neighbour at distance d keeps the share phi(d) of its label and gives the rest to the whole frame, so that its
+    commonalities are 1 - phi (1 - q*). Dempster's rule multiplies them; all happens on the smallest family that holds
+    the focal sets of the labels, the frame, and all their intersections (Denoeux, 1995, section III).
+
+    Attributes
+    ----------
+    family : FocalSets
+    missing : (n, f) array
+        1 - q* of each label.
+    _supersets : (f, f) array
+    """
+
+    family: FocalSets
+
+    def __init__(self, labels: MassFunctions):
+        self.family = _closed(labels.focal_sets)
+        on_family = labels.on(self.family).masses
+        supersets = inside(self.family.membership, self.family.membership).astype(float)  # [a, b]: a is inside b
+        self.missing = 1.0 - on_family @ supersets.T  # 1 - q*, the same for sets in no label
+        self._supersets = supersets
+
+    def masses(self, neighbours: np.ndarray, supports: np.ndarray) -> np.ndarray:
+        """(n, f) masses from the (n, K) positions of neighbours and the shares phi of their labels that count."""
+        out = np.empty((len(neighbours), len(self.family)))
+        size = max(1, _BLOCK // (neighbours.shape[1] * len(self.family)))
+        for begin in range(0, len(out), size):
+            rows = slice(begin, begin + size)
+            logs = np.log1p(-supports[rows, :, None] * self.missing[neighbours[rows]]).sum(axis=1)
+            commonality = np.exp(logs - logs.max(axis=1, keepdims=True))  # scaled: the masses are normalised anyway
+            masses = solve_triangular(self._supersets, commonality.T, lower=False, unit_diagonal=True).T
+            out[rows] = np.maximum(masses, 0)
+        return out / out.sum(axis=1, keepdims=True)
+
+    def share(self) -> np.ndarray:
+        """(f, M) how pignistic probabilities share the mass of each set."""
+        return self.family.membership / self.family.cardinality[:, None]
+
+
+def _closed(family: FocalSets) -> FocalSets:
+    """The sets, the whole frame, and every nonempty intersection, by cardinality."""
+    sets = {frozenset(members) for members in family} | {frozenset(range(family.n_clusters))}
+    sets.discard(frozenset())
+    given = fresh = sets
+    while fresh:
+        fresh = {a & b for a in given for b in fresh} - sets - {frozenset()}
+        sets = sets | fresh
+        if len(sets) > MAX_SETS:
+            raise InvalidParameterError(
+                "y", f"soft labels whose sets have at most {MAX_SETS} intersections; use fewer focal sets"
+            )
+    return FocalSets.from_sets(family.n_clusters, [tuple(sorted(members)) for members in sets]).sorted()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,16 +12,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction
-from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft, singletons_and_frame
-from dempster.classify._linear_layer import is_network, last_layer
-from dempster.classify._weights import WeightsOfEvidence, least_informative, subsets_of_classes
+from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
+from dempster.classify._weights import WeightsOfEvidence, evidence_family, least_informative, two_class_scores
 
-__all__ = ["EvidenceFromClassifier"]
+__all__ = ["EvidenceFromClassifier", "is_network"]
 
-_MOST_CLASSES = 12  # whose sets are all listed
-_CLOSE = 1e-4
+_CLOSE = 1e-4  # of probabilities; networks compute in single precision
 
 
 def _is_estimator(given: Any) -> bool:
@@ -128,7 +127,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             data = self._prepared(X, y)
         else:
             if is_network(self.estimator):
-                raise InvalidInputError("prefit must be True for a torch network: train it first")
+                raise InvalidParameterError("prefit", "True for a torch network: train it first")
             data, targets = self._checked_training(X, y)
             self.estimator_ = _fitted(self.estimator, data, targets)
         self._layer = last_layer(self.estimator_)
@@ -136,13 +135,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             raise InvalidInputError(
                 f"y holds {len(self.classes_)} classes, but the estimator has {self._layer.n_classes} outputs"
             )
-        family = "full" if len(self.classes_) <= _MOST_CLASSES else "simple"
-        family = family if self.focal_sets == "auto" else self.focal_sets
-        if family == "full" and len(self.classes_) > _MOST_CLASSES:
-            raise InvalidInputError(
-                f"focal_sets='full' is for at most {_MOST_CLASSES} classes, got {len(self.classes_)}"
-            )
-        self.focal_sets_ = (subsets_of_classes if family == "full" else singletons_and_frame)(len(self.classes_))
+        self.focal_sets_ = evidence_family(self.focal_sets, len(self.classes_))
         features = self._layer.features(data)
         self.feature_means_ = features.mean(axis=0)
         self.slopes_, self.offsets_ = least_informative(
@@ -153,7 +146,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _prepared(self, X: Any, y: Any) -> Any:
         """Objects and classes for an estimator that is fitted already."""
         if self.estimator is None:
-            raise InvalidInputError("estimator must be a fitted classifier when prefit=True, got None")
+            raise InvalidParameterError("estimator", "a fitted classifier when prefit=True", None)
         data = self._checked_objects(X, reset=True)
         self.estimator_ = self.estimator
         if is_network(self.estimator):
@@ -167,7 +160,9 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             unknown = set(given) - set(self.classes_.tolist())
             if unknown:
                 shown = ", ".join(sorted(map(repr, unknown))[:5])
-                raise InvalidInputError(f"y holds classes that the fitted estimator does not know: {shown}")
+                raise InvalidParameterError(
+                    "y", message=f"y holds classes that the fitted estimator does not know: {shown}"
+                )
         return data
 
     def _check_attributes(self) -> None:
@@ -176,14 +171,16 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return
         n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
         if n != self.n_features_in_:
-            raise InvalidInputError(
-                f"X must have the {n} attributes of the fitted estimator, got {self.n_features_in_}"
+            raise InvalidParameterError(
+                "X", f"a table with the {n} attributes of the fitted estimator", self.n_features_in_
             )
         seen, given = (list(getattr(one, "feature_names_in_", [])) for one in (self.estimator, self))
         if seen and given and seen != given:
-            raise InvalidInputError(
-                "X must have the columns that the estimator was fitted to, in their order, "
-                f"{rule.shown(list(map(str, seen)))}, got {rule.shown(list(map(str, given)))}"
+            columns = rule.shown(list(map(str, seen)))
+            raise InvalidParameterError(
+                "X",
+                f"a table with the columns of the fitted estimator, in their order, {columns}",
+                list(map(str, given)),
             )
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
@@ -255,3 +252,147 @@ def _fitted(estimator: Any, data: Any, targets: Targets) -> Any:
     weights = {f"{prefix}sample_weight": targets.indicators.ravel()}
     every = _safe_indexing(data, np.repeat(np.arange(n), n_classes))
     return model.fit(every, np.tile(np.arange(n_classes), n), **weights)
+
+
+# ---- the last layer of a classifier: features and linear scores -----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LinearLayer:
+    """Scores of M classes that are linear in J features: the probabilities are their softmax."""
+
+    coefficients: np.ndarray  # (J, M)
+    intercepts: np.ndarray  # (M,)
+    features: Callable[[Any], np.ndarray]  # objects to (n, J)
+    probabilities: Callable[[Any], np.ndarray]  # objects to (n, M), as the classifier itself computes them
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.intercepts)
+
+
+def last_layer(estimator: Any) -> LinearLayer:
+    """The last layer of a fitted scikit-learn classifier (or pipeline that ends with one) or a torch network."""
+    if is_network(estimator):
+        return _of_network(estimator)
+    if hasattr(estimator, "steps"):
+        before, final = estimator[:-1], estimator[-1]
+        inner = last_layer(final)
+
+        def through(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
+            return lambda X: function(before.transform(X) if len(estimator.steps) > 1 else X)
+
+        return LinearLayer(inner.coefficients, inner.intercepts, through(inner.features), through(inner.probabilities))
+    if hasattr(estimator, "coefs_") and hasattr(estimator, "intercepts_"):
+        return _of_perceptron(estimator)
+    if hasattr(estimator, "coef_") and hasattr(estimator, "intercept_") and hasattr(estimator, "predict_proba"):
+        scores = _scores(np.asarray(estimator.coef_, dtype=float).T, np.ravel(estimator.intercept_))
+        return LinearLayer(*scores, _dense, estimator.predict_proba)
+    raise InvalidParameterError(
+        "estimator",
+        "a classifier with a linear last layer and a softmax or logistic output (LogisticRegression, MLPClassifier, a "
+        "pipeline that ends with one, a torch network)",
+        type(estimator),
+    )
+
+
+def is_network(estimator: Any) -> bool:
+    """Whether it is a torch module, without importing torch for those who have none."""
+    return any(kind.__module__.startswith("torch.nn") and kind.__name__ == "Module" for kind in type(estimator).__mro__)
+
+
+def _scores(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of all classes; a single one is the log-odds of the second of two classes."""
+    if coefficients.shape[1] == 1:
+        return two_class_scores(coefficients, float(np.broadcast_to(intercepts, (1,))[0]))
+    return coefficients, np.broadcast_to(np.asarray(intercepts, dtype=float), (coefficients.shape[1],))
+
+
+def _dense(X: Any) -> np.ndarray:
+    from sklearn.utils import check_array
+
+    array = check_array(X, accept_sparse=True, dtype=np.float64)
+    return array.toarray() if hasattr(array, "toarray") else array
+
+
+def _of_perceptron(estimator: Any) -> LinearLayer:
+    if estimator.out_activation_ not in ("softmax", "logistic") or np.ndim(estimator.classes_[0]) > 0:
+        raise InvalidParameterError(
+            "estimator", "a classifier with one output for each class", estimator.out_activation_
+        )
+    if estimator.out_activation_ == "logistic" and estimator.n_outputs_ > 1:
+        raise InvalidParameterError("estimator", "a classifier that gives each object one class, not several labels")
+
+    def features(X: Any) -> np.ndarray:
+        values = _dense(X)
+        for weights, bias in zip(estimator.coefs_[:-1], estimator.intercepts_[:-1], strict=True):
+            values = _activation(estimator.activation, values @ weights + bias)
+        return values
+
+    scores = _scores(np.asarray(estimator.coefs_[-1], dtype=float), np.asarray(estimator.intercepts_[-1], dtype=float))
+    return LinearLayer(*scores, features, estimator.predict_proba)
+
+
+def _activation(name: str, values: np.ndarray) -> np.ndarray:
+    if name == "relu":
+        return np.maximum(values, 0)
+    if name == "tanh":
+        return np.tanh(values)
+    if name == "logistic":
+        from scipy.special import expit
+
+        return expit(values)
+    if name == "identity":
+        return values
+    raise InvalidParameterError("estimator", "a perceptron with a known activation", name)
+
+
+def _of_network(network: Any) -> LinearLayer:
+    import torch
+
+    linear = [module for module in network.modules() if isinstance(module, torch.nn.Linear)]
+    if not linear:
+        raise InvalidParameterError("estimator", "a network that ends with a linear layer (torch.nn.Linear)")
+    last = linear[-1]
+
+    def run(X: Any) -> tuple[np.ndarray, np.ndarray]:
+        seen: list[Any] = []
+        handle = last.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].detach()))
+        training = network.training
+        try:
+            network.eval()
+            with torch.no_grad():
+                values = torch.as_tensor(np.asarray(X), dtype=last.weight.dtype, device=last.weight.device)
+                outputs = network(values)
+        finally:
+            handle.remove()
+            network.train(training)
+        features = seen[-1].double().cpu().numpy()
+        if features.ndim != 2 or len(features) != len(values):
+            raise InvalidParameterError(
+                "estimator", "a network whose last linear layer sees one row for each object", features.shape
+            )
+        return features, outputs.double().cpu().numpy().reshape(len(values), -1)
+
+    coefficients = last.weight.detach().double().cpu().numpy().T
+    bias = np.zeros(coefficients.shape[1]) if last.bias is None else last.bias.detach().double().cpu().numpy()
+    scores = _scores(coefficients, bias)
+    return LinearLayer(*scores, lambda X: run(X)[0], lambda X: _softmax_of_outputs(*run(X), coefficients, bias))
+
+
+def _softmax_of_outputs(
+    features: np.ndarray, outputs: np.ndarray, coefficients: np.ndarray, bias: np.ndarray
+) -> np.ndarray:
+    """Probabilities that a network means by its outputs: scores, or their (logarithmic) softmax or logistic."""
+    from scipy.special import expit, log_softmax, softmax
+
+    scores = features @ coefficients + bias
+    single = scores.shape[1] == 1
+    positive = expit(scores)
+    forms = [scores, positive] if single else [scores, softmax(scores, axis=1), log_softmax(scores, axis=1)]
+    if not any(outputs.shape == form.shape and np.allclose(outputs, form, atol=_CLOSE, rtol=_CLOSE) for form in forms):
+        raise InvalidParameterError(
+            "estimator",
+            "a network whose outputs are those of its last linear layer (or their softmax, log-softmax or sigmoid)",
+        )
+    return np.hstack([1 - positive, positive]) if single else softmax(scores, axis=1)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
+from dempster._native import interruptible, kernel
 from dempster._types import ArrayLike, Seed
-from dempster.classify._base import singletons_and_frame
-from dempster.classify._neural_network_kernels import cost_and_gradient, minimum, write_masses
+from dempster.belief import FocalSets
 from dempster.classify._prototype_network import (
     NETWORK_RULES,
     Cost,
@@ -25,7 +25,20 @@ from dempster.optimize.descent import Run
 
 __all__ = ["EvidentialNeuralNetworkClassifier"]
 
-_MOST_RELIABLE = 0.99  # bound of alpha: no prototype is beyond doubt, and no product is zero
+# The kernels are in neural_network.c, which states the model.
+_masses = kernel("""network_masses(
+    X: float64[n, p], start: int up to n, stop: int up to n, prototypes: float64[r, p], gamma: float64[r],
+    alpha: float64[r], u: float64[r, n_classes], out: float64[n, n_classes + 1] out)""")
+_cost = kernel("""network_cost(
+    X: float64[n, p], lower: float64[n, n_classes], upper: float64[n, n_classes], mixing: float, mu: float,
+    parameters: float64[q], gradient: float64[q] out) -> float""")
+_descent = kernel("""network_minimum(
+    X: float64[n, p], lower: float64[n, n_classes], upper: float64[n, n_classes], mixing: float, mu: float,
+    parameters: float64[q] out, held: bool[q], memory: int, max_iter: int, tol: float, gradient_tol: float,
+    history: float64[max_iter + 1] out, outcome: int64[2] out)""")
+
+_MEMORY = 20  # of L-BFGS
+_MAX_RELIABILITY = 0.99  # bound of alpha: no prototype is beyond doubt, and no product is zero
 _FIRST_SCALE = 0.5  # gamma times the root mean square distance in the cluster, at first
 _BLUR = 0.1  # share of the other classes in the first memberships
 
@@ -153,32 +166,25 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         n_classes = problem.indicators.shape[1]
         by_class = self.init == "classes" or (self.init == "auto" and n_prototypes >= 2 * n_classes)
         if by_class and n_prototypes < n_classes:
-            raise InvalidInputError(
-                f"n_prototypes must be at least the number of classes, {n_classes}, when init='classes', got "
-                f"{n_prototypes}"
+            raise InvalidParameterError(
+                "n_prototypes", f"at least the number of classes, {n_classes}, when init='classes'", n_prototypes
             )
         found = _within_classes(problem, n_prototypes, rng) if by_class else _among_all(problem, n_prototypes, rng)
         prototypes, beta, spread = found
-        # wide: at the typical distance in the cluster, nearly nine tenths of the support are left
+        # They are wide: at the typical distance in the cluster, nearly nine tenths of the support are left
         overall = float(spread.mean()) or 1.0
         gamma = _FIRST_SCALE / np.sqrt(np.where(spread > 1e-3 * overall, spread, overall))
         return np.concatenate([prototypes.ravel(), gamma, beta.ravel(), np.zeros(len(gamma))])
 
     def _held(self, start: np.ndarray) -> np.ndarray:
-        held = np.zeros(len(start), dtype=bool)
-        if not self.optimize_prototypes:
-            held[: len(start) - self._n_others(len(start))] = True
-        return held
-
-    def _n_others(self, n_parameters: int) -> int:
-        """Parameters that are no coordinates of prototypes: gamma, beta and xi."""
         per_prototype = self.n_features_in_ + len(self.classes_) + 2
-        return n_parameters // per_prototype * (len(self.classes_) + 2)
+        n_coordinates = len(start) // per_prototype * self.n_features_in_
+        return (np.arange(len(start)) < n_coordinates) & (not self.optimize_prototypes)
 
     # ---- the model ------------------------------------------------------------------------------------------------
 
     def _constants(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """What the cost depends on, besides the parameters and the strength of the regularisation."""
+        """Return what the cost depends on, besides the parameters and the strength of the regularisation."""
         mixing = 1 / len(self.classes_) if self.mixing is None else float(self.mixing)
         return problem.data, problem.belief, problem.contour, mixing
 
@@ -187,11 +193,18 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         return lambda parameters: network_cost(parameters, *constants, strength)
 
     def _minimum(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
-        return minimum(*self._constants(problem), strength, start, self._held(start), self.max_iter, float(self.tol))
+        """Do what the base class does in one compiled loop, which leaves the threads to others."""
+        history, outcome, tol = np.empty(self.max_iter + 1), np.empty(2, np.int64), float(self.tol)
+        parameters, constants = start.copy(), (*self._constants(problem), strength)
+        interruptible(
+            _descent, *constants, parameters, self._held(start), _MEMORY, self.max_iter, tol, tol / 10, history, outcome
+        )
+        n_iter, converged = outcome.tolist()
+        return Run(parameters, (history[1 : n_iter + 1] if n_iter else history[:1]).tolist(), bool(converged))
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
         prototypes, gamma, beta, xi = unpacked(parameters, n_features, len(self.classes_))
-        self.focal_sets_ = singletons_and_frame(len(self.classes_))
+        self.focal_sets_ = FocalSets.simple(len(self.classes_), empty=False)
         self.memberships_ = memberships(beta)
         self.reliabilities_ = reliabilities(xi)
         self.prototypes_ = prototypes * self._unit + self._centre
@@ -206,7 +219,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
 
 def unpacked(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, ...]:
-    """Prototypes (r, p), gamma (r,), beta (r, M) and xi (r,) of a vector of parameters: views of it."""
+    """Split a vector of parameters into views: prototypes (r, p), gamma (r,), beta (r, M) and xi (r,)."""
     r = len(parameters) // (n_features + n_classes + 2)
     at_gamma, at_beta, at_xi = r * n_features, r * (n_features + 1), r * (n_features + 1 + n_classes)
     return (
@@ -218,23 +231,26 @@ def unpacked(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[n
 
 
 def memberships(beta: np.ndarray) -> np.ndarray:
-    """u_ik = beta_ik^2 / sum_l beta_il^2."""
+    """Compute u_ik = beta_ik^2 / sum_l beta_il^2."""
     return beta**2 / np.maximum((beta**2).sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
 
 def reliabilities(xi: np.ndarray) -> np.ndarray:
-    """alpha_i = 0.99 / (1 + exp(-xi_i))."""
-    return _MOST_RELIABLE * 0.5 * (1 + np.tanh(xi / 2))
+    """Compute alpha_i = 0.99 / (1 + exp(-xi_i))."""
+    return _MAX_RELIABILITY * 0.5 * (1 + np.tanh(xi / 2))
 
 
 def network_cost(
     parameters: np.ndarray, X: np.ndarray, lower: np.ndarray, upper: np.ndarray, mixing: float, regularization: float
 ) -> tuple[float, np.ndarray]:
-    """Cost and its exact gradient with respect to prototypes, gamma, beta and xi, in one vector.
+    """Compute the cost and its exact gradient with respect to prototypes, gamma, beta and xi, in one vector.
 
-    ``lower`` and ``upper`` are the (n, M) bounds of the outputs: both the indicators where classes are known.
+    The cost is half the mean over objects of the squares of the outputs' excess over their bounds, plus
+    ``regularization`` times the sum of the reliabilities. ``lower`` and ``upper`` are the (n, M) bounds of the outputs
+    o_k = m({k}) + mixing m(frame): both are the indicators where classes are known.
     """
-    return cost_and_gradient(X, lower, upper, mixing, regularization, parameters)
+    gradient = np.empty_like(parameters)
+    return _cost(X, lower, upper, mixing, regularization, parameters, gradient), gradient
 
 
 def network_masses(
@@ -245,10 +261,10 @@ def network_masses(
     u: np.ndarray,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """(n, M + 1) masses of the classes and the frame."""
+    """Compute the (n, M + 1) masses of the classes and the frame."""
     out = np.empty((len(X), u.shape[1] + 1))
     with block_map(n_jobs) as apply:
-        apply(write_masses, [(X, a, b, prototypes, gamma, alpha, u, out) for a, b in row_blocks(len(X))])
+        apply(_masses, [(X, a, b, prototypes, gamma, alpha, u, out) for a, b in row_blocks(len(X))])
     return out
 
 
@@ -256,7 +272,7 @@ def network_masses(
 
 
 def _within_classes(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Prototypes by k-means within each class (soft labels: weighted by the share of the class)."""
+    """Find prototypes by k-means within each class (soft labels: weighted by the share of the class)."""
     weights = problem.indicators
     members = [np.flatnonzero(weights[:, k] > 0) for k in range(weights.shape[1])]
     different = [len(np.unique(problem.data[rows], axis=0)) for rows in members]
@@ -274,16 +290,16 @@ def _within_classes(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray,
 
 
 def _among_all(problem: Problem, total: int, rng: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Prototypes by k-means of all objects; memberships from the class proportions in the clusters."""
+    """Find prototypes by k-means of all objects; memberships from the class proportions in the clusters."""
     centres, cluster = clustered(problem.data, np.ones(len(problem)), total, rng)
     proportion = np.zeros((len(centres), problem.indicators.shape[1]))
     np.add.at(proportion, cluster, problem.indicators)
     proportion /= np.maximum(proportion.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    # a membership of exactly zero would stay there: its derivative is zero
+    # A membership of exactly zero would stay there: its derivative is zero.
     return centres, np.sqrt(proportion) + _BLUR, _spreads(problem.data, centres, cluster)
 
 
 def _spreads(X: np.ndarray, centres: np.ndarray, cluster: np.ndarray) -> np.ndarray:
-    """Mean squared distance to the centre in each cluster."""
+    """Compute the mean squared distance to the centre in each cluster."""
     squared = ((X - centres[cluster]) ** 2).sum(axis=1)
     return np.bincount(cluster, squared, len(centres)) / np.maximum(np.bincount(cluster, minlength=len(centres)), 1)

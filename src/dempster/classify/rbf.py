@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
 from dempster._types import ArrayLike, Seed
-from dempster.classify._base import singletons_and_frame
 from dempster.classify._prototype_network import (
     NETWORK_RULES,
     Cost,
@@ -18,12 +18,11 @@ from dempster.classify._prototype_network import (
     PrototypeNetworkClassifier,
     clustered,
 )
-from dempster.classify._weights import WeightsOfEvidence, subsets_of_classes
+from dempster.classify._weights import WeightsOfEvidence, evidence_family
 
 __all__ = ["EvidentialRBFClassifier"]
 
 _RIDGE = 1e-2  # of the first weights
-_MOST_CLASSES = 12  # whose sets are all listed
 
 
 class EvidentialRBFClassifier(PrototypeNetworkClassifier):
@@ -137,7 +136,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     # ---- the network ----------------------------------------------------------------------------------------------
 
     def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
-        """k-means; scales from the mean squared distance of all objects; weights by least squares."""
+        """Run k-means; scales from the mean squared distance of all objects; weights by least squares."""
         prototypes, cluster = clustered(problem.data, np.ones(len(problem)), n_prototypes, rng)
         alone = np.bincount(cluster, minlength=len(prototypes)) < 2
         if not alone.all():
@@ -152,11 +151,9 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         return np.concatenate([prototypes.ravel(), gamma, weights.ravel()])
 
     def _held(self, start: np.ndarray) -> np.ndarray:
-        held = np.zeros(len(start), dtype=bool)
-        if not self.optimize_prototypes:
-            per_prototype = self.n_features_in_ + len(self.classes_) + 1
-            held[: len(start) // per_prototype * self.n_features_in_] = True
-        return held
+        per_prototype = self.n_features_in_ + len(self.classes_) + 1
+        n_coordinates = len(start) // per_prototype * self.n_features_in_
+        return (np.arange(len(start)) < n_coordinates) & (not self.optimize_prototypes)
 
     def _cost(self, problem: Problem, strength: float) -> Cost:
         return lambda parameters: network_cost(parameters, problem.data, problem.contour, strength)
@@ -164,10 +161,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
         n_classes = len(self.classes_)
         prototypes, gamma, self.prototype_weights_ = unpacked(parameters, n_features, n_classes)
-        family = ("full" if n_classes <= _MOST_CLASSES else "simple") if self.focal_sets == "auto" else self.focal_sets
-        if family == "full" and n_classes > _MOST_CLASSES:
-            raise InvalidInputError(f"focal_sets='full' is for at most {_MOST_CLASSES} classes, got {n_classes}")
-        self.focal_sets_ = (subsets_of_classes if family == "full" else singletons_and_frame)(n_classes)
+        self.focal_sets_ = evidence_family(self.focal_sets, n_classes)
         self.prototypes_ = prototypes * self._unit + self._centre
         self.gamma_ = np.abs(gamma) / self._unit
         self._network = prototypes.copy(), gamma.copy()
@@ -181,8 +175,6 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, n_classes) the softmax of the scores: plausibilities of the classes divided by their sum."""
-        from sklearn.utils.validation import check_is_fitted
-
         check_is_fitted(self, "classes_")
         return self._evidence(self._checked_objects(X, reset=False)).probabilities
 
@@ -191,7 +183,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
 
 def unpacked(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Prototypes (r, p), gamma (r,) and weights (r, M) of a vector of parameters."""
+    """Split a vector of parameters into prototypes (r, p), gamma (r,) and weights (r, M)."""
     r = len(parameters) // (n_features + n_classes + 1)
     prototypes, gamma, weights = np.split(parameters, np.cumsum([r * n_features, r]))
     return prototypes.reshape(r, n_features), gamma, weights.reshape(r, n_classes)
@@ -200,7 +192,7 @@ def unpacked(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[n
 def network_cost(
     parameters: np.ndarray, X: np.ndarray, contour: np.ndarray, regularization: float
 ) -> tuple[float, np.ndarray]:
-    """Minus the mean log-likelihood, regularised, and its gradient with respect to prototypes, gamma and weights.
+    """Compute minus the mean log-likelihood, regularised, and its gradient in prototypes, gamma and weights.
 
     ``contour`` holds the (n, M) plausibilities of the classes: 1 for the class and 0 for the others where it is known.
     """
@@ -222,7 +214,7 @@ def network_cost(
 
 
 def _softmax(scores: np.ndarray, weights: np.ndarray | float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted exponentials divided by their sum, and the logarithm of that sum."""
+    """Return weighted exponentials divided by their sum, and the logarithm of that sum."""
     largest = scores.max(axis=1, keepdims=True)
     terms = weights * np.exp(scores - largest)
     sums = terms.sum(axis=1, keepdims=True)
@@ -230,13 +222,11 @@ def _softmax(scores: np.ndarray, weights: np.ndarray | float = 1.0) -> tuple[np.
 
 
 def evidence(X: np.ndarray, prototypes: np.ndarray, gamma: np.ndarray, weights: np.ndarray) -> WeightsOfEvidence:
-    """Weights of evidence of the prototypes, which are zero far from all of them."""
+    """Compute the weights of evidence of the prototypes, which are zero far from all of them."""
     features = np.exp(-0.5 * gamma**2 * _squared_distances(X, prototypes))
     slopes = weights - weights.mean(axis=1, keepdims=True)
     return WeightsOfEvidence.from_features(features, slopes, np.zeros_like(slopes))
 
 
 def _squared_distances(X: np.ndarray, prototypes: np.ndarray) -> np.ndarray:
-    from scipy.spatial.distance import cdist
-
     return cdist(X, prototypes, "sqeuclidean")

@@ -29,8 +29,7 @@ from dempster.cluster.egmm import neighbors_in_metric
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.sources import AttributeSource, References
 from dempster.mixture import ParsimoniousGaussianMixture
-from dempster.mixture.em import GaussianParameters, binary_unit, fit_em, unit_log_likelihood
-from dempster.mixture.models import MODELS
+from dempster.mixture.em import MODELS, GaussianParameters, binary_unit, fit_em, unit_log_likelihood
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.pair_quantiles import (

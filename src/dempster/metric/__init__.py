@@ -4,12 +4,8 @@ From labels: `FDA` (linear), `LFDA` (linear, classes of several pieces), `KFDA` 
 cannot-link pairs: `PCCA` (few linear features), `KPCCA` (nonlinear), `MMC` and `DMLEig` (a full linear metric).
 """
 
-from dempster.metric.dml_eig import DMLEig
-from dempster.metric.fda import FDA
-from dempster.metric.kfda import KFDA
-from dempster.metric.kpcca import KPCCA
-from dempster.metric.lfda import LFDA
-from dempster.metric.mmc import MMC
-from dempster.metric.pcca import PCCA
+from dempster.metric.fisher import FDA, KFDA, LFDA
+from dempster.metric.full_metric import MMC, DMLEig
+from dempster.metric.pcca import KPCCA, PCCA
 
 __all__ = ["PCCA", "KPCCA", "FDA", "KFDA", "LFDA", "MMC", "DMLEig"]

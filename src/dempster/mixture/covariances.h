@@ -11,7 +11,7 @@
 
 #include "_native/native.h"
 
-/* In the order of dempster.mixture.models.MODELS. */
+/* In the order of dempster.mixture.em.MODELS. */
 enum { EII, VII, EEI, VEI, EVI, VVI, EEE, VEE, EVE, VVE, EEV, VEV, EVV, VVV };
 
 typedef struct {

@@ -277,7 +277,7 @@ static void end(index_t *outcome, index_t n_iter, bool converged, index_t flaw, 
     outcome[COMPONENT] = component;
 }
 
-/* EM from responsibilities Z (g, n), or from parameters; all are overwritten. See `dempster.mixture._em_kernels`. */
+/* EM from responsibilities Z (g, n), or from parameters; all are overwritten. See `dempster.mixture.em`. */
 KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *weights, double *Z, bool given_parameters,
               double *proportions, double *means, double *covariances, double *axes, index_t model, double tol,
               double reference, index_t max_iter, double regularization, double share, double *history, index_t *outcome) {

@@ -1,7 +1,7 @@
-"""Expectation-maximisation for one covariance model: the low-level door, plain arrays in and out.
+"""Expectation-maximisation for one covariance model, with plain arrays in and out, and the 14 models.
 
 `fit_em` has little overhead beside its compiled loop, which releases the interpreter lock, so that many fits (a
-bootstrap, a grid of models) run in parallel threads. It does not raise when a component collapses; it says so.
+bootstrap, a grid of models) run in parallel threads. It does not raise when a component collapses, but reports it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,42 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
+from dempster._native import interruptible, kernel
 from dempster._validation import check_choice, read_fields
-from dempster.mixture import _em_kernels as kernels
-from dempster.mixture.models import DIAGONAL_MODELS, MODELS
 
-__all__ = ["GaussianParameters", "EMResult", "fit_em", "binary_unit", "unit_log_likelihood", "log_densities"]
+__all__ = [
+    "DIAGONAL_MODELS",
+    "MODELS",
+    "EMResult",
+    "GaussianParameters",
+    "binary_unit",
+    "fit_em",
+    "log_densities",
+    "model_name",
+    "n_parameters",
+    "unit_log_likelihood",
+]
 
+# Volume, shape and orientation: Equal for all components, Varying, or the Identity (Celeux and Govaert, 1995).
+MODELS = ("EII", "VII", "EEI", "VEI", "EVI", "VVI", "EEE", "VEE", "EVE", "VVE", "EEV", "VEV", "EVV", "VVV")
+DIAGONAL_MODELS = MODELS[:6]
+_ONE_DIMENSIONAL = {"E": "EII", "V": "VII"}
+_FINE, _SINGULAR = 0, 2  # what went wrong in EM; 1: a component lost its objects
+# Objects are columns. Writes log(proportion * density) or, if normalized, responsibilities; returns -1, or the first
+# component whose covariance matrix is not positive definite.
+_densities = kernel("""mixture_densities(
+    X: float64[d, n], proportions: float64[g], means: float64[g, d], covariances: float64[g, d, d],
+    diagonal: bool, normalized: bool, out: float64[g, n] out) -> int""")
+# EM from responsibilities Z, or from parameters; all are overwritten. It ends when the log-likelihood L changes by no
+# more than tol (1 + |L - reference|). `regularization` times the variances of the data is added to those within
+# components; covariances below `share` times them are singular. The outcome is the number of iterations, whether it
+# converged, what went wrong and with which component.
+_run_em = kernel("""run_em(
+    X: float64[d, n], weights: float64[n], Z: float64[g, n] out, given_parameters: bool,
+    proportions: float64[g] out, means: float64[g, d] out, covariances: float64[g, d, d] out, axes: float64[d, d] out,
+    model: int, tol: float, reference: float, max_iter: int, regularization: float, share: float,
+    history: float64[max_iter] out, outcome: int64[4] out)""")
 # A variance (of an attribute, given those before it) below this share of that of the data: a singular covariance.
 SINGULAR_SHARE = 1e-10
 
@@ -32,7 +61,7 @@ class GaussianParameters:
     means : ndarray of shape (g, d)
     covariances : ndarray of shape (g, d, d)
     model : str
-        The covariance model, one of `dempster.mixture.models.MODELS`.
+        The covariance model, one of `dempster.mixture.em.MODELS`.
     orientation : ndarray of shape (d, d), optional
         Common axes (rows) of the models EVE and VVE, with which a warm start goes on.
     """
@@ -102,7 +131,7 @@ def fit_em(
     start : GaussianParameters or ndarray of shape (n, g)
         Parameters (of any model), or responsibilities.
     model : str
-        One of `dempster.mixture.models.MODELS`.
+        One of `dempster.mixture.em.MODELS`.
     tol : float
         EM ends when the log-likelihood L changes by no more than ``tol * (1 + |L - L0|)``, with L0 from
         `unit_log_likelihood`, so that units do not matter.
@@ -155,31 +184,21 @@ def fit_em(
         proportions, means, covariances = np.empty(g), np.empty((g, d)), np.empty((g, d, d))
         axes = np.empty((d, d))
     history: np.ndarray = np.empty(max_iter)
-    n_iter, converged, flaw, component = kernels.run_em(
-        X,
-        w,
-        Z,
-        isinstance(start, GaussianParameters),
-        proportions,
-        means,
-        covariances,
-        axes,
-        MODELS.index(model),
-        tol,
-        unit_log_likelihood(X.T, w) if scaled else w.sum() * d * np.log(unit),
-        max_iter,
-        regularization,
-        SINGULAR_SHARE,
-        history,
-    )
+    outcome = np.empty(4, np.int64)
+    reference = unit_log_likelihood(X.T, w) if scaled else w.sum() * d * np.log(unit)
+    interruptible(_run_em,
+        X, w, Z, isinstance(start, GaussianParameters), proportions, means, covariances, axes, MODELS.index(model), tol,
+        reference, max_iter, regularization, SINGULAR_SHARE, history, outcome,
+    )  # fmt: skip
+    n_iter, converged, flaw, component = outcome.tolist()
     history = history[:n_iter] - w.sum() * d * np.log(unit)
-    if flaw != kernels.FINE:
-        what = "its covariance matrix became singular" if flaw == kernels.SINGULAR else "it lost all its objects"
+    if flaw != _FINE:
+        what = "its covariance matrix became singular" if flaw == _SINGULAR else "it lost all its objects"
         problem = f"component {component} collapsed: {what} (iteration {n_iter + 1})"
         return EMResult(None, -np.inf, n_iter, False, None, problem, history)
     orientation = axes if model in ("EVE", "VVE") else None
     parameters = GaussianParameters(proportions, means * unit, covariances * unit**2, model, orientation)
-    responsibilities = Z.T if kept is None else _responsibilities(parameters, data)
+    responsibilities = Z.T if kept is None else _densities_or_responsibilities(parameters, data, normalized=True)
     return EMResult(parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history)
 
 
@@ -230,16 +249,10 @@ def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
     >>> log_densities(one, np.zeros((1, 1))).round(4).tolist()  # log 1 / sqrt(2 pi)
     [[-0.9189]]
     """
-    return _of_objects(parameters, X, normalized=False)
+    return _densities_or_responsibilities(parameters, X, normalized=False)
 
 
-def _responsibilities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
-    """(n, g) probabilities of the components given the objects."""
-    return _of_objects(parameters, X, normalized=True)
-
-
-def _of_objects(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
-    """(n, g) logarithms of proportion times density, or responsibilities."""
+def _densities_or_responsibilities(parameters: GaussianParameters, X: np.ndarray, normalized: bool) -> np.ndarray:
     unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
     proportions, means, covariances = (
         np.ascontiguousarray(a, dtype=np.float64)
@@ -248,9 +261,11 @@ def _of_objects(parameters: GaussianParameters, X: np.ndarray, normalized: bool)
     columns = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T / unit)
     out = np.empty((len(proportions), columns.shape[1]))
     diagonal = parameters.model in DIAGONAL_MODELS
-    failed = kernels.densities(columns, proportions, means, covariances, diagonal, normalized, out)
+    failed = _densities(columns, proportions, means, covariances, diagonal, normalized, out)
     if failed >= 0:
-        raise InvalidInputError(f"the covariance matrix of component {failed} must be positive definite")
+        raise InvalidParameterError(
+            "covariances", message=f"covariances must be positive definite, that of component {failed} is not"
+        )
     return out.T if normalized else out.T - len(columns) * np.log(unit)
 
 
@@ -262,3 +277,46 @@ def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
         return np.array(start.orientation, dtype=np.float64, order="C")
     pooled: Any = np.tensordot(start.proportions, start.covariances, axes=1)
     return np.ascontiguousarray(np.linalg.eigh(pooled)[1].T[::-1])
+
+
+# ---- covariance models ----------------------------------------------------------------------------------------------
+
+
+def model_name(name: str, n_features: int) -> str:
+    """The name of a covariance model as in `MODELS`; with one attribute also "E" and "V".
+
+    >>> model_name("VEV", 4), model_name("E", 1)
+    ('VEV', 'EII')
+    """
+    if name in MODELS:
+        return name
+    if n_features == 1 and name in _ONE_DIMENSIONAL:
+        return _ONE_DIMENSIONAL[name]
+    hint = " (E and V name models of data with one attribute)" if name in _ONE_DIMENSIONAL else ""
+    raise InvalidParameterError("model", f"one of {', '.join(MODELS)}{hint}", name)
+
+
+def n_parameters(model: str, n_components: int, n_features: int) -> int:
+    """Free parameters of a mixture: proportions, means, covariances (Celeux and Govaert, 1995, table 1).
+
+    Parameters
+    ----------
+    model : str
+        One of `MODELS`.
+    n_components, n_features : int
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> n_parameters("VVV", 3, 4), n_parameters("EII", 3, 4)
+    (44, 15)
+    """
+    g, d = n_components, n_features
+    volume, shape, orientation = tuple(model)
+    count = g if volume == "V" else 1
+    count += {"I": 0, "E": 1, "V": g}[shape] * (d - 1)
+    count += {"I": 0, "E": 1, "V": g}[orientation] * (d * (d - 1) // 2)
+    return (g - 1) + g * d + count

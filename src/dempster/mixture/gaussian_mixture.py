@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,28 +14,48 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._progress import progress_bar
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
 from dempster._validation import (
+    as_labels,
+    as_reals,
     check_memory,
     check_scale,
     check_size,
+    mean_of_rows,
     object_index,
     object_weights,
     ordered_like,
     readable,
     reading,
+    reading_labels,
 )
-from dempster.mixture._starts import Starts
-from dempster.mixture.em import EMResult, GaussianParameters, log_densities
-from dempster.mixture.models import DIAGONAL_MODELS, MODELS, model_name, n_parameters
+from dempster.belief import MassFunctions
+from dempster.mixture.em import (
+    DIAGONAL_MODELS,
+    MODELS,
+    EMResult,
+    GaussianParameters,
+    fit_em,
+    log_densities,
+    model_name,
+    n_parameters,
+)
+from dempster.mixture.hierarchical import MergeTree, merge_tree
 from dempster.optimize.blocks import block_map
+from dempster.optimize.descent import as_likely
+from dempster.optimize.k_means import k_means
 
 __all__ = ["ParsimoniousGaussianMixture"]
 
+_TREE_LIMIT = 2000  # objects in a tree of merges, which is quadratic, as in mclust
+_TREE_SAMPLE = 1000  # objects that stand for more than that
+_PARTITIONS = 5  # of k-means, the best of which competes with the tree of a sample
+_FIRST_ITERATIONS = 10  # over which starts compete
+_TREE_MODEL = {"hierarchical": "VVV", "ward": "EII"}
 _AUTO_COMPONENTS = range(1, 10)
 _TIE = 1e-9  # criteria that differ by less, relatively, are equal up to rounding: the simpler model wins
 
@@ -217,19 +238,22 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
             which = "all its rows" if len(used) == len(data) else "all of them whose sample_weight is not zero"
-            raise InvalidInputError(f"X must hold at least two different objects, but {which} are equal")
+            raise InvalidParameterError(
+                "X", message=f"X must hold at least two different objects, but {which} are equal"
+            )
         init = ordered_like(self.init, object_index(X))
         starts = Starts(data, weights, init, self.n_init, as_random_state(self.random_state))
         candidates, different = self._candidates(starts.given_components(), used)
         short = len(used) <= data.shape[1]
-        results = {c: _impossible(why) for c in candidates if (why := self._obstacle(*c, different, ~varying, short))}
+        why = {c: self._obstacle(*c, different, ~varying, short) for c in candidates}
+        results = {c: EMResult(None, -np.inf, 0, False, None, why[c], np.empty(0)) for c in candidates if why[c]}
         results.update(self._fit_all(starts, [c for c in candidates if c not in results]))
         results = {c: results[c] for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
         self._choose(results, total, len(used))
 
     def _candidates(self, given: int | None, used: np.ndarray) -> tuple[list[tuple[int, str]], int]:
-        """All pairs of a number of components and a model, the simplest first; how many objects differ (at least)."""
+        """List all pairs of a number of components and a model, the simplest first, and count different objects."""
         d = used.shape[1]
         if isinstance(self.n_components, str):
             numbers = list(_AUTO_COMPONENTS) if given is None else [given]
@@ -240,11 +264,11 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
             numbers = [int(self.n_components)] if one else sorted({int(g) for g in self.n_components})
             different = _count_different(used, numbers[-1])
             if numbers[0] > different:
-                raise InvalidInputError(
-                    f"n_components={numbers[0]} is more than the {different} different objects in X"
+                raise InvalidParameterError(
+                    "n_components", f"at most the number of different objects in X, {different}", numbers[0]
                 )
         if given is not None and numbers != [given]:
-            raise InvalidInputError(f"n_components must be {given}, as in init, got {rule.shown(self.n_components)}")
+            raise InvalidParameterError("n_components", f"{given}, as in init", self.n_components)
         if isinstance(self.model, str) and self.model == "auto":
             models = list(MODELS if d > 1 else MODELS[:2])
         else:
@@ -254,7 +278,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         return [(g, name) for g in numbers for name in models], different
 
     def _obstacle(self, n_components: int, model: str, different: int, constant: np.ndarray, short: bool) -> str | None:
-        """Why a model need not be tried; ``short``: whether the objects are too few to vary in all directions."""
+        """Say why a model need not be tried; ``short``: whether the objects are too few to vary in all directions."""
         if n_components > different:
             return f"more components than the {different} different objects in X"
         if constant.any() and model not in ("EII", "VII") and self.reg_covar == 0:
@@ -264,7 +288,7 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         return None
 
     def _fit_all(self, starts: Starts, candidates) -> dict[tuple[int, str], EMResult]:
-        """EM for every candidate, from its best start."""
+        """Run EM for every candidate, from its best start."""
         settings = {"tol": self.tol, "max_iter": self.max_iter, "regularization": self.reg_covar}
         settings["scaled"] = self.convention == "scaled"
         shared = {g: starts.of(g) for g in sorted({g for g, _ in candidates})}
@@ -294,27 +318,25 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
         table = pd.DataFrame(rows, columns=names).set_index(names[:2])
         if chosen is None:
             raise InvalidInputError(_why_not(table, n_used, d))
-        self.bic_table_ = table
-        self._set_result(*chosen[1], chosen[0], results[chosen[1]])
-
-    def _set_result(self, g: int, model: str, bic: float, run: EMResult) -> None:
+        bic, (g, model) = chosen
+        run = results[g, model]
         assert run.parameters is not None
         assert run.responsibilities is not None
+        self.bic_table_ = table
         self.n_components_, self.model_, self.bic_ = g, model, float(bic)
-        self.parameters_ = run.parameters
+        self.parameters_, self.log_likelihood_ = run.parameters, run.log_likelihood
         self.weights_ = run.parameters.proportions
         self.means_ = run.parameters.means
         self.covariances_ = run.parameters.covariances
         self.labels_ = run.responsibilities.argmax(axis=1)
-        self.log_likelihood_ = run.log_likelihood
-        self.n_parameters_ = n_parameters(model, g, self.n_features_in_)
+        self.n_parameters_ = n_parameters(model, g, d)
         self.history_, self.n_iter_, self.converged_ = run.history, run.n_iter, run.converged
         if not run.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations; "
                 "increase max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
 
     # ---- use ------------------------------------------------------------------------------------------------------
@@ -381,17 +403,13 @@ class ParsimoniousGaussianMixture(DensityMixin, DocumentedEstimator, BaseEstimat
 
 
 def _count_different(X: np.ndarray, enough: int) -> int:
-    """How many different rows there are; the count ends when there are enough, in the first thousand or overall."""
+    """Count different rows, in the first thousand if there are enough of them, otherwise overall."""
     first = len(np.unique(X[:1000], axis=0))
     return first if first >= enough or len(X) <= 1000 else len(np.unique(X, axis=0))
 
 
-def _impossible(problem: str) -> EMResult:
-    return EMResult(None, -np.inf, 0, False, None, problem, np.empty(0))
-
-
 def _why_not(table: Any, n_used: int, d: int) -> str:
-    """The message when no model could be fitted."""
+    """Compose the message when no model could be fitted."""
     first = table.iloc[0]
     g, model = table.index[0]
     components = "1 component" if g == 1 else f"{g} components"
@@ -401,3 +419,160 @@ def _why_not(table: Any, n_used: int, d: int) -> str:
         f"{what}{others}: {first['problem']}; use fewer components, a simpler model (it has {first['n_parameters']} "
         "parameters) or reg_covar > 0"
     )
+
+
+# ---- where EM begins: merge trees, k-means, or what the user gave ---------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Responsibilities of all objects, or of a sample of them (``data``), or parameters."""
+
+    state: np.ndarray | GaussianParameters
+    data: np.ndarray | None = None
+
+    def fit(self, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
+        state = self.state
+        if self.data is not None and isinstance(state, np.ndarray):
+            first = fit_em(self.data, None, state, model, **{**settings, "max_iter": 1})
+            if first.parameters is None:
+                return first
+            state = first.parameters
+        return fit_em(data, weights, state, model, **settings)
+
+
+class Starts:
+    """Starts for every number of components: what can be shared between them is computed once."""
+
+    def __init__(self, data: np.ndarray, weights: np.ndarray | None, init: Any, n_init: int, rng: Any):
+        self.data, self.weights, self.n_init, self.rng = data, weights, n_init, rng
+        if isinstance(init, GaussianParameters):
+            init = _checked_parameters(init, data.shape[1])
+        elif not isinstance(init, str):
+            init = _responsibilities(init, len(data))
+        self.init: str | np.ndarray | GaussianParameters = init
+        self._tree: tuple[MergeTree, np.ndarray | None] | None = None
+        self._ordered: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def given_components(self) -> int | None:
+        """Return the number of components of a given start."""
+        if isinstance(self.init, str):
+            return None
+        return len(self.init.proportions) if isinstance(self.init, GaussianParameters) else self.init.shape[1]
+
+    def of(self, n_components: int) -> Sequence[Start]:
+        """Return one start, or ``n_init`` of them from k-means, or the tree of a sample and k-means of all objects."""
+        if not isinstance(self.init, str):
+            return [Start(self.init)]
+        if n_components == 1:
+            return [Start(np.ones((len(self.data), 1)))]
+        if self.init == "k-means":
+            return [self._partition(n_components, 1) for _ in range(self.n_init)]
+        tree, sample = self._merge_tree(_TREE_MODEL[self.init])
+        merged = Start(one_hot(tree.labels(n_components), n_components), sample)
+        return [merged] if sample is None else [merged, self._partition(n_components, _PARTITIONS)]
+
+    def best_run(self, starts: Sequence[Start], model: str, **settings: Any) -> EMResult:
+        """Run EM from the best of these starts: by the likelihood at the end of runs from k-means, by that after a few
+        iterations of a tree and k-means, then from the next if a component collapses."""
+        if len(starts) == 1 or self.init == "k-means":
+            runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
+            # starts often end at the same place up to rounding, which must not decide how components are numbered
+            best = as_likely([run.log_likelihood for run in runs], float(self._in_order()[2].sum()))
+            return runs[best[0]]
+        few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
+        begun = [start.fit(self.data, self.weights, model, **few) for start in starts]
+        begun.sort(key=lambda run: -run.log_likelihood)
+        ended = (_continue(run, self.data, self.weights, model, **settings) for run in begun)
+        return next((run for run in ended if run.problem is None), begun[0])
+
+    def _merge_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
+        if self._tree is None:
+            rows = self._sampled_rows()
+            if rows is None:
+                self._tree = merge_tree(self.data, model=model, sample_weight=self.weights), None
+            else:
+                sample = self.data[rows]
+                self._tree = merge_tree(sample, model=model), sample
+        return self._tree
+
+    def _sampled_rows(self) -> np.ndarray | None:
+        """Draw rows spread evenly along a projection, in proportion to the weights; None stands for all rows."""
+        order, _, w = self._in_order()
+        if len(order) <= _TREE_LIMIT:
+            return None
+        reach = np.cumsum(w)
+        at = (np.arange(_TREE_SAMPLE) + self.rng.random_sample(_TREE_SAMPLE)) / _TREE_SAMPLE * reach[-1]
+        return order[np.searchsorted(reach, at, side="right").clip(max=len(order) - 1)]
+
+    def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the rows of positive weight in the order of a projection, standardised data and weights in that order.
+
+        Random choices are made along it, so that permuting the rows, or repeating them instead of giving them a
+        weight, leads to the same start.
+        """
+        if self._ordered is None:
+            w = np.ones(len(self.data)) if self.weights is None else self.weights
+            mean = mean_of_rows(self.data, w)
+            deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
+            scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
+            order = np.argsort(scaled @ np.random.RandomState(0).normal(size=scaled.shape[1]), kind="stable")
+            order = order[w[order] > 0]
+            self._ordered = order, scaled[order], w[order]
+        return self._ordered
+
+    def _partition(self, n_components: int, runs: int) -> Start:
+        """Return the best of some runs of k-means."""
+        order, scaled, w = self._in_order()
+        found = [k_means(scaled, n_components, self.rng, w) for _ in range(runs)]
+        _, best = min(found, key=lambda each: np.dot(w, np.square(scaled - each[0][each[1]]).sum(axis=1)))
+        labels = np.full(len(self.data), -1)
+        labels[order] = best
+        return Start(one_hot(labels, n_components))
+
+
+def _continue(begun: EMResult, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any) -> EMResult:
+    """Continue a run to its end."""
+    left = settings["max_iter"] - begun.n_iter
+    if begun.parameters is None or begun.converged or left == 0:
+        return begun
+    rest = fit_em(data, weights, begun.parameters, model, **{**settings, "max_iter": left})
+    history = np.concatenate([begun.history, rest.history])
+    return replace(rest, n_iter=begun.n_iter + rest.n_iter, history=history)
+
+
+def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
+    """Return the (n, g) responsibilities of a partition; none for objects whose label is -1."""
+    return (labels[:, None] == np.arange(n_components)).astype(np.float64)
+
+
+def _responsibilities(init: Any, n: int) -> np.ndarray:
+    """Read a given start, labels or an (n, g) array, as responsibilities."""
+    if isinstance(init, MassFunctions):
+        raise InvalidParameterError(
+            "init",
+            message=f"init must hold labels or responsibilities, got a {type(init).__name__}, whose columns are sets: "
+            "give its pignistic(), or its labels",
+        )
+    with reading_labels(init, "init"):
+        array = np.asarray(init)
+    if array.ndim not in (1, 2) or len(array) != n:
+        raise InvalidParameterError(
+            "init", f"labels of shape ({n},) or responsibilities of shape ({n}, n_components)", array.shape
+        )
+    if array.ndim == 1:
+        with reading_labels(init, "init"):
+            different, labels = np.unique(as_labels(init, "init"), return_inverse=True)
+        return one_hot(labels, len(different))
+    array = as_reals(init, "init").astype(np.float64)
+    if not np.isfinite(array).all() or (array < 0).any() or not np.allclose(array.sum(axis=1), 1, atol=1e-6):
+        raise InvalidParameterError("init", "responsibilities that are nonnegative and sum to one in every row")
+    return array
+
+
+def _checked_parameters(init: GaussianParameters, d: int) -> GaussianParameters:
+    g = len(init.proportions)
+    shapes = np.shape(init.means), np.shape(init.covariances)
+    if shapes != ((g, d), (g, d, d)):
+        raise InvalidParameterError("init", f"means of shape {(g, d)} and covariances of shape {(g, d, d)}", shapes)
+    return init

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
-from dempster._validation import shown
-from dempster.mixture import _agglomeration as kernel
+from dempster._errors import InvalidParameterError
+from dempster._native import interruptible, kernel
 
 __all__ = ["MergeTree", "merge_tree"]
 
-_MODELS = ("EII", "VII", "VVV")
+_MODELS = ("EII", "VII", "VVV")  # in the order of their numbers in agglomeration.c, which states the costs
+_agglomerate = kernel("""agglomerate(
+    points: float64[steps + 1, d], sizes: float64[steps + 1], model: int, alpha: float, merges: int64[steps, 2] out)""")
+_cut = kernel("""cut_merges(
+    merges: int64[steps, 2] up to steps, n_merges: int up to steps, labels: int64[steps + 1] out)""")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +41,12 @@ class MergeTree:
     def labels(self, n_clusters: int) -> np.ndarray:
         """(n_samples,) clusters 0..n_clusters-1, numbered along the sorted points; -1 for objects of weight zero."""
         if not 1 <= n_clusters <= self.n_points:
-            raise InvalidInputError(
-                f"n_clusters must lie between 1 and the {self.n_points} different objects, got {n_clusters}"
+            raise InvalidParameterError(
+                "n_clusters", f"between 1 and the {self.n_points} different objects", n_clusters
             )
-        of_points = np.append(kernel.cut(self.merges, self.n_points, n_clusters), -1)
-        return of_points[self.point_of]
+        labels = np.empty(self.n_points, np.int64)
+        _cut(self.merges, self.n_points - n_clusters, labels)
+        return np.append(labels, -1)[self.point_of]
 
 
 def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True) -> MergeTree:
@@ -78,11 +82,11 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
     array([0, 0, 1, 1, 2])
     """
     if model not in _MODELS:
-        raise InvalidInputError(f"model must be one of {', '.join(_MODELS)}, got {shown(model)}")
+        raise InvalidParameterError("model", f"one of {', '.join(_MODELS)}", model)
     data = np.asarray(X, dtype=np.float64)
     weights = np.ones(len(data)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     used = np.flatnonzero(weights > 0)
-    # sorted and without repetitions, so that neither the order of the objects nor their repetition matters
+    # The points are sorted and without repetitions: neither the order of the objects nor their repetition matters.
     points, inverse = np.unique(data[used], axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     sizes = np.bincount(inverse, weights[used], minlength=len(points))
@@ -90,15 +94,15 @@ def merge_tree(X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere:
         points = _sphered(points, sizes)
     gaps = points - np.average(points, axis=0, weights=sizes)
     alpha = float(sizes @ (gaps * gaps).sum(axis=1)) / (sizes.sum() * max(points.shape[1], 1))
-    code = {"EII": kernel.EII, "VII": kernel.VII, "VVV": kernel.VVV}[model]
-    merges = kernel.agglomerate(np.ascontiguousarray(points), sizes, code, max(alpha, np.finfo(float).tiny))
+    merges, alpha = np.empty((len(points) - 1, 2), np.int64), max(alpha, np.finfo(float).tiny)
+    interruptible(_agglomerate, np.ascontiguousarray(points), sizes, _MODELS.index(model), alpha, merges)
     point_of = np.full(len(data), -1)
     point_of[used] = inverse
     return MergeTree(merges, point_of)
 
 
 def _sphered(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Standardised points in principal axes, divided by the square roots of the singular values."""
+    """Return standardised points in principal axes, divided by the square roots of the singular values."""
     total = sizes.sum()
     gaps = points - np.average(points, axis=0, weights=sizes)
     deviation = np.sqrt(sizes @ (gaps * gaps) / max(total - 1, 1.0))

@@ -10,9 +10,8 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._validation import shown
 from dempster.belief import FocalSets
-from dempster.classify._linear_layer import is_network
 from dempster.classify.eknn import EKNNClassifier
-from dempster.classify.evidence import EvidenceFromClassifier
+from dempster.classify.evidence import EvidenceFromClassifier, is_network
 from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
 from dempster.classify.rbf import EvidentialRBFClassifier
 from dempster.dissimilarity.neighbors import PointTree, minkowski_power

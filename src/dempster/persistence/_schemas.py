@@ -292,9 +292,8 @@ def _networks() -> tuple[Schema, ...]:
 
 
 def _classify() -> tuple[Schema, ...]:
-    from dempster.classify._eknn_soft import SoftLabels
     from dempster.classify.discounting import ContextualDiscounting
-    from dempster.classify.eknn import EKNNClassifier
+    from dempster.classify.eknn import EKNNClassifier, SoftLabels
     from dempster.classify.evidence import EvidenceFromClassifier
     from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
     from dempster.classify.rbf import EvidentialRBFClassifier
@@ -321,7 +320,7 @@ def _check_neighbors(model: Any) -> None:
     codes, soft, n = model._codes, model._soft, model._n_training
     if (codes is None) == (soft is None):
         raise InvalidInputError("one of _codes and _soft must be None")
-    if len(model.gamma_) != (1 if codes is None else len(model.classes_)):
+    if len(model.gamma_) != len(model.classes_):
         raise InvalidInputError("gamma_ must hold a number for each class")
     if soft is not None and len(soft.missing) != n:
         raise InvalidInputError(f"_soft must hold a label for each of the {n} training samples")

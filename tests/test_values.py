@@ -2,21 +2,27 @@
 
 import itertools
 
+import dask.array as da
+import dask.bag
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
+from sklearn.cluster import KMeans
 
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.belief import Opinions
-from dempster.classify import ContextualDiscounting
-from dempster.cluster import CCM, ECM, EGMM, MECM, NNEVCLUS, BootClus, EKNNClus
+from dempster.classify import ContextualDiscounting, EKNNClassifier
+from dempster.cluster import CCM, CECM, ECM, EGMM, MECM, NNEVCLUS, BootClus, CatECM, ECMdd, EKNNClus
 from dempster.constraints import Constraints
 from dempster.explain import KeptCurve, explain_object, profile, set_scores, stability
+from dempster.metric import FDA
 from dempster.mixture import GaussianParameters, ParsimoniousGaussianMixture
 from dempster.model_selection import n_clusters_curve
 from dempster.partition import RelationalPartition, combine_partitions
-from tests.hostile.limits import limited
+from tests.limits import limited
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -85,6 +91,22 @@ REFUSED = {
     "attributes": lambda: explain_object(PARTITION, D, 0, metric="precomputed", attributes=X + 0j),
     "X, dissimilarities below zero": lambda: explain_object(PARTITION, -D, 0, metric="precomputed"),
     "X, complex": lambda: explain_object(PARTITION, X + 0j, 0),
+    "X, a function of an argument": lambda: ECM(3).fit(lambda rows: X),
+    "X, a Dask column": lambda: ECM(3).fit(dd.from_pandas(pd.Series(X[:, 0]), npartitions=2)),
+    "X, a Dask bag": lambda: ECM(3).fit(dask.bag.from_sequence([1, 2])),
+    "X, a table of Arrow, by a method that needs all objects": lambda: CECM(3).fit(pa.table({"a": X[:, 0]})),
+    "X, a Dask column elsewhere": lambda: FDA().fit(da.zeros(9), CODES[:9]),
+    "X, a Dask table of text": lambda: EKNNClassifier(1).fit(
+        dd.from_pandas(pd.DataFrame({"a": list("uvw")}), npartitions=1), CODES[:3]
+    ),
+    "X, one axis for Gower": lambda: ECMdd(3, metric="gower").fit(X[:, 0]),
+    "X, no rows for Gower": lambda: ECMdd(3, metric="gower", n_init=1).fit(X).predict(pd.DataFrame(X).iloc[:0]),
+    "X, names twice among categories": lambda: CatECM(2).fit(pd.DataFrame(X.round().astype(int), columns=list("aab"))),
+    "metric, a table": lambda: NNEVCLUS(3, metric=pd.DataFrame(X)).fit(X),
+    "estimator, a class to refit": lambda: stability(KMeans, X),
+    "estimator, a class for a curve": lambda: n_clusters_curve(ECM, X),
+    "estimator, a class to explain": lambda: explain_object(ECM, X, 0),
+    "y, complex": lambda: ContextualDiscounting().fit(PARTITION, CODES.astype(complex)),
     "X, a list of masked rows": lambda: ECM(3).fit(list(masked(X))),
     "X, a list with a date": lambda: ECM(3).fit([*X.tolist(), [1.0, np.datetime64("2020-01-01"), 2.0]]),
     "X, a tensor without numbers": lambda: ECM(3).fit(torch.empty(X.shape, device="meta")),

@@ -8,6 +8,7 @@ import torch
 from scipy import sparse
 
 from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster._errors import InvalidInputError
 from dempster.apps.recipe import choose_attributes
 from dempster.classify import EKNNClassifier, EvidenceFromClassifier, EvidentialRBFClassifier
 from dempster.cluster import CCM, ECM, EGMM, MECM, NNEVCLUS, WMVEC, BootClus, CatECM
@@ -46,11 +47,11 @@ def test_a_truth_value_is_no_cluster():
     for wrong in (True, False, np.True_, np.False_):
         assert not len(CredalPartition.from_hard(Y, noise=wrong).outliers)
         assert set_scores(HARD, Y, noise=wrong).held == 1
-        with pytest.raises(ValueError, match="sets must"):
+        with pytest.raises(InvalidInputError, match=r"\bsets\b"):
             HARD.belief(wrong)
-        with pytest.raises(ValueError, match="second must"):
+        with pytest.raises(InvalidInputError, match=r"\bsecond\b"):
             profile(HARD, X).tells_apart(2, wrong)
-        with pytest.raises(ValueError, match="first must"):
+        with pytest.raises(InvalidInputError, match=r"\bfirst\b"):
             explain_object(HARD, X, 0).between(wrong)
     assert len(CredalPartition.from_hard(Y == 0, noise=False).outliers) == 16
     assert CredalPartition.from_hard(["None", "some", "None"], noise=None).n_clusters == 2
@@ -68,7 +69,7 @@ NAMES = {
 @pytest.mark.parametrize("which", NAMES)
 def test_rows_of_a_table_are_no_names(which):
     for wrong in (TABLE, TABLE.astype(str), TABLE.tolist()):
-        with pytest.raises(ValueError, match=rf"{which} must hold"):
+        with pytest.raises(InvalidInputError, match=rf"\b{which}\b"):
             NAMES[which](wrong)
     NAMES[which](["a", 2, ("b", 3)])
 
@@ -87,7 +88,7 @@ NUMBERS = {
 def test_text_and_truth_values_are_no_numbers(which):
     half = {"init": np.eye(2, 3), "regularization": np.full(3, 0.5)}.get(which, np.full(24, 0.5))
     for wrong in (True, half.astype(str), half.astype(str).astype(object), half.astype("S"), half.astype(complex)):
-        with pytest.raises((ValueError, TypeError), match=rf"\b{which} must"):
+        with pytest.raises(InvalidInputError, match=rf"\b{which}\b"):
             NUMBERS[which](wrong)
 
 
@@ -97,19 +98,19 @@ KERNELS = [pd.Series([3]), np.ones((2, 2)), pd.NA, np.array([]), [np.array(["rbf
 @pytest.mark.parametrize("method", [KPCCA, KFDA])
 def test_kernels_are_words(method):
     for wrong in KERNELS:
-        with pytest.raises(ValueError, match="kernel must be"):
+        with pytest.raises(InvalidInputError, match=r"\bkernel\b"):
             method(kernel=wrong).fit(X, Y)
 
 
 def test_matrices_of_numpy_are_arrays():
     assert FocalSets.neighbors(np.asmatrix(X[:5])) == FocalSets.neighbors(X[:5])
-    with pytest.raises(TypeError, match="regularization must be a dense"):
+    with pytest.raises(InvalidInputError, match=r"\bregularization\b"):
         EvidentialRBFClassifier(3, regularization=sparse.eye(3)).fit(X, Y)
 
 
 def test_seeds_are_looked_at_where_nothing_is_drawn():
     for wrong in ("nonsense", np.nan, True, [3], -1):
-        with pytest.raises(ValueError, match="random_state must be"):
+        with pytest.raises(InvalidInputError, match=r"\brandom_state\b"):
             credal_rand_index(HARD, HARD, random_state=wrong)
 
 
@@ -168,13 +169,13 @@ def test_numbers_may_vanish(which):
 @pytest.mark.parametrize("method", [ECM, CCM, EGMM, WMVEC, CatECM])
 def test_given_prototypes_differ(method):
     data = categories(X) if method is CatECM else X
-    with pytest.raises(ValueError, match="init must hold 3 different prototypes, got 2"):
+    with pytest.raises(InvalidInputError, match=r"\binit\b"):
         method(3, init=data[[0, 1, 0]]).fit(data)
 
 
 def test_numbers_of_components_can_be_gone_through():
     for wrong in (np.array(None, dtype=object), torch.tensor(3), np.ma.masked, {}, iter([2])):
-        with pytest.raises(ValueError, match="n_components must be"):
+        with pytest.raises(InvalidInputError, match=r"\bn_components\b"):
             ParsimoniousGaussianMixture(wrong).fit(X)
 
 
@@ -188,13 +189,13 @@ def test_text_that_a_model_reads_as_numbers_is_explained_as_numbers():
 
 def test_sets_are_no_components():
     partition = ECM(3, n_init=1, random_state=0).fit(X).credal_partition_
-    with pytest.raises(TypeError, match="init must hold labels or responsibilities"):
+    with pytest.raises(InvalidInputError, match=r"\binit\b"):
         ParsimoniousGaussianMixture(init=partition).fit(X)
     assert ParsimoniousGaussianMixture(model="EII", init=partition.pignistic()).fit(X).n_components_ == 3
 
 
 def test_new_objects_are_real():
-    with pytest.raises(ValueError, match="i must"):
+    with pytest.raises(InvalidInputError, match=r"\bi\b"):
         explain_object(ECM(3, n_init=1, random_state=0).fit(X), X, X[0] + 1j)
 
 
@@ -204,7 +205,7 @@ def test_names_that_can_be_gone_through_once():
     assert list(choose_attributes(table, exclude=iter(["b"])).values.columns) == ["a"]
     assert list(choose_attributes(table, categories=iter(["c"])).values.columns) == ["a", "b", "c"]
     for wrong in (None, 3, 0.5, object()):
-        with pytest.raises(ValueError, match="categories must hold"):
+        with pytest.raises(InvalidInputError, match=r"\bcategories\b"):
             choose_attributes(table, categories=wrong)
 
 

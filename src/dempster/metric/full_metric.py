@@ -1,0 +1,460 @@
+"""Full metrics (x - x')' A (x - x') from pairs of both kinds: MMC and DMLEig.
+
+Both are found in coordinates where the sum over the must-links is the trace. With S the scatter of the must-links (plus
+a small ridge) and B = S^1/2 A S^1/2, the sum of the squared distances of the must-links is tr(B): the matrices allowed
+are positive semidefinite of trace one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+from scipy.special import logsumexp, softmax
+
+from dempster import _validation as rule
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._native import interruptible
+from dempster._random import generator
+from dempster._types import Seed
+from dempster._validation import mean_of_rows
+from dempster.metric._base import PAIR_RULES, LinearMetricLearner, Pairs, few_threads, signed_rows
+from dempster.optimize.descent import Run
+
+__all__ = ["MMC", "DMLEig"]
+
+_ZERO = 1e-12  # squared distances below this part of their mean do not steepen the gradient further
+_FIRST_SMOOTHING = 0.1
+_ROUGH = 1e-2  # gap that ends all degrees of smoothing but the last
+
+Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]  # B -> value, gradient
+
+
+class Whitened(NamedTuple):
+    """Cannot-link differences in coordinates where the must-links have unit scatter, and the way back.
+
+    ``basis``: where there are more attributes than objects, (r, d) orthonormal directions that hold all differences.
+    The best metric is zero beside them, and coordinates are taken along them; None if they are the attributes.
+    """
+
+    cannot: np.ndarray
+    back: np.ndarray
+    basis: np.ndarray | None
+
+    def metric(self, B: np.ndarray) -> np.ndarray:
+        """Return A = S^-1/2 B S^-1/2."""
+        A = self._along_basis(B)
+        if self.basis is not None:
+            A = self.basis.T @ A @ self.basis
+        return (A + A.T) / 2
+
+    def root(self, B: np.ndarray, q: int) -> np.ndarray:
+        """Return the (q, d) map L of the leading features, L'L = A if q = d."""
+        if self.basis is None:
+            return _metric_root(self.metric(B), q)
+        r, d = self.basis.shape
+        leading = _metric_root(self._along_basis(B), min(q, r)) @ self.basis
+        return np.concatenate([signed_rows(leading), np.zeros((q - len(leading), d))])
+
+    def _along_basis(self, B: np.ndarray) -> np.ndarray:
+        A = self.back @ B @ self.back
+        return (A + A.T) / 2
+
+
+def whitened(learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagonal: bool = False) -> Whitened:
+    """Whiten by the must-links (attribute by attribute, if ``diagonal``); the ridge is in units of the mean eigenvalue
+    of their scatter."""
+    must, cannot = pairs.differences(data, 1), pairs.differences(data, -1)
+    for differences, words in ((must, "must-link"), (cannot, "cannot-link")):
+        if not len(differences):
+            raise InvalidInputError(
+                f"{learner} needs pairs of both kinds, but there is no {words} in y or constraints, or among the "
+                "max_pairs of them that were drawn"
+            )
+        if not differences.any():
+            raise InvalidInputError(
+                f"{learner} needs a {words} between objects that differ, but all join identical ones"
+            )
+    basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])
+    if basis is not None:
+        must, cannot = must @ basis.T, cannot @ basis.T
+    scatter = must.T @ must
+    if diagonal:
+        scatter = np.diag(np.diag(scatter))
+    scatter += ridge * np.trace(scatter) / data.shape[1] * np.eye(len(scatter))
+    eigenvalues, vectors = interruptible(np.linalg.eigh, scatter)
+    if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
+        raise InvalidParameterError(
+            "regularization",
+            message="regularization must be larger here: the scatter of the must-links is singular "
+            f"({len(must)} of them, {data.shape[1]} attributes), got {ridge:g}",
+        )
+    back = (vectors / np.sqrt(eigenvalues)) @ vectors.T
+    return Whitened(cannot @ back, back, basis)
+
+
+def _basis_of_differences(objects: np.ndarray) -> np.ndarray | None:
+    """Return (r, d) orthonormal directions that hold all differences, if there are fewer than attributes."""
+    if len(objects) > objects.shape[1]:
+        return None
+    return interruptible(np.linalg.svd, objects - mean_of_rows(objects), False)[2]
+
+
+def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
+    """Return the (q, d) map L of the leading features, L'L = A if q = d."""
+    eigenvalues, vectors = np.linalg.eigh(A)
+    leading = slice(-1, -q - 1, -1)
+    return signed_rows(np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None] * vectors[:, leading].T)
+
+
+def projector(differences: np.ndarray) -> np.ndarray:
+    """Return the projection on the span of difference vectors: a start from which the ascent never leaves that span.
+
+    Weight outside it would gain nothing, and disturb new objects (if an attribute was constant, say).
+    """
+    eigenvalues, vectors = np.linalg.eigh(differences.T @ differences)
+    spanned = vectors[:, eigenvalues > 1e-12 * eigenvalues[-1]]
+    return spanned @ spanned.T
+
+
+def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
+    """Maximise a concave function of B, by L-BFGS on a factor of it: B = F F' / tr(F F'), or b = f^2 / sum(f^2).
+
+    The unknowns are the factor, a square matrix (or a vector, for a diagonal B, written as a vector too). What can
+    still be gained is at most the largest eigenvalue (entry) of the gradient minus its inner product with B, as B has
+    trace one: the ascent ends when that is at most ``tol`` times the value, so it ends at a global maximum or says
+    that it did not.
+    """
+    ascent = _Ascent(problem, start)
+    history, converged = [ascent.at(start)[0]], False
+    unit = abs(history[0]) or 1.0
+
+    def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope, _ = ascent.at(flat.reshape(start.shape))
+        return -value / unit, -slope.reshape(-1) / unit
+
+    def watch(intermediate_result: OptimizeResult) -> None:
+        nonlocal converged
+        value, _, gap = ascent.at(intermediate_result.x.reshape(start.shape))
+        history.append(value)
+        if gap() <= float(tol) * abs(value):
+            converged = True
+            raise StopIteration
+
+    result = minimize(
+        negative,
+        start.reshape(-1),
+        jac=True,
+        method="L-BFGS-B",
+        callback=watch,
+        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": 0.0},
+    )
+    return Run(result.x.reshape(start.shape), history, converged)
+
+
+def normalised(factor: np.ndarray) -> np.ndarray:
+    """Return the matrix (or vector) of trace one that a factor stands for."""
+    return (factor**2 if factor.ndim == 1 else factor @ factor.T) / np.vdot(factor, factor)
+
+
+class _Ascent:
+    """A problem as a function of the factor; remembers the last point, which the minimiser asks for twice."""
+
+    def __init__(self, problem: Problem, start: np.ndarray):
+        self.problem = problem
+        self.last = np.full_like(start, np.nan)
+        self.found: tuple[float, np.ndarray, Callable[[], float]]
+
+    def at(self, factor: np.ndarray) -> tuple[float, np.ndarray, Callable[[], float]]:
+        """Return the value, the slope in the factor, and a function for the bound on what can be gained."""
+        if not np.array_equal(factor, self.last):
+            B = normalised(factor)
+            value, gradient = self.problem(B)
+            inner = np.vdot(gradient, B)
+            product = gradient * factor if factor.ndim == 1 else gradient @ factor
+            slope = 2 * (product - inner * factor) / np.vdot(factor, factor)
+            self.last, self.found = factor.copy(), (value, slope, lambda: _largest(gradient) - inner)
+        return self.found
+
+
+def _largest(gradient: np.ndarray) -> float:
+    return float(gradient.max() if gradient.ndim == 1 else np.linalg.eigvalsh(gradient)[-1])
+
+
+class FullMetricLearner(LinearMetricLearner):
+    """Base of the two methods, which differ in what they maximise."""
+
+    _squares_attributes = True
+    regularization: float
+    random_state: Seed
+    diagonal = False
+
+    def _ascent(self, U: np.ndarray) -> Run[np.ndarray]:
+        """Maximise the objective of the method, given the cannot-link differences in whitened coordinates."""
+        raise NotImplementedError
+
+    def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
+        q = self._number_of_features(data.shape[1], f"n_features={data.shape[1]}")
+        pairs = self._pairs(data, y, constraints, generator(self.random_state))
+        objects, learner = data.astype(np.float64, copy=False), type(self).__name__
+        coordinates = whitened(learner, pairs, objects, self.regularization, diagonal=bool(self.diagonal))
+        with few_threads(coordinates.cannot.shape[1]):
+            run = self._ascent(coordinates.cannot)
+        B = normalised(run.model)
+        B = np.diag(B) if B.ndim == 1 else B
+        self.metric_matrix_ = coordinates.metric(B)
+        self.components_ = coordinates.root(B, q).astype(data.dtype)
+        self._set_descent(run)
+
+
+class MMC(FullMetricLearner):
+    """Metric learning with side information (Xing et al., also called LSI): cannot-links far, must-links near.
+
+    Maximises over positive semidefinite matrices A the sum of the distances of the cannot-links, given that of the
+    squared distances of the must-links,
+
+        sum_CL sqrt(u' A u)    subject to    sum_ML u' A u <= 1,
+
+    u the difference of the two objects of a pair. The problem is convex; it is solved in coordinates where the
+    must-links have unit scatter, by L-BFGS on a factor of A, up to a duality gap of ``tol``. For full metrics of few
+    attributes: an iteration costs the cube of their number. Standardise the attributes before.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of features: the leading ones of the metric. None: all, as many as attributes.
+    diagonal : bool, default=False
+        Only weigh the attributes: A diagonal. (The published form of this variant minimises
+        sum_ML u'Au - ln sum_CL sqrt(u'Au), which has the same solution up to scale.)
+    regularization : float > 0, default=1e-6
+        Ridge on the scatter of the must-links, in units of its mean eigenvalue. With fewer must-links than attributes
+        the metric collapses on directions in which they do not differ; a larger ridge prevents it.
+    max_pairs : int, default=10000
+        Learning from labels, all pairs of labelled objects are used up to this number, and beyond it as many drawn
+        at random.
+    max_iter : int, default=1000
+    tol : float, default=1e-3
+        The objective is at most this part of itself below the largest possible.
+    random_state : int, RandomState, Generator or None
+        For the sampling of pairs.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Map L with L'L = A, features in the order of their weight.
+    metric_matrix_ : ndarray of shape (n_features, n_features)
+        A.
+    objective_ : float
+        Sum of the distances of the cannot-links.
+    history_ : ndarray
+        Objective at the start and after every iteration; never falls.
+    n_iter_ : int
+    converged_ : bool
+    n_features_in_ : int
+
+    References
+    ----------
+    E. P. Xing, A. Y. Ng, M. I. Jordan and S. Russell (2002). Distance metric learning with application to clustering
+    with side-information. NIPS 15.
+
+    Examples
+    --------
+    >>> from dempster.constraints import Constraints
+    >>> from dempster.metric import MMC
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (0, 3), (1, 2), (1, 3)])
+    >>> MMC(regularization=0.1).fit(X, constraints=known).metric_matrix_.round(2)  # the first attribute tells
+    array([[10.,  0.],
+           [ 0.,  0.]])
+    """
+
+    _rules = {
+        **PAIR_RULES,
+        "n_components": rule.choice(None) | rule.integer(1),
+        "diagonal": rule.flag,
+        "regularization": rule.real(0, open_low=True),
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        diagonal: bool = False,
+        regularization: float = 1e-6,
+        max_pairs: int = 10_000,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        random_state: Seed = None,
+    ):
+        self.n_components = n_components
+        self.diagonal = diagonal
+        self.regularization = regularization
+        self.max_pairs = max_pairs
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _ascent(self, U: np.ndarray) -> Run[np.ndarray]:
+        if self.diagonal:
+            problem, start = _weights_problem(U), np.where(np.any(U, axis=0), 1.0, 0.0)
+        else:
+            problem, start = _matrix_problem(U), projector(U)
+        return ascend(problem, start, self.max_iter, self.tol)
+
+
+def _matrix_problem(U: np.ndarray) -> Problem:
+    """Return sum_n sqrt(u_n' B u_n) and its gradient in B."""
+
+    def value_and_gradient(B: np.ndarray) -> tuple[float, np.ndarray]:
+        value, weights = _sum_of_roots(np.einsum("nd,nd->n", U @ B, U))
+        return value, (U.T * weights) @ U
+
+    return value_and_gradient
+
+
+def _weights_problem(U: np.ndarray) -> Problem:
+    """Return sum_n sqrt(sum_k b_k u_nk^2) and its gradient in b."""
+    squares = U**2
+
+    def value_and_gradient(b: np.ndarray) -> tuple[float, np.ndarray]:
+        value, weights = _sum_of_roots(squares @ b)
+        return value, weights @ squares
+
+    return value_and_gradient
+
+
+def _sum_of_roots(squared: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the sum of the distances, and the derivative in each squared distance."""
+    squared = np.maximum(squared, 0)
+    guarded = np.sqrt(np.maximum(squared, max(_ZERO * squared.mean(), np.finfo(float).tiny)))
+    return float(np.sqrt(squared).sum()), 0.5 / guarded
+
+
+class DMLEig(FullMetricLearner):
+    """Metric learning by eigenvalue optimisation (DML-eig): the nearest cannot-link as far as possible.
+
+    Maximises over positive semidefinite matrices A the smallest squared distance of the cannot-links, given the sum of
+    those of the must-links,
+
+        min_CL u' A u    subject to    sum_ML u' A u <= 1,
+
+    u the difference of the two objects of a pair. The minimum is smoothed, f = -mu ln sum_CL exp(-u'Au / mu), and mu
+    lowered in steps of ten down to ``smoothing``, each solved from the solution before. (The paper takes Frank-Wolfe
+    steps; L-BFGS on a factor of A solves the same problem to a given duality gap in far fewer.) As the worst pair
+    decides, one wrong cannot-link spoils the metric: prefer `MMC` or `PCCA` if there may be any. Cannot-links of
+    identical objects are left out, with a warning. Standardise the attributes before.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of features: the leading ones of the metric. None: all, as many as attributes.
+    smoothing : float > 0, default=1e-3
+        Last mu, in units of the mean squared distance of the cannot-links at the start (where must-links have the
+        same scatter in all directions).
+    regularization : float > 0, default=1e-6
+        Ridge on the scatter of the must-links, in units of its mean eigenvalue. With fewer must-links than attributes
+        the metric collapses on directions in which they do not differ; a larger ridge prevents it.
+    max_pairs : int, default=10000
+        Learning from labels, all pairs of labelled objects are used up to this number, and beyond it as many drawn
+        at random.
+    max_iter : int, default=1000
+        Iterations for each degree of smoothing.
+    tol : float, default=1e-3
+        The objective is at most this part of itself below the largest possible.
+    random_state : int, RandomState, Generator or None
+        For the sampling of pairs.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Map L with L'L = A, features in the order of their weight.
+    metric_matrix_ : ndarray of shape (n_features, n_features)
+        A.
+    objective_ : float
+        Smoothed smallest squared distance of the cannot-links; the smallest itself is above it, by mu ln(number of
+        cannot-links) at most.
+    history_ : ndarray
+        Objective at the start and after every iteration; never falls (lowering mu raises it).
+    smoothing_ : float
+        Last mu.
+    n_iter_ : int
+    converged_ : bool
+    n_features_in_ : int
+
+    References
+    ----------
+    Y. Ying and P. Li (2012). Distance metric learning with eigenvalue optimization. Journal of Machine Learning
+    Research 13.
+
+    Examples
+    --------
+    >>> from dempster.constraints import Constraints
+    >>> from dempster.metric import DMLEig
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (0, 3), (1, 2), (1, 3)])
+    >>> DMLEig(regularization=0.1).fit(X, constraints=known).metric_matrix_.round(2)  # the first attribute tells
+    array([[10.,  0.],
+           [ 0.,  0.]])
+    """
+
+    _rules = {
+        **PAIR_RULES,
+        "n_components": rule.choice(None) | rule.integer(1),
+        "smoothing": rule.real(0, open_low=True),
+        "regularization": rule.real(0, open_low=True),
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        smoothing: float = 1e-3,
+        regularization: float = 1e-6,
+        max_pairs: int = 10_000,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        random_state: Seed = None,
+    ):
+        self.n_components = n_components
+        self.smoothing = smoothing
+        self.regularization = regularization
+        self.max_pairs = max_pairs
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def _ascent(self, U: np.ndarray) -> Run[np.ndarray]:
+        """Ascend for each degree of smoothing, from strong to the last."""
+        different = U.any(axis=1)
+        if not different.all():
+            warnings.warn(
+                f"{(~different).sum()} cannot-links join identical objects, which no metric can separate; "
+                "they are left out",
+                UserWarning,
+                stacklevel=4,
+            )
+            U = U[different]
+        self.smoothing_ = float(self.smoothing * np.vdot(U, U) / U.size)
+        first = max(_FIRST_SMOOTHING, self.smoothing)
+        degrees = np.geomspace(first, self.smoothing, 1 + int(np.ceil(np.log10(first / self.smoothing))))
+        factor, history, converged = projector(U), [], False
+        for degree in degrees:
+            mu = self.smoothing_ * degree / self.smoothing
+            tol = self.tol if degree == degrees[-1] else max(self.tol, _ROUGH)
+            run = ascend(_smoothed_minimum(U, mu), factor, self.max_iter, tol)
+            factor, converged = run.model, run.converged
+            history += run.history
+        return Run(factor, history, converged)
+
+
+def _smoothed_minimum(U: np.ndarray, mu: float) -> Problem:
+    """Return -mu ln sum_n exp(-u_n' B u_n / mu) and its gradient in B (Ying and Li, 2012)."""
+
+    def value_and_gradient(B: np.ndarray) -> tuple[float, np.ndarray]:
+        exponents = -np.einsum("nd,nd->n", U @ B, U) / mu
+        return float(-mu * logsumexp(exponents)), (U.T * softmax(exponents)) @ U
+
+    return value_and_gradient
