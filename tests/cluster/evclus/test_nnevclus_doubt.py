@@ -10,7 +10,7 @@ from dempster import FocalSets, persistence
 from dempster.cluster import NNEVCLUS, Training
 from dempster.cluster.evclus import nnevclus as _pretraining
 from dempster.cluster.evclus._network import FeedForward, MassLayer
-from dempster.cluster.evclus.nnevclus import coefficients_at_fence, lessons, scores_of_sets
+from dempster.cluster.evclus.nnevclus import coefficients_at_fence, doubt_lessons, scores_of_sets
 from dempster.constraints import Constraints
 from dempster.dissimilarity.sources import AttributeSource
 
@@ -124,12 +124,12 @@ def test_lessons_are_what_evclus_reads_off(row):
     X = np.vstack([X, [[7.0, 60.0]]])
     model = EVCLUS(4, random_state=0).fit(X)
     labels = EVCLUS(4, focal_sets="simple", random_state=0).fit(X).labels_
-    found = lessons(AttributeSource(X), labels, 4, 10_000, np.random.default_rng(0), outliers=True)
-    assert found.family == model.focal_sets_
-    np.testing.assert_allclose(found.masses, model.credal_partition_.masses, atol=1e-6)
-    without = lessons(AttributeSource(X), labels, 4, 100, np.random.default_rng(0), outliers=False)
-    assert len(without.who) == 100
-    assert without.masses[:, without.family.empty_index].max() == 0
+    family, _, masses = doubt_lessons(AttributeSource(X), labels, 4, 10_000, np.random.default_rng(0), outliers=True)
+    assert family == model.focal_sets_
+    np.testing.assert_allclose(masses, model.credal_partition_.masses, atol=1e-6)
+    family, few, without = doubt_lessons(AttributeSource(X), labels, 4, 100, np.random.default_rng(0), outliers=False)
+    assert len(few) == 100
+    assert without[:, family.empty_index].max() == 0
 
 
 @pytest.mark.long

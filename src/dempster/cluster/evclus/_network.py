@@ -1,4 +1,9 @@
-"""The network of NN-EVCLUS, rectified linear layers and a layer of masses, with its gradient, in NumPy."""
+"""The network of NN-EVCLUS and its training.
+
+In this order: the terms of the loss with their gradients, which serve NumPy and torch; the layer of masses and the
+network of rectified linear layers in NumPy; the objects, pairs and labels to match; the loss as a function of the
+weights; and three ways to minimise it.
+"""
 
 from __future__ import annotations
 
@@ -30,41 +35,34 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.lbfgs import LBFGS
 
 __all__ = [
-    "Array",
+    "SMALL",
+    "LBFGS_STEPS",
+    "Adam",
+    "Arrays",
+    "FeedForward",
+    "HeldOutPairs",
+    "HostArrays",
     "Labels",
     "Links",
-    "ValueAndGradient",
-    "all_pairs_error",
-    "pairs_error",
-    "pairs_value",
-    "links_error",
-    "labels_error",
-    "size_of_weights",
     "MassLayer",
-    "cross_entropy",
-    "FeedForward",
-    "HostArrays",
-    "SMALL",
-    "NetworkTargets",
-    "HeldOutPairs",
-    "targets_of",
-    "network_quantile",
-    "Arrays",
-    "GivenBatch",
     "Network",
     "NetworkInputs",
     "NetworkObjective",
+    "NetworkTargets",
     "Penalties",
-    "batches_of_epoch",
-    "LBFGS_STEPS",
-    "Adam",
     "TrainingProgress",
+    "ValueAndGradient",
+    "batches_of_epoch",
+    "cross_entropy",
     "falling",
+    "network_quantile",
+    "targets_of",
     "train_adaptive_steps",
     "train_lbfgs",
     "train_mini_batches",
 ]
 
+# ---- terms of the loss -----------------------------------------------------------------------------------------------
 
 ValueAndGradient = tuple[Any, Array]
 
@@ -157,6 +155,8 @@ def _sums(who: Array, rows: Array, n: int) -> Array:
     ones = np.ones(len(who), dtype=rows.dtype)
     return sparse.csc_matrix((ones, who, np.arange(len(who) + 1)), shape=(n, len(who))) @ rows
 
+
+# ---- the network -----------------------------------------------------------------------------------------------------
 
 _NOTHING = 1e-30
 Back = Callable[[Array], tuple[Array, Array | None]]
@@ -412,6 +412,8 @@ class FeedForward:
         return gradient
 
 
+# ---- what is to be matched -------------------------------------------------------------------------------------------
+
 SMALL = 1000  # objects, up to which all pairs are looked at
 _QUANTILE_FOR_FEW = 0.62  # d0 for three or four clusters: below that of EVCLUS, as networks smooth the borders
 _SCALE_PAIRS = 100_000
@@ -556,61 +558,36 @@ def _checked_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, str]:
     return labels.astype(np.int64), ""
 
 
+# ---- the loss as a function of the weights ---------------------------------------------------------------------------
+
 _MOST_STEPS = 50  # of mini-batches in an epoch
 _EXTRA = 256  # labelled objects and constraints added to a mini-batch
 
 
 class Arrays(Protocol):
-    """Where a training computes: NumPy's arrays, or torch's on a device; all of one precision."""
+    """Where a training computes: `HostArrays` of NumPy, or torch's on a device; all of one precision."""
 
     def array(self, values: np.ndarray) -> Array: ...
-
     def integers(self, values: np.ndarray) -> Array: ...
-
     def to_host(self, array: Array) -> np.ndarray: ...
-
-    def conflicts_among(self, points: np.ndarray, gamma: float) -> Array:
-        """As `dempster.dissimilarity.transform.conflicts_among`."""
-        ...
-
-    def session(self, seed: int) -> AbstractContextManager[Any]:
-        """In which a training runs."""
-        ...
+    def conflicts_among(self, points: np.ndarray, gamma: float) -> Array: ...
+    def session(self, seed: int) -> AbstractContextManager[Any]: ...
 
 
 class Network(Protocol):
-    """What is trained: `FeedForward` in NumPy, or `TorchNetwork`."""
+    """What is trained: `FeedForward`, which documents the methods, or `TorchNetwork`."""
 
     weights: Any  # a vector
 
     @property
-    def shares(self) -> Array:
-        """One over the number of weights of the same layer, for each weight; zero for the outlier unit."""
-        ...
-
-    def traced(self, x: Array, h: Array | None) -> tuple[Array, Callable[[Array], Array]]:
-        """Masses, and the function that turns a gradient with respect to them into one with respect to the weights."""
-        ...
-
-    def taught(self, x: Array, wanted: Array) -> ValueAndGradient:
-        """Cross-entropy with masses wanted, and its gradient with respect to the weights."""
-        ...
-
-    def masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
-        """Masses of objects by a forward pass, where they are: from and to arrays of the host, or tensors."""
-        ...
-
-    def widened(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> Network:
-        """A network whose scores are those of this one times a matrix, with another layer of masses and coefficients of
-        its outlier unit."""
-        ...
-
+    def shares(self) -> Array: ...
+    def traced(self, x: Array, h: Array | None) -> tuple[Array, Callable[[Array], Array]]: ...
+    def taught(self, x: Array, wanted: Array) -> ValueAndGradient: ...
+    def masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array: ...
+    def widened(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> Network: ...
     def train(self) -> Any: ...
-
     def eval(self) -> Any: ...
-
     def state(self) -> dict[str, np.ndarray]: ...
-
     def restore(self, state: dict[str, np.ndarray]) -> None: ...
 
 
@@ -652,19 +629,15 @@ class Penalties:
     regularization: float
 
 
-class GivenBatch(NamedTuple):
-    """Objects of a mini-batch: as they were given, as the network sees them, and their decision values, if any."""
-
-    objects: np.ndarray
-    inputs: np.ndarray
-    decision: np.ndarray | None
-
-
 class _Known(NamedTuple):
     """Constraints and labels of objects, by their positions among those whose masses are at hand."""
 
     links: Links
     labels: Labels
+
+
+GivenBatch = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""Objects of a mini-batch: as they were given, as the network sees them, and their decision values, if any."""
 
 
 class NetworkObjective:
@@ -697,11 +670,20 @@ class NetworkObjective:
         """The loss on all objects, and on all pairs or those given, with its gradient with respect to the weights."""
         x, h = self.inputs.objects(), self.inputs.decisions()
         known = self._known(self.must_link, self.cannot_link, self.labelled)
-        error = self._error_of_all() if pairs is None else self._error_of(*pairs)
+        if pairs is None:
+            delta = self._conflicts_at(self.targets.all_dissimilarities())
+            squares = _squares(delta)
+        else:
+            delta = self.arrays.array(to_conflict(self.targets.source.pairs(*pairs), self.d0))
+            i, j = (self.arrays.integers(ends) for ends in pairs)
 
         def loss() -> ValueAndGradient:
             masses, back = network.traced(x, h)
-            value, gradient = self._with_knowledge(masses, known, *error(masses))
+            if pairs is None:
+                error = all_pairs_error(masses, delta, self.conflict, squares)
+            else:
+                error = pairs_error(masses, i, j, delta, self.conflict)
+            value, gradient = self._with_knowledge(masses, known, *error)
             return self._with_size(network, value, back(gradient))
 
         return loss
@@ -721,10 +703,10 @@ class NetworkObjective:
 
     def given_batches(self, network: Network, batches: Iterable[GivenBatch]) -> Iterator[ValueAndGradient]:
         """The same for objects that are not among those at hand; nothing else is known of them."""
-        for batch in batches:
-            h = None if batch.decision is None else self.arrays.array(batch.decision)
-            masses, back = network.traced(self.arrays.array(batch.inputs), h)
-            delta = self._conflicts_of(batch.objects)
+        for objects, inputs, decision in batches:
+            h = None if decision is None else self.arrays.array(decision)
+            masses, back = network.traced(self.arrays.array(inputs), h)
+            delta = self._conflicts_of(objects)
             error = all_pairs_error(masses, delta, self.conflict, _squares(delta))
             value, gradient = self._with_knowledge(masses, self.nothing_known, *error)
             yield self._with_size(network, value, back(gradient))
@@ -739,18 +721,6 @@ class NetworkObjective:
         return lambda: float(pairs_value(network.traced(x, h)[0], first, second, delta, self.conflict))
 
     # ---- the terms ------------------------------------------------------------------------------------------------
-
-    def _error_of_all(self) -> Callable[[Array], ValueAndGradient]:
-        D = self.targets.all_dissimilarities().astype(float)
-        np.fill_diagonal(D, 0)
-        delta = self.arrays.array(to_conflict(D, self.d0))
-        squares = _squares(delta)
-        return lambda masses: all_pairs_error(masses, delta, self.conflict, squares)
-
-    def _error_of(self, i: np.ndarray, j: np.ndarray) -> Callable[[Array], ValueAndGradient]:
-        delta = self.arrays.array(to_conflict(self.targets.source.pairs(i, j), self.d0))
-        first, second = self.arrays.integers(i), self.arrays.integers(j)
-        return lambda masses: pairs_error(masses, first, second, delta, self.conflict)
 
     def _conflicts_among(self, who: np.ndarray) -> Array:
         source = self.targets.source
@@ -837,6 +807,8 @@ def _squares(delta: Array) -> Any:
     values = delta.reshape(-1)
     return values @ values
 
+
+# ---- training --------------------------------------------------------------------------------------------------------
 
 LBFGS_STEPS = 10  # iterations in a round
 _MEMORY = 40  # steps from which L-BFGS learns the curvature

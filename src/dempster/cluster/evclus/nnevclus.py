@@ -1,14 +1,17 @@
-"""NN-EVCLUS: a network that maps attributes to masses."""
+"""NN-EVCLUS: a network that maps attributes to masses.
+
+`NetworkMethod` prepares the objects (`Preparation`), lets a network learn first masses, trains it on pairs of objects
+(`_network.NetworkObjective`) and, for families of neighbors, teaches it the doubt between clusters (`doubt_lessons`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -21,7 +24,7 @@ from dempster._arrays import Array, same_place, to_host, zeros
 from dempster._errors import InvalidInputError
 from dempster._progress import progress_bar
 from dempster._random import generator
-from dempster._types import Advance, ArrayLike, Metric, Seed, TableLike
+from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import mean_of_rows, shown
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, Support, Task
@@ -68,25 +71,15 @@ from dempster.optimize.lbfgs import minimize_lbfgs
 from dempster.partition import CredalPartition
 
 __all__ = [
-    "Training",
-    "NetworkSettings",
-    "are_sizes",
-    "is_module",
-    "training_device",
-    "Preparation",
-    "prepared",
-    "learn_masses",
-    "learn_masses_in_batches",
-    "StreamedBatches",
-    "Lessons",
-    "coefficients_at_fence",
-    "lessons",
-    "scores_of_sets",
-    "NetworkModel",
-    "FirstMasses",
-    "NetworkMethod",
-    "Seeded",
     "NNEVCLUS",
+    "Training",
+    "NetworkMethod",
+    "NetworkModel",
+    "Preparation",
+    "FirstMasses",
+    "coefficients_at_fence",
+    "doubt_lessons",
+    "scores_of_sets",
 ]
 
 
@@ -136,75 +129,22 @@ class Training:
         rule.check_parameters(self, _RULES)
 
 
-_WIDEST = 1_000_000  # layer of a network
+MAX_LAYER_UNITS = 1_000_000
 
 
 def are_sizes(network: Any) -> bool:
-    """Whether it is the size of a hidden layer, or those of several."""
+    """Tell whether it is the size of a hidden layer, or those of several."""
     several = isinstance(network, list | tuple) or (isinstance(network, np.ndarray) and network.ndim == 1)
     sizes = network if several else [network]
-    return all(rule.is_integer(s) and 1 <= int(s) <= _WIDEST for s in sizes)
+    return all(rule.is_integer(s) and 1 <= int(s) <= MAX_LAYER_UNITS for s in sizes)
 
 
 def is_module(network: Any) -> bool:
-    """Whether it is a torch.nn.Module (torch may not be there to ask)."""
+    """Tell whether it is a torch.nn.Module (torch may not be installed)."""
     return callable(network) and hasattr(network, "state_dict")
 
 
-def training_device(device: str, sample: Sample[np.ndarray], network: Any) -> str:
-    """Where X was, if it was a tensor; few objects are quicker on the processor, and give what an array gives."""
-    if sample.device is None:
-        return device
-    in_memory = sample.device.type == "cpu" or (len(sample.values) <= SMALL and not is_module(network))
-    return "cpu" if in_memory else str(sample.device)
-
-
-@dataclass(frozen=True)
-class NetworkSettings:
-    """The parameters of one fit.
-
-    Attributes
-    ----------
-    network : "auto", int, sequence of int, or torch.nn.Module
-        Hidden layers, or a network.
-    penalties : Penalties
-    convention : str
-        Of the outlier unit.
-    n_partners : int or None
-        None: all pairs.
-    seed : int or None
-        The user's, where it is a number: a checkpoint belongs to one seed.
-    """
-
-    network: Any
-    penalties: Penalties
-    convention: str
-    n_partners: int | None
-    outlier_detector: Any
-    training: Training
-    n_init: int
-    max_iter: int
-    tol: float
-    device: str
-    checkpoint: str | Path | None
-    seed: int | None
-
-    @property
-    def module(self) -> Any:
-        """The network of the user's own; None if its layers are ours."""
-        return self.network if is_module(self.network) else None
-
-    @property
-    def uses_torch(self) -> bool:
-        """A network of the user's own is torch's, and so is all that happens on a device; the rest is NumPy."""
-        return self.module is not None or self.device != "cpu"
-
-    def hidden_layers(self, n_sets: int) -> list[int]:
-        """Their sizes, where the network is not the user's own."""
-        if isinstance(self.network, str):
-            return [max(20, 3 * n_sets)]
-        return [int(size) for size in np.atleast_1d(self.network)]
-
+# ---- inputs of the network ------------------------------------------------------------------------------------------
 
 _DETECTOR_SAMPLE = 10_000  # objects a detector is fitted to
 _ROWS = 10_000  # objects a detector is asked about at once
@@ -240,33 +180,32 @@ class Preparation:
         parts = [self.detector.decision_function(flat[s : s + _ROWS]) for s in range(0, len(flat), _ROWS)]
         return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
 
+    @classmethod
+    def of(
+        cls, X: np.ndarray, detector: Any, rng: np.random.Generator, of_all: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> Preparation:
+        """Learn from the objects of a fit; ``detector`` is None, "one-class-svm" or an object with decision_function.
 
-def prepared(
-    X: np.ndarray, detector: Any, rng: np.random.Generator, of_all: tuple[np.ndarray, np.ndarray] | None = None
-) -> Preparation:
-    """Learn from the objects of a fit; ``detector`` is None, "one-class-svm" or an object with decision_function.
-
-    ``of_all`` : mean and standard deviation of all objects, where X are some of them.
-    """
-    if of_all is None:
-        # few objects are added up in a fixed order: whole batches would magnify the rounding of another
-        values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= SMALL else X
-        varies = values.max(axis=0) > values.min(axis=0)  # which rounding would hide
-        mean, scale = mean_of_rows(values), np.where(varies, values.std(axis=0, dtype=float), 0)
-    else:
+        ``of_all`` : mean and standard deviation of all objects, where X are some of them.
+        """
+        if of_all is None:
+            # few objects are added up in a fixed order: whole batches would magnify the rounding of another
+            values = X[order_along_line(X.reshape(len(X), -1))] if len(X) <= SMALL else X
+            varies = values.max(axis=0) > values.min(axis=0)  # which rounding would hide
+            of_all = mean_of_rows(values), np.where(varies, values.std(axis=0, dtype=float), 0)
         mean, scale = of_all
-    plain = Preparation(mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype))
-    if detector is None:
-        return plain
-    inputs = plain.inputs(X).reshape(len(X), -1)
-    found = replace(plain, detector=_fitted(detector, inputs, rng))
-    values = found.decision(inputs)
-    assert values is not None
-    return replace(found, detector_scale=float(values.std()) or 1.0)
+        plain = cls(mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype))
+        if detector is None:
+            return plain
+        inputs = plain.inputs(X).reshape(len(X), -1)
+        found = replace(plain, detector=_fit_detector(detector, inputs, rng))
+        decision = found.decision(inputs)
+        assert decision is not None
+        return replace(found, detector_scale=float(decision.std()) or 1.0)
 
 
-def _fitted(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -> Any:
-    """A detector that is ready: scikit-learn says of its own whether they are fitted, others are taken to be."""
+def _fit_detector(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -> Any:
+    """Fit a detector unless it is ready: scikit-learn tells of its own whether they are, others are taken to be."""
     if isinstance(detector, str):
         from sklearn.svm import OneClassSVM
 
@@ -284,15 +223,14 @@ def _fitted(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -> Any:
     return detector.fit(inputs)
 
 
-_ITERATIONS = 150
-_GAIN = 1e-6
-_OBJECTS = 3000
-_STEPS = 1000
-_RATE = 5e-3
+# ---- learning masses, and doubt -------------------------------------------------------------------------------------
+
+_ITERATIONS, _GAIN, _OBJECTS = 150, 1e-6, 3000  # of L-BFGS: iterations, relative gain at the end, objects at most
+_STEPS, _RATE = 1000, 5e-3  # of Adam
 
 
 def learn_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator) -> None:
-    """By L-BFGS, from all objects or, of many, some of them: it is only where the training starts.
+    """Teach the network by L-BFGS, from all objects or, of many, some of them: it is only where the training starts.
 
     The objects are taken in a fixed order: so many steps would magnify the rounding of another.
     """
@@ -315,7 +253,7 @@ def learn_masses(network: Network, inputs: NetworkInputs, masses: np.ndarray, rn
 def learn_masses_in_batches(
     network: Network, inputs: NetworkInputs, masses: np.ndarray, batch_size: int, rng: np.random.Generator
 ) -> None:
-    """By Adam: a network of the user's may be large, and draw numbers or learn from batches."""
+    """Teach the network by Adam: a network of the user's may be large, and draw numbers or learn from batches."""
     n, adam = len(masses), Adam(network, inputs.arrays)
     order, at = rng.permutation(n), 0
     network.train()
@@ -355,7 +293,7 @@ class StreamedBatches:
             self._seed, self._read = seed, self._several(seed, number)
         for objects in self._read.pop(number):
             inputs = self.preparation.inputs(objects)
-            yield GivenBatch(objects, inputs, self.preparation.decision(inputs))
+            yield objects, inputs, self.preparation.decision(inputs)
 
     def _several(self, seed: int, first: int) -> dict[int, list[np.ndarray]]:
         """The objects of this epoch and of some that follow, by their numbers."""
@@ -382,15 +320,7 @@ _LEAST_RANGE = 0.1  # of these values, which have the standard deviation 1
 _STEEPNESS = 17.0  # half an interquartile range below the fence the share of the empty set is 0.9
 
 
-class Lessons(NamedTuple):
-    """What a network is taught: a family of sets, and masses of some objects."""
-
-    family: FocalSets
-    who: np.ndarray
-    masses: np.ndarray
-
-
-def lessons(
+def doubt_lessons(
     source: DissimilaritySource,
     labels: np.ndarray,
     n_clusters: int,
@@ -398,8 +328,8 @@ def lessons(
     rng: np.random.Generator,
     *,
     outliers: bool,
-) -> Lessons:
-    """Masses on single clusters and pairs of neighbors, of all objects or, of many, some of them.
+) -> tuple[FocalSets, np.ndarray, np.ndarray]:
+    """Return what a network is taught: a family of single clusters and pairs of neighbors, objects, and their masses.
 
     Parameters
     ----------
@@ -429,7 +359,7 @@ def lessons(
         near = np.ascontiguousarray(source.block(some, references), dtype=float)
         contour, outlying = surroundings.contour(near, of_references, n_clusters, itself[some])
         masses[start:stop] = doubtful_masses(contour, family, outlying if outliers else None)
-    return Lessons(family, who, masses)
+    return family, who, masses
 
 
 def scores_of_sets(first: FocalSets, family: FocalSets) -> np.ndarray:
@@ -513,13 +443,6 @@ class FirstMasses:
     given: bool = False
 
 
-class Seeded(NamedTuple):
-    """The start of a training: its number, and the seed of its weights and batches."""
-
-    number: int
-    seed: int
-
-
 @dataclass(frozen=True)
 class TrainedNetwork:
     """A network with the family of its outputs, and the training it comes from."""
@@ -529,25 +452,29 @@ class TrainedNetwork:
     progress: TrainingProgress
 
 
-class NetworkMethod(Method[Seeded, TrainedNetwork]):
+Start = tuple[int, int]
+"""The number of a training, and the seed of its weights and batches."""
+
+
+class NetworkMethod(Method[Start, TrainedNetwork]):
     """NN-EVCLUS on one sample of objects."""
 
     def __init__(
         self,
-        settings: NetworkSettings,
+        params: NNEVCLUS,
         sample: Sample[np.ndarray],
         targets: NetworkTargets,
         first: FirstMasses,
         rng: np.random.Generator,
-        progress: Callable[[int, str], AbstractContextManager[Advance]],
+        device: str,
         apply: Apply,
     ):
-        self.settings, self.values, self.targets, self.first = settings, sample.values, targets, first
-        self.rng, self.progress, self.apply = rng, progress, apply
+        self.params, self.values, self.targets, self.first = params, sample.values, targets, first
+        self.rng, self.device, self.apply = rng, device, apply
         self.family, self.d0 = first.family, first.d0
-        if settings.outlier_detector is not None and self.family.empty_index is None:
+        if params.outlier_detector is not None and self.family.empty_index is None:
             raise InvalidInputError("outlier_detector gives mass to the empty set, which focal_sets lacks")
-        training = settings.training
+        self.training = training = params.training or Training()
         self.blocks = None if sample.blocks is None or sample.blocks.are_in_memory else sample.blocks
         self.whole = training.solver in ("lbfgs", "adaptive-steps") or (
             training.solver == "auto" and len(self.values) <= SMALL and self.blocks is None
@@ -557,83 +484,84 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
                 f"training must have the solver 'mini-batch' or 'auto' for {len(self.blocks):,} objects in blocks, "
                 f"got {shown(training.solver)}, which needs all of them at once"
             )
-        self.preparation = prepared(self.values, settings.outlier_detector, rng, self._mean_and_scale())
+        of_all = None
+        if self.blocks is not None:
+            moments = self.blocks.moments
+            of_all = moments.mean, np.sqrt(moments.scatter / moments.weight)
+        self.preparation = Preparation.of(self.values, params.outlier_detector, rng, of_all)
         objects = self.preparation.inputs(self.values)
         decision = self.preparation.decision(objects)
-        self.inputs = NetworkInputs(objects, decision, self._arrays())
-        self.objective = NetworkObjective(targets, self.family, self.d0, self.inputs, settings.penalties)
-        self.seeds = rng.integers(0, 2**31, settings.n_init)
+        # a network of the user's own is torch's, and so is all that happens on a device; the rest is NumPy
+        self.module = params.network if is_module(params.network) else None
+        self.uses_torch = self.module is not None or device != "cpu"
+        # whole batches, of small data, are computed in double precision: L-BFGS needs the last digits
+        arrays: Arrays = HostArrays(np.dtype(np.float64 if self.whole else np.float32))
+        if self.uses_torch:
+            from dempster.cluster.evclus._torch_network import DeviceArrays, precision_of
+
+            arrays = DeviceArrays(precision_of(self.module, whole=self.whole), device)
+        self.inputs = NetworkInputs(objects, decision, arrays)
+        self.penalties = Penalties(LINK_FACTORS[params.convention] * params.xi, params.nu, params.regularization)
+        self.objective = NetworkObjective(targets, self.family, self.d0, self.inputs, self.penalties)
+        self.seeds = rng.integers(0, 2**31, params.n_init)
         self.held_out = targets.pairs_to_judge(rng)
-        self.pairs = self._pairs_to_train_on()
+        self.pairs = None  # all pairs need no list
+        if self.whole and (params.n_partners is not None or training.early_stopping):
+            held_out = self.held_out if training.early_stopping else None
+            self.pairs = targets.pairs_to_train_on(params.n_partners, held_out, rng)
         self._assessed: tuple[FocalSets, np.ndarray] | None = None  # before doubt was read off
-        mark = fingerprint(*self._marks()) if settings.checkpoint is not None else ""
-        self.record = TrainingRecord(None if settings.checkpoint is None else Checkpoint(settings.checkpoint, mark))
+        checkpoint = None
+        if params.checkpoint is not None:
+            checkpoint = Checkpoint(params.checkpoint, fingerprint(self._settings(), self._arrays()))
+        self.record = TrainingRecord(checkpoint)
 
-    def _mean_and_scale(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Of all objects, where they come in blocks."""
-        if self.blocks is None:
-            return None
-        moments = self.blocks.moments
-        return moments.mean, np.sqrt(moments.scatter / moments.weight)
+    def _settings(self) -> dict[str, str]:
+        """Return the parameters that a training depends on, as text: a checkpoint belongs to them."""
+        params, metric, seed = self.params, self.targets.source.metric, self.params.random_state
+        names = ("network", "convention", "n_partners", "n_init", "max_iter", "tol")
+        return {name: repr(getattr(params, name)) for name in names} | {
+            "training": repr(self.training),
+            "penalties": repr(self.penalties),
+            "device": self.device,
+            "seed": repr(int(seed) if isinstance(seed, Integral) else None),
+            "first": self.first.origin,
+            "sets": repr(list(self.family)),
+            "metric": metric if isinstance(metric, str) else getattr(metric, "__qualname__", type(metric).__name__),
+        }
 
-    def _arrays(self) -> Arrays:
-        """Whole batches, of small data, are computed in double precision: L-BFGS needs the last digits."""
-        s = self.settings
-        if not s.uses_torch:
-            return HostArrays(np.dtype(np.float64 if self.whole else np.float32))
-        from dempster.cluster.evclus._torch_network import DeviceArrays, precision_of
-
-        return DeviceArrays(precision_of(s.module, whole=self.whole), s.device)
-
-    def _pairs_to_train_on(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Of whole batches; None for all pairs, which need no list."""
-        n_partners, held_out = self.settings.n_partners, self.settings.training.early_stopping
-        if not self.whole or (n_partners is None and not held_out):
-            return None
-        return self.targets.pairs_to_train_on(n_partners, self.held_out if held_out else None, self.rng)
-
-    def _marks(self) -> tuple[dict[str, str], Iterator[np.ndarray]]:
-        """All that a training depends on."""
-        names = {field.name for field in fields(self.settings)} - {"checkpoint", "outlier_detector"}
-        told = {name: repr(getattr(self.settings, name)) for name in names}
-        metric = self.targets.source.metric
-        told["first"] = self.first.origin
-        told["sets"] = repr(list(self.family))
-        told["metric"] = metric if isinstance(metric, str) else getattr(metric, "__qualname__", type(metric).__name__)
-
-        def arrays() -> Iterator[np.ndarray]:
-            source, known = self.targets.source, self.targets.constraints
-            yield from (self.values, self.targets.labels, source.objects if source.matrix is None else source.matrix)
-            if known is not None:
-                yield from (known.must_link, known.cannot_link)
-            if self.inputs.decision is not None:
-                yield self.inputs.decision
-            if self.first.given and self.first.masses is not None:
-                yield self.first.masses
-            if self.settings.module is not None:
-                yield from self._new_network(0).state().values()
-            if self.blocks is not None:
-                yield from (np.array(len(self.blocks)), self.blocks.moments.mean, self.blocks.moments.scatter)
-
-        return told, arrays()
+    def _arrays(self) -> Iterator[np.ndarray]:
+        """Yield the arrays that a training depends on."""
+        source, known = self.targets.source, self.targets.constraints
+        yield from (self.values, self.targets.labels, source.objects if source.matrix is None else source.matrix)
+        if known is not None:
+            yield from (known.must_link, known.cannot_link)
+        if self.inputs.decision is not None:
+            yield self.inputs.decision
+        if self.first.given and self.first.masses is not None:
+            yield self.first.masses
+        if self.module is not None:
+            yield from self._new_network(0).state().values()
+        if self.blocks is not None:
+            yield from (np.array(len(self.blocks)), self.blocks.moments.mean, self.blocks.moments.scatter)
 
     # ---- starts and runs ------------------------------------------------------------------------------------------
 
-    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Seeded], int]:
-        return [Seeded(number, int(seed)) for number, seed in enumerate(self.seeds)], len(self.seeds)
+    def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Start], int]:
+        return [(number, int(seed)) for number, seed in enumerate(self.seeds)], len(self.seeds)
 
-    def descend(self, start: Seeded) -> Run[TrainedNetwork]:
+    def descend(self, start: Start) -> Run[TrainedNetwork]:
         """Train a network, or go on with one that a checkpoint holds."""
-        network = self._new_network(start.seed)
-        saved = self.record.state_of(start.number)
-        if saved is None:
-            self._pretrain(network, start.seed)
+        number, seed = start
+        network = self._new_network(seed)
+        saved = self.record.state_of(number)
+        if saved is None and self.first.masses is not None:
+            self._teach(network, self.inputs, self._renumber(self.first.masses), seed, np.random.default_rng(seed))
         progress = TrainingProgress(network, self.inputs.arrays)
         if saved is not None:
             progress.restore(saved)
         if not progress.finished:
-            self._train(progress, start.seed)
-        self.record.close(start.number, progress)
+            self._train(progress, seed)
+        self.record.close(number, progress)
         kept = progress.kept_rounds
         if kept == 0 or not np.isfinite(progress.history[kept - 1]):
             raise InvalidInputError("the loss of the network is not a number: scale X, or start from other weights")
@@ -641,23 +569,23 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
         return Run(TrainedNetwork(self.family, network, progress), progress.history[:kept], progress.converged)
 
     def chosen(self, runs: Iterable[Run[TrainedNetwork]], tol: float) -> Run[TrainedNetwork]:
-        """The smallest loss or, where pairs are held out, the smallest error on them."""
+        """Select the smallest loss or, where pairs are held out, the smallest error on them."""
         return min(runs, key=lambda run: run.model.progress.best_value)
 
     def with_neighbors(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
-        """Doubt is read off by the clusters of the network, and a wider one, with outputs for pairs of neighbors and
-        without the frame, learns it. Objects that labels or constraints speak of keep the masses that these led to."""
+        """Read off doubt by the clusters of the network; a wider one, with outputs for pairs of neighbors and without
+        the frame, learns it. Objects that labels or constraints speak of keep the masses that these led to."""
         found, seed = run.model, int(self.seeds[0])
         _, trained = self.result(run)
         self._assessed = self.family, trained
         rng = np.random.default_rng([seed, 1])
         labels = trained[:, self.family.singleton_index].argmax(axis=1)
-        most = _TAUGHT_IN_BATCHES if self.settings.uses_torch else _TAUGHT
+        most = _TAUGHT_IN_BATCHES if self.uses_torch else _TAUGHT
         outliers = self.inputs.decision is None  # else the detector tells them
         source, c = self.targets.source, self.family.n_clusters
-        family, who, masses = lessons(source, labels, c, most, rng, outliers=outliers)
+        family, who, masses = doubt_lessons(source, labels, c, most, rng, outliers=outliers)
         self._keep_known(masses, who, trained, family)
-        layer = MassLayer(family.empty_index, not outliers, self.settings.convention)
+        layer = MassLayer(family.empty_index, not outliers, self.params.convention)
         coefficients = coefficients_at_fence(layer, self.inputs.decision)
         network = found.network.widened(scores_of_sets(self.family, family), layer, coefficients)
         self._teach(network, replace(self.inputs, values=self.inputs.values[who]), masses, seed, rng)
@@ -667,7 +595,7 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
         """Write the masses, without those on the frame, that the training gave to objects with labels or constraints;
         they stand in the rows of ``who``."""
         known, given = self.targets.labels >= 0, self.targets.constraints
-        if given is not None and self.settings.penalties.xi > 0:
+        if given is not None and self.penalties.xi > 0:
             known[np.concatenate([given.must_link, given.cannot_link]).ravel()] = True
         rows, place = np.flatnonzero(known[who]), family.find(self.family.membership)
         own = trained[np.ix_(who[rows], place >= 0)]
@@ -677,37 +605,34 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
         masses[np.ix_(there, place[place >= 0])] = (own / np.where(total > 0, total, 1)[:, None])[total > 0]
 
     def _new_network(self, seed: int) -> Network:
-        s, f = self.settings, len(self.family)
-        layer = MassLayer(self.family.empty_index, self.inputs.decision is not None, s.convention)
-        n_inputs, arrays = int(np.prod(self.values.shape[1:])), self.inputs.arrays
+        given, f, arrays = self.params.network, len(self.family), self.inputs.arrays
+        layer = MassLayer(self.family.empty_index, self.inputs.decision is not None, self.params.convention)
+        if self.module is None:
+            hidden = [max(20, 3 * f)] if isinstance(given, str) else [int(size) for size in np.atleast_1d(given)]
+            sizes = [int(np.prod(self.values.shape[1:])), *hidden, f]
         if isinstance(arrays, HostArrays):
-            return FeedForward([n_inputs, *s.hidden_layers(f), f], layer, arrays.dtype, np.random.default_rng(seed))
+            return FeedForward(sizes, layer, arrays.dtype, np.random.default_rng(seed))
         from dempster.cluster.evclus import _torch_network as networks
 
         assert isinstance(arrays, networks.DeviceArrays)
-        if s.module is not None:
-            body = networks.checked_module(s.module, self.values.shape[1:], self.family)
+        if self.module is not None:
+            body = networks.checked_module(self.module, self.values.shape[1:], self.family)
         else:
-            body = networks.feed_forward([n_inputs, *s.hidden_layers(f), f], seed)
+            body = networks.feed_forward(sizes, seed)
         return networks.network_on(arrays, body, layer)
-
-    def _pretrain(self, network: Network, seed: int) -> None:
-        if self.first.masses is None:
-            return
-        self._teach(network, self.inputs, self._renumbered(self.first.masses), seed, np.random.default_rng(seed))
 
     def _teach(
         self, network: Network, inputs: NetworkInputs, masses: np.ndarray, seed: int, rng: np.random.Generator
     ) -> None:
         """Let a network learn the masses of the objects that are its inputs."""
         with inputs.arrays.session(seed):
-            if self.settings.uses_torch:
-                size = min(self.settings.training.batch_size, len(masses))
+            if self.uses_torch:
+                size = min(self.training.batch_size, len(masses))
                 learn_masses_in_batches(network, inputs, masses, size, rng)
             else:
                 learn_masses(network, inputs, masses, rng)
 
-    def _renumbered(self, masses: np.ndarray) -> np.ndarray:
+    def _renumber(self, masses: np.ndarray) -> np.ndarray:
         """Number the clusters of the first partition as the labels do."""
         labels = self.targets.labels
         known = np.flatnonzero(labels >= 0)
@@ -721,46 +646,52 @@ class NetworkMethod(Method[Seeded, TrainedNetwork]):
         return masses[:, where] if (where >= 0).all() else masses  # a family that is not symmetric keeps its numbering
 
     def _train(self, progress: TrainingProgress, seed: int) -> None:
-        s, objective, network = self.settings, self.objective, progress.network
-        training = s.training
-        epochs = max(1, s.max_iter // _ITERATIONS_OF_AN_EPOCH)
-        rounds = s.max_iter if training.solver == "adaptive-steps" else -(-s.max_iter // LBFGS_STEPS)
+        training, objective, network = self.training, self.objective, progress.network
+        max_iter, judge = self.params.max_iter, None
+        if training.early_stopping or not self.whole:
+            judge = objective.judge(network, self.held_out)
+        epochs = max(1, max_iter // _ITERATIONS_OF_AN_EPOCH)
+        rounds = max_iter if training.solver == "adaptive-steps" else -(-max_iter // LBFGS_STEPS)
         total = rounds if self.whole else epochs
-        with self.inputs.arrays.session(seed), self.progress(total, "rounds") as advance:
+        with self.inputs.arrays.session(seed), self.params._progress(total, "rounds") as advance:
 
             def save(state: TrainingProgress) -> None:
                 self.record.save(state)
                 advance(f"loss {state.history[-1]:.6g}")
 
-            if not self.whole:
-                train_mini_batches(
+            if self.whole:
+                train = train_adaptive_steps if training.solver == "adaptive-steps" else train_lbfgs
+                train(
                     progress,
-                    self._batches(network, seed, epochs),
-                    objective.judge(network, self.held_out),
-                    epochs=epochs,
-                    learning_rate=training.learning_rate,
+                    objective.whole_loss(network, self.pairs),
+                    judge,
+                    max_iter=max_iter,
+                    tol=self.params.tol,
                     save=save,
-                    patience=training.patience if training.early_stopping else None,
+                    patience=training.patience,
                 )
                 return
-            train = train_adaptive_steps if training.solver == "adaptive-steps" else train_lbfgs
-            train(
-                progress,
-                objective.whole_loss(network, self.pairs),
-                objective.judge(network, self.held_out) if training.early_stopping else None,
-                max_iter=s.max_iter,
-                tol=s.tol,
-                save=save,
-                patience=training.patience,
-            )
+            assert judge is not None
+            if self.blocks is None:
 
-    def _batches(self, network: Network, seed: int, epochs: int) -> Callable[[int], Iterator[ValueAndGradient]]:
-        """The losses of the mini-batches of an epoch, by its number."""
-        objective, size = self.objective, self.settings.training.batch_size
-        if self.blocks is None:
-            return lambda epoch: objective.mini_batches(network, size, np.random.default_rng([seed, epoch]))
-        streamed = StreamedBatches(self.blocks, self.preparation, size, epochs)
-        return lambda epoch: objective.given_batches(network, streamed.epoch(seed, epoch))
+                def batches(epoch: int) -> Iterator[ValueAndGradient]:
+                    return objective.mini_batches(network, training.batch_size, np.random.default_rng([seed, epoch]))
+
+            else:
+                streamed = StreamedBatches(self.blocks, self.preparation, training.batch_size, epochs)
+
+                def batches(epoch: int) -> Iterator[ValueAndGradient]:
+                    return objective.given_batches(network, streamed.epoch(seed, epoch))
+
+            train_mini_batches(
+                progress,
+                batches,
+                judge,
+                epochs=epochs,
+                learning_rate=training.learning_rate,
+                save=save,
+                patience=training.patience if training.early_stopping else None,
+            )
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -1053,28 +984,18 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return method, quiet.run(method, Families(method.family, neighbors=self.focal_sets == "auto"))
 
     def _method(self, sample: Sample[np.ndarray], task: Task) -> NetworkMethod:
-        settings = NetworkSettings(
-            network=self.network,
-            penalties=Penalties(LINK_FACTORS[self.convention] * self.xi, self.nu, self.regularization),
-            convention=self.convention,
-            n_partners=self.n_partners,
-            outlier_detector=self.outlier_detector,
-            training=self.training or Training(),
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            device=training_device(self.device, sample, self.network),
-            checkpoint=self.checkpoint,
-            seed=int(self.random_state) if isinstance(self.random_state, Integral) else None,
-        )
-        if settings.uses_torch:
-            torch_on(settings.device, "a network of your own" if settings.module is not None else None)
+        device = self.device
+        if sample.device is not None:  # few objects are quicker on the processor, and give what an array gives
+            few = len(sample.values) <= SMALL and not is_module(self.network)
+            device = "cpu" if sample.device.type == "cpu" or few else str(sample.device)
+        if is_module(self.network) or device != "cpu":
+            torch_on(device, "a network of your own" if is_module(self.network) else None)
         rng = generator(self.random_state)
         targets = targets_of(
             sample.values, self.metric, task.n_clusters, task.labels, task.constraints, task.dissimilarities
         )
-        targets, first = self._start(targets, task, rng, settings.device)
-        return NetworkMethod(settings, sample, targets, first, rng, self._progress, task.apply)
+        targets, first = self._start(targets, task, rng, device)
+        return NetworkMethod(self, sample, targets, first, rng, device, task.apply)
 
     # ---- where a training starts ----------------------------------------------------------------------------------
 
