@@ -78,7 +78,10 @@ class MissingExtraError(ImportError):
 
 def shorten(value: Any) -> str:
     """Return a representation of a value that fits into a message."""
-    text = repr(value)
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an error message must not fail because an object cannot represent itself
+        text = f"an object of the type {type(value).__name__}"
     return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
 
 
