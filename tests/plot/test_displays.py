@@ -17,7 +17,7 @@ from dempster.datasets import load_butterfly, load_iris, make_fourclass
 from dempster.partition import map_of_partitions
 from dempster.plot import ConvergenceDisplay, CredalPartitionDisplay, PartitionMapDisplay
 from dempster.plot._canvas import PALETTE, cluster_colors, mixed_colors
-from dempster.plot._partition_picture import hull_vertices, rounded_outline, sector_angles
+from dempster.plot.credal_partition import hull_vertices, rounded_outline, sector_angles
 
 
 @pytest.fixture(autouse=True)

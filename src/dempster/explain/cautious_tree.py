@@ -590,14 +590,15 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
     def _find_rules(self, X: TableLike, y: Any, sample_weight: ArrayLike) -> None:
         rule.check_parameters(self, self._rules)
+        given, X = X, join_attributes(X)
+        table = read_attributes(X)
+        n = len(table[0])
         if y is None:
             raise InvalidInputError(
                 "CautiousTree requires y to be passed, but the target y is None: it must be a partition"
             )
         found = resolve_input(y, "y")
-        X = join_attributes(X, found)
-        table = read_attributes(X)
-        n = len(table[0])
+        found.refuse_dissimilarities(given)
         credal = found.align_partition(X, n)
         weights = object_weights(ordered_like(sample_weight, object_index(X)), n)
         validate_data(self, X, skip_check_array=True)

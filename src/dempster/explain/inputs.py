@@ -102,6 +102,15 @@ class ExplainedInput:
         order = order_of_names(partition.index, row_names(X))
         return partition if order is None else partition[order]
 
+    def refuse_dissimilarities(self, X: TableLike) -> None:
+        """Raise an error for the dissimilarities that an estimator was fitted to, where attributes are needed."""
+        n, tables = len(self.partition), (split_views(X) or ([], [X]))[1]
+        if self.estimator is not None and self.is_pairwise and all(np.shape(table) == (n, n) for table in tables):
+            raise InvalidInputError(
+                "X must hold attributes of the objects, any that are known, but it has the shape of the "
+                f"dissimilarities that {type(self.estimator).__name__} was fitted to"
+            )
+
     def align_table(self, table: TableLike, name: str = "table", *, of_fit: bool = True) -> TableLike:
         """Return a table with its rows in the order of the objects of the partition.
 
@@ -166,7 +175,7 @@ def resolve_input(
             found = getattr(model, "labels_", None)
         if found is None and (needs_partition or not hasattr(model, "classes_")):
             raise InvalidInputError(
-                f"{name} must be a CredalPartition, an estimator that has one, or labels, got {type(model).__name__} "
+                f"{name} must be a CredalPartition, a fitted estimator that has one, or labels, got {type(model).__name__} "
                 "without credal_partition_ or labels_"
             )
     elif not hasattr(given, "focal_sets"):
@@ -261,20 +270,9 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
 # ---- attributes -----------------------------------------------------------------------------------------------------
 
 
-def join_attributes(X: TableLike, found: ExplainedInput | None = None) -> Any:
-    """Return the attributes of several views as one table, anything else as it is.
-
-    The dissimilarities that an estimator was fitted to are refused: they would be taken for attributes.
-    """
-    joined = joined_views(with_shape(X))
-    if found is not None and found.estimator is not None and found.is_pairwise:
-        n, tables = len(found.partition), (split_views(X) or ([], [X]))[1]
-        if all(np.shape(table) == (n, n) for table in tables):
-            raise InvalidInputError(
-                "X must hold attributes of the objects, any that are known, but it has the shape of the "
-                f"dissimilarities that {type(found.estimator).__name__} was fitted to"
-            )
-    return joined
+def join_attributes(X: TableLike) -> Any:
+    """Return the attributes of several views as one table, anything else as it is."""
+    return joined_views(with_shape(X))
 
 
 def read_attributes(X: TableLike, *, dates: bool = False) -> list[Column]:

@@ -427,7 +427,8 @@ def profile(
     for name, value in given.items():
         rules.check(value, name, _RULES[name])
     found = resolve_input(partition)
-    X = join_attributes(X, found)
+    found.refuse_dissimilarities(X)
+    X = join_attributes(X)
     columns = read_attributes(X, dates=True)
     credal = found.align_partition(X, len(columns[0]))
     attributes = attributes_of(columns, max_categories)

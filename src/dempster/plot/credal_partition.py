@@ -2,38 +2,489 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster._validation import as_reals
+from dempster._text import format_cluster
+from dempster._validation import as_reals, as_truth, check_missing, check_scale, reading
+from dempster.dissimilarity.partial import filled
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot._canvas import (
+    GREY,
+    INK,
     axes_to_draw_on,
     checked_options,
     cluster_colors,
     finish_axes,
     legend_of_names,
+    mixed_colors,
     shown_names,
     wanted,
 )
-from dempster.plot._partition_picture import (
-    MAX_LISTED_CLUSTERS,
-    RoughPicture,
-    draw_ambiguous,
-    draw_certain,
-    draw_lower_hulls,
-    draw_outliers,
-    draw_upper_hulls,
-    is_crowded,
-    legend_handles,
-    to_plane,
-    write_names,
-)
 
-__all__ = ["CredalPartitionDisplay"]
+__all__ = [
+    "Plane",
+    "to_plane",
+    "hull_vertices",
+    "rounded_outline",
+    "RoughPicture",
+    "sector_angles",
+    "split_markers",
+    "legend_handles",
+    "MAX_SECTORS",
+    "MAX_SPLIT_MARKERS",
+    "MAX_LISTED_CLUSTERS",
+    "draw_ambiguous",
+    "draw_certain",
+    "draw_lower_hulls",
+    "draw_outliers",
+    "draw_upper_hulls",
+    "is_crowded",
+    "write_names",
+    "CredalPartitionDisplay",
+]
+
+_GOLDEN = (np.sqrt(5) - 1) / 2
+MAX_FLATNESS = 1e-9  # ratio of the widths below which points count as lying on a line
+_CORNER = np.exp(2j * np.pi * np.arange(32) / 32)  # a circle, to round the corners with
+MIN_RASTER_OBJECTS = 2_000  # objects, beyond which a vector file would be larger than an image
+_PADDING = 0.012  # of the width of the picture, around hulls
+MAX_LISTED_CLUSTERS = 10  # clusters in the legend; more are named in the picture
+MAX_SECTORS = 4  # colours that can be told apart inside one marker
+MAX_SPLIT_MARKERS = 2_000  # ambiguous objects, beyond which sectors would be too small to see
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Where the objects lie, and how anything else with the same attributes comes to lie beside them."""
+
+    points: np.ndarray  # (n, 2)
+    axis_names: tuple[str, str]
+    n_attributes: int
+    project: Callable[[np.ndarray], np.ndarray]
+    explained_variance_ratio: np.ndarray | None = None  # (2,) for principal components
+
+    @property
+    def is_strip(self) -> bool:
+        """One attribute: the second coordinate only keeps the points apart."""
+        return self.n_attributes == 1
+
+
+def to_plane(X: Any, n_objects: int | None = None) -> Plane:
+    """One attribute becomes a strip, two are taken as they are, more go through principal components. An object with
+    missing values lies where those that are most like it do. There may be any number of objects if none is given."""
+    from sklearn.utils import check_array
+
+    names = _column_names(X)
+    with reading(X, "X"):
+        data = check_array(X, dtype=np.float64, ensure_2d=False, input_name="X", ensure_all_finite="allow-nan")
+    check_scale(data, "X")
+    if data.ndim == 1:
+        data = data[:, None]
+    check_missing(data, X, None, learning=True)
+    data = filled(data)
+    if n_objects is not None and len(data) != n_objects:
+        raise InvalidInputError(
+            f"X must have a row for each of the {n_objects} objects of the partition, got {len(data)} rows"
+        )
+    if data.shape[1] == 1:
+        return _strip(data, names)
+    if data.shape[1] == 2:
+        return Plane(data, (names[0], names[1]) if names else ("attribute 1", "attribute 2"), 2, np.asarray)
+    return _principal_plane(data)
+
+
+def _strip(data: np.ndarray, names: list[str] | None) -> Plane:
+    # Multiples of the golden ratio modulo one: neighbours on the line get heights far apart, and always the same ones.
+    rank = np.empty(len(data))
+    rank[np.argsort(data[:, 0], kind="stable")] = np.arange(len(data))
+    height = (rank * _GOLDEN + 0.5) % 1 - 0.5
+    name = names[0] if names else "attribute 1"
+    return Plane(
+        np.column_stack([data[:, 0], height]), (name, ""), 1, lambda rows: np.column_stack([rows[:, 0], 0 * rows[:, 0]])
+    )
+
+
+def _principal_plane(data: np.ndarray) -> Plane:
+    from sklearn.decomposition import PCA
+
+    if len(data) < 2 or not np.ptp(data, axis=0).any():  # nothing varies: any plane will do
+        centre = data.mean(axis=0)
+        return Plane(data[:, :2] - centre[:2], ("PC 1", "PC 2"), data.shape[1], lambda rows: (rows - centre)[:, :2])
+    model = PCA(2, random_state=0).fit(data)
+    ratio = model.explained_variance_ratio_
+    first, second = (f"PC {k} ({100 * share:.0f} % of variance)" for k, share in enumerate(ratio, start=1))
+    return Plane(model.transform(data), (first, second), data.shape[1], model.transform, ratio)
+
+
+def _column_names(X: Any) -> list[str] | None:
+    """Names of the columns of a table, or of a series; None for plain arrays."""
+    columns = getattr(X, "columns", None)
+    if columns is not None:
+        return [str(name) for name in columns]
+    name = getattr(X, "name", None)
+    return None if name is None else [str(name)]
+
+
+def hull_vertices(points: np.ndarray) -> np.ndarray:
+    """Positions of the corners of the convex hull, counterclockwise.
+
+    Points on a line have two corners, coincident points one, no points none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dempster.plot.credal_partition import hull_vertices
+    >>> hull_vertices(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])).tolist()
+    [0, 2]
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    if len(points) == 0:
+        return np.empty(0, dtype=np.intp)
+    centred = points - points.mean(axis=0)
+    width = np.ptp(centred, axis=0)
+    # A change of units does not move the corners but keeps Qhull from taking a long thin cloud for a line.
+    scaled = centred / np.where(width > 0, width, 1)
+    _, widths, directions = np.linalg.svd(scaled, full_matrices=False)
+    if len(points) > 2 and widths[1] > MAX_FLATNESS * widths[0]:
+        try:
+            return ConvexHull(scaled).vertices.astype(np.intp)
+        except QhullError:
+            pass  # flat at Qhull's precision
+    along = scaled @ directions[0]
+    ends = np.array([along.argmin(), along.argmax()])
+    return ends[:1] if along[ends[0]] == along[ends[1]] else ends
+
+
+def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """(k, 2) outline of everything within ``radius`` (one for each axis) of the convex hull of the corners.
+
+    One point gives a circle, two a capsule: a hull can always be seen, and its points are not on its edge.
+    """
+    circle = np.column_stack([_CORNER.real, _CORNER.imag]) * radius
+    around = (corners[:, None, :] + circle).reshape(-1, 2)
+    return around[hull_vertices(around)]
+
+
+class RoughPicture:
+    """The data of the picture of a credal partition, whose display says what the parameters are."""
+
+    def __init__(self, points: Any, assignment: Any, is_strip: bool):
+        self.points = as_reals(points, "points")
+        self.assignment = as_truth(assignment, "assignment")
+        if self.points.ndim != 2 or self.points.shape[1] != 2:
+            raise InvalidInputError(f"points must have shape (n, 2), got {self.points.shape}")
+        if not np.isfinite(self.points).all():
+            raise InvalidInputError("points must be finite, but they hold NaN or infinity")
+        if self.assignment.ndim != 2 or len(self.assignment) != len(self.points):
+            raise InvalidInputError(f"assignment must have shape ({len(self.points)}, c), got {self.assignment.shape}")
+        self.is_strip = is_strip
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.assignment.shape[1])
+
+    @cached_property
+    def cardinality(self) -> np.ndarray:
+        """Number of clusters each object may belong to."""
+        return self.assignment.sum(axis=1)
+
+    @cached_property
+    def lower(self) -> list[np.ndarray]:
+        """Objects that certainly belong to each cluster (positions)."""
+        certain = self.cardinality == 1
+        return [np.flatnonzero(column & certain) for column in self.assignment.T]
+
+    @cached_property
+    def upper(self) -> list[np.ndarray]:
+        """Objects that possibly belong to each cluster (positions)."""
+        return [np.flatnonzero(column) for column in self.assignment.T]
+
+    @cached_property
+    def ambiguous(self) -> np.ndarray:
+        """Objects that may belong to several clusters (positions)."""
+        return np.flatnonzero(self.cardinality > 1)
+
+    @cached_property
+    def outliers(self) -> np.ndarray:
+        """Objects that belong to no cluster (positions)."""
+        return np.flatnonzero(self.cardinality == 0)
+
+    @cached_property
+    def lower_hulls(self) -> list[np.ndarray]:
+        """Objects at the corners of the hull of each lower approximation (positions)."""
+        return [self._corners(members) for members in self.lower]
+
+    @cached_property
+    def upper_hulls(self) -> list[np.ndarray]:
+        """Objects at the corners of the hull of each upper approximation (positions)."""
+        return [self._corners(members) for members in self.upper]
+
+    def _corners(self, members: np.ndarray) -> np.ndarray:
+        points = self.points[members]
+        if self.is_strip:  # heights are only there to keep points apart
+            points = points * [1, 0]
+        return members[hull_vertices(points)]
+
+    @cached_property
+    def extent(self) -> np.ndarray:
+        """Width and height of the cloud, never zero."""
+        width = np.ptp(self.points, axis=0) if len(self.points) else np.ones(2)
+        return np.where(width > 0, width, 1.0)
+
+    @cached_property
+    def middles(self) -> np.ndarray:
+        """(c, 2) where each cluster is: the mean of its certain objects, else of its possible ones; NaN if none."""
+        groups = [low if len(low) else up for low, up in zip(self.lower, self.upper, strict=True)]
+        nowhere = np.full(2, np.nan)
+        return np.array([self.points[group].mean(axis=0) if len(group) else nowhere for group in groups])
+
+
+def sector_angles(centers: np.ndarray) -> tuple[np.ndarray, float]:
+    """How to turn a marker so that its sectors face their clusters.
+
+    Returns the order of the clusters around the middle of their centres, and the direction (radians) of the first
+    sector; the others follow at equal angles.
+    """
+    direction = centers - centers.mean(axis=0)
+    angle = np.arctan2(direction[:, 1], direction[:, 0])
+    order = np.argsort(angle, kind="stable")
+    turn = 2 * np.pi / len(centers)
+    # the mean direction, on the circle, of what each sector would like as the first one's
+    wished = np.exp(1j * (angle[order] - turn * np.arange(len(centers)))).sum()
+    return order, float(np.angle(wished))
+
+
+def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: float, **properties: Any) -> Any:
+    """A collection of discs, each cut into a sector of each colour, with a dark rim.
+
+    The sectors and the rim of an object follow each other in the collection, which keeps overlapping discs whole.
+    """
+    from matplotlib.collections import PathCollection
+    from matplotlib.path import Path
+    from matplotlib.transforms import Affine2D, IdentityTransform
+
+    from dempster.plot._canvas import INK
+
+    m = len(colors)
+    half = 180 / m
+    disc = Affine2D().scale(0.5)  # the size of Matplotlib's own "o"
+    middles = np.degrees(start) + 2 * half * np.arange(m)
+    paths = [disc.transform_path(Path.wedge(middle - half, middle + half)) for middle in middles]
+    paths.append(disc.transform_path(Path.unit_circle()))
+    clear = (0.0, 0.0, 0.0, 0.0)
+    collection = PathCollection(
+        paths,
+        sizes=[size],
+        offsets=np.repeat(points, m + 1, axis=0),
+        facecolors=[(*color, 1.0) for color in colors] + [clear],
+        edgecolors=[clear] * m + [INK],
+        **properties,
+    )
+    collection.set_transform(IdentityTransform())
+    return collection
+
+
+def is_crowded(picture: RoughPicture) -> bool:
+    """Whether there are so many objects that points overlap."""
+    return len(picture.points) > MIN_RASTER_OBJECTS
+
+
+# ---- hulls ----------------------------------------------------------------------------------------------------------
+
+
+def draw_lower_hulls(ax: Any, picture: RoughPicture, colors: np.ndarray) -> list[Any]:
+    """Filled: what certainly belongs to a cluster."""
+    from matplotlib.patches import Polygon
+
+    patches = []
+    for hull, color in zip(picture.lower_hulls, colors, strict=True):
+        if len(hull):
+            outline = rounded_outline(_hull_corners(picture, hull, 0), _PADDING * picture.extent)
+            patch = Polygon(outline, facecolor=(*color, 0.18), edgecolor=(*color, 0.55), linewidth=0.8, zorder=1)
+            patches.append(ax.add_patch(patch))
+    return patches
+
+
+def draw_upper_hulls(ax: Any, picture: RoughPicture, colors: np.ndarray) -> list[Any]:
+    """Dashed: what possibly belongs to a cluster."""
+    from matplotlib.patches import Polygon
+    from matplotlib.patheffects import withStroke
+
+    crowded = is_crowded(picture)
+    patches = []
+    for k, (hull, color) in enumerate(zip(picture.upper_hulls, colors, strict=True)):
+        if len(hull):
+            padding = (1.5 + 0.25 * (k % 4)) * _PADDING * picture.extent
+            outline = rounded_outline(_hull_corners(picture, hull, k + 1), padding)
+            patch = Polygon(outline, fill=False, edgecolor=color, linewidth=1.2, zorder=3.5 if crowded else 1.5)
+            patch.set_linestyle((0, (4, 2.5)))
+            if crowded:  # the line crosses points of its own colour
+                patch.set_path_effects([withStroke(linewidth=2.6, foreground="white")])
+            patches.append(ax.add_patch(patch))
+    return patches
+
+
+def _hull_corners(picture: RoughPicture, hull: np.ndarray, level: int) -> np.ndarray:
+    corners = picture.points[hull]
+    if not picture.is_strip:
+        return corners
+    height = 0.55 + 0.06 * level  # bands of different heights, or the edges would lie on each other
+    return np.concatenate([corners * [1, 0] + [0, sign * height] for sign in (-1, 1)])
+
+
+# ---- objects --------------------------------------------------------------------------------------------------------
+
+
+def draw_certain(ax: Any, picture: RoughPicture, colors: np.ndarray, size: float) -> list[Any]:
+    """A collection for each cluster that has certain objects."""
+    raster = is_crowded(picture)
+    style: dict[str, Any] = {"linewidths": 0.5, "edgecolors": "white"}
+    if raster:  # overlapping points show how dense they are
+        style = {"linewidths": 0, "alpha": float(np.clip(60 / np.sqrt(len(picture.points)), 0.1, 0.8))}
+    return [
+        ax.scatter(*picture.points[members].T, s=size, color=[color], zorder=2, rasterized=raster, **style)
+        for members, color in zip(picture.lower, colors, strict=True)
+        if len(members)
+    ]
+
+
+def draw_ambiguous(ax: Any, picture: RoughPicture, colors: np.ndarray, size: float) -> list[Any]:
+    """A collection for each set of clusters, discs with sectors; past a few thousand objects mixed colours."""
+    if not len(picture.ambiguous):
+        return []
+    raster = is_crowded(picture)
+    packed, which = np.unique(np.packbits(picture.assignment[picture.ambiguous], axis=1), axis=0, return_inverse=True)
+    sets = np.unpackbits(packed, axis=1, count=picture.n_clusters).astype(bool)
+    which = which.reshape(-1)
+    points = picture.points[picture.ambiguous]
+    mixed = mixed_colors(sets, colors)
+    mixed[sets.sum(axis=1) > MAX_SECTORS] = 0.5
+    if len(picture.ambiguous) > MAX_SPLIT_MARKERS:
+        return [ax.scatter(*points.T, s=1.3 * size, c=mixed[which], linewidths=0, zorder=3, rasterized=raster)]
+    big = max(2.2 * size, 14)
+    properties = {"linewidths": [0.7], "zorder": 3, "rasterized": raster, "offset_transform": ax.transData}
+    artists = []
+    for j, clusters in enumerate(sets):
+        members = np.flatnonzero(clusters)
+        inside, start = mixed[j : j + 1], 0.0
+        if len(members) <= MAX_SECTORS:
+            order, start = sector_angles(picture.middles[members] / picture.extent)
+            inside = colors[members[order]]
+        artists.append(ax.add_collection(split_markers(points[which == j], inside, start, big, **properties)))
+    return artists
+
+
+def draw_outliers(ax: Any, picture: RoughPicture, size: float) -> Any:
+    """Black crosses; None if there are no outliers."""
+    if not len(picture.outliers):
+        return None
+    raster = is_crowded(picture)
+    return ax.scatter(
+        *picture.points[picture.outliers].T,
+        s=max(1.3 * size, 4),
+        marker="x",
+        color="black",
+        linewidths=0.3 if raster else 1.2,
+        zorder=1.2 if raster else 4,
+        rasterized=raster,
+    )
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+
+
+def write_names(ax: Any, places: np.ndarray, names: Sequence[str], colors: np.ndarray, *, raised: bool) -> None:
+    """Names of the clusters on them; ``raised``: above a marker that is there."""
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    for name, place, color in zip(names, places, colors, strict=True):
+        if np.isfinite(place[0]):
+            ax.annotate(
+                name,
+                place,
+                xytext=(0, 7 if raised else 0),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if raised else "center",
+                color=0.6 * color,
+                fontweight="bold",
+                fontsize="small",
+                path_effects=halo,
+                zorder=6,
+                parse_math=False,
+            )
+
+
+def legend_handles(
+    picture: RoughPicture,
+    cluster_names: Sequence[str],
+    colors: np.ndarray,
+    *,
+    lower: bool,
+    upper: bool,
+    centers: bool,
+    explained: bool,
+) -> list[Any]:
+    """Entries for the clusters, the hulls and centres that are drawn, and the objects; ``explained``: with a word on
+    what they mean, where there is room for it."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    def marker(label: str, **style: Any) -> Line2D:
+        return Line2D([], [], linestyle="none", label=label, **style)
+
+    handles: list[Any] = []
+    if picture.n_clusters <= MAX_LISTED_CLUSTERS:
+        for name, color in zip(cluster_names, colors, strict=True):
+            handles.append(marker(format_cluster(name), marker="o", markersize=6, color=color))
+    if lower:
+        handles.append(
+            Patch(facecolor="#DDDDDD", edgecolor="#AAAAAA", label=f"certain{': lower approximation' * explained}")
+        )
+    if upper:
+        style: Any = {"fill": False, "edgecolor": "#666666", "linestyle": (0, (3, 2))}
+        handles.append(Patch(**style, label=f"possible{': upper approximation' * explained}"))
+    handles.extend(_ambiguous_handles(picture, colors, marker, explained))
+    if len(picture.outliers):
+        handles.append(
+            marker(
+                f"outliers{', in no cluster' * explained} ({len(picture.outliers):,})",
+                marker="x",
+                color="black",
+                markersize=6,
+            )
+        )
+    if centers:
+        handles.append(marker("centres", marker="D", markersize=7, color=GREY, markeredgecolor="white"))
+    return handles
+
+
+def _ambiguous_handles(
+    picture: RoughPicture, colors: np.ndarray, marker: Callable[..., Any], explained: bool
+) -> list[Any]:
+    cardinality = picture.cardinality[picture.ambiguous]
+    few, many = np.count_nonzero(cardinality <= MAX_SECTORS), np.count_nonzero(cardinality > MAX_SECTORS)
+    rim = {"marker": "o", "markersize": 8, "markeredgecolor": INK, "markeredgewidth": 0.7}
+    handles = []
+    if few:
+        example = picture.ambiguous[cardinality.argmin()]
+        first, second = colors[np.flatnonzero(picture.assignment[example])[:2]]
+        filled = {"markerfacecolor": first, "markerfacecoloralt": second, "fillstyle": "left"}
+        if len(picture.ambiguous) > MAX_SPLIT_MARKERS:
+            filled = {"markerfacecolor": (first + second) / 2}
+        handles.append(marker(f"ambiguous{', in one of several' * explained} ({few:,})", **rim, **filled))
+    if many:
+        text = f"ambiguous{', in one of many' * explained} ({many:,})"
+        handles.append(marker(text, **rim, markerfacecolor="0.5"))
+    return handles
 
 
 class CredalPartitionDisplay(RoughPicture):

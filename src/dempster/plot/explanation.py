@@ -21,7 +21,7 @@ from dempster.plot._canvas import (
     mixed_colors,
     panels_to_draw_on,
 )
-from dempster.plot._partition_picture import split_markers
+from dempster.plot.credal_partition import split_markers
 
 __all__ = ["ObjectExplanationDisplay", "ProfileDisplay", "CautiousTreeDisplay"]
 

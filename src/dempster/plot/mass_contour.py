@@ -23,7 +23,7 @@ from dempster.plot._canvas import (
     shown_names,
     wanted,
 )
-from dempster.plot._partition_picture import to_plane
+from dempster.plot.credal_partition import to_plane
 
 __all__ = ["MassContourDisplay"]
 
