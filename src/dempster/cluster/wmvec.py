@@ -231,8 +231,7 @@ class ViewInput:
         except (ValueError, TypeError) as error:
             if not self.several:
                 raise
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{name!r} in X: {error}") from error
+            raise InvalidInputError(f"{name!r} in X: {error}") from error
 
     def _matched(
         self, parts: list[np.ndarray], tables: list[TableLike], *, square: bool

@@ -175,8 +175,8 @@ def resolve_input(
             found = getattr(model, "labels_", None)
         if found is None and (needs_partition or not hasattr(model, "classes_")):
             raise InvalidInputError(
-                f"{name} must be a CredalPartition, a fitted estimator that has one, or labels, got {type(model).__name__} "
-                "without credal_partition_ or labels_"
+                f"{name} must be a CredalPartition, a fitted estimator that has one, or labels, got "
+                f"{type(model).__name__} without credal_partition_ or labels_"
             )
     elif not hasattr(given, "focal_sets"):
         found = _read_labels(given, name)
