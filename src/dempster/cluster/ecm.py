@@ -18,7 +18,7 @@ from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import centering_offset, has_missing
 from dempster.belief import FocalSets
-from dempster.cluster import _starts
+from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, MISSING_RULE, Task
 from dempster.cluster._mass_step import MassStep, carried_masses, masses_from_costs
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
@@ -26,7 +26,6 @@ from dempster.cluster._search import MassModel, Method, Sample, require_singleto
 from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, outlier_distance, reasons
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
-from dempster.cluster.on_device import prototypes as on_device
 from dempster.dissimilarity.partial import filled, point_squares
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
@@ -240,7 +239,7 @@ class PrototypeModel:
     def statistics(self, X: Array, weights: Array | None, apply: Apply) -> Statistics:
         """One pass over the data: the objective, and the sums that the updates need; of a tensor, where it is."""
         if is_tensor(X):
-            return Statistics(*on_device.sums_on_device(self.kernel_arguments(np.dtype(float)), X, weights))
+            return Statistics(*_device.prototype_sums(self.kernel_arguments(np.dtype(float)), X, weights))
         assert weights is not None
         blocks = row_blocks(len(X))
         if self._lacks_cells(X):
@@ -263,7 +262,7 @@ class PrototypeModel:
 
     def masses_on_device(self, X: Array, device: Any) -> Array:
         """(n, f) masses of the rows of X, by torch."""
-        return on_device.masses_on_device(self.kernel_arguments(np.dtype(float)), self.step, X, device)
+        return _device.prototype_masses(self.kernel_arguments(np.dtype(float)), self.step, X, device)
 
     def updated(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """The prototypes, then the metrics, that minimise the objective given the masses."""

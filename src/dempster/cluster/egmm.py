@@ -18,15 +18,14 @@ from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.belief import FocalSets
-from dempster.cluster import _starts
+from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, Task
+from dempster.cluster._expressions import RoundComponents
 from dempster.cluster._mass_step import doubtful_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import Families, Method, Sample, families_of, require_singletons
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.evidence import ClusterEvidence, quadratic_parts
-from dempster.cluster.on_device import mixtures as on_device
-from dempster.cluster.on_device.mixtures import RoundComponents
 from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
@@ -159,7 +158,7 @@ class EvidentialMixture:
     def masses_on_device(self, values: Array, device: Any) -> Array:
         """(n, f) masses of objects, by torch."""
         doubtful = self.doubtful is not None
-        return on_device.masses_on_device(self.round_components(), self.family, values, device, doubtful=doubtful)
+        return _device.mixture_masses(self.round_components(), self.family, values, device, doubtful=doubtful)
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
         """What speaks for each cluster: the logarithm of the weight times the density of its Gaussian."""
@@ -177,7 +176,7 @@ class EvidentialMixture:
     def log_densities(self, X: Array, apply: Apply) -> Array:
         """(n,) logarithms of the densities of objects."""
         if is_tensor(X):
-            return on_device.log_densities_on_device(self.round_components(), X)
+            return _device.mixture_log_densities(self.round_components(), X)
         densities = self._densities()
         parts = apply(lambda start, stop: densities(X[start:stop])[1], row_blocks(len(X), most=None))
         return np.concatenate(parts)
@@ -185,7 +184,7 @@ class EvidentialMixture:
     def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
         """What a step of EM needs of the objects; ``weights`` is empty, or None, if all count alike."""
         if is_tensor(X):
-            return MixtureSums(*on_device.sums_on_device(self.round_components(), X, weights))
+            return MixtureSums(*_device.mixture_sums(self.round_components(), X, weights))
         assert weights is not None
         densities = self._densities()
 

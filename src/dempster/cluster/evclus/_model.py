@@ -521,14 +521,14 @@ class DoubtModel:
         return self if alone else replace(self, surroundings=replace(self.surroundings, weights=weights))
 
     def _masses_from_device(self, values: Array, references: References) -> Array:
-        from dempster.cluster.on_device.surroundings import masses_on_device
+        from dempster.cluster._device import reference_masses
         from dempster.data.device import room_for
 
         out = room_for(values, len(self.family))
         assert references.source is not None
         points, around = references.source.objects, self.surroundings
-        what = around, self.labels, self.family, _amounts(around.weights), decay(_WIDTH)
-        alike = masses_on_device(values, points, *what, self.fit.place(values), out)
+        affinity = around.affinity(self.labels, self.family.n_clusters)
+        alike = reference_masses(values, points, around, affinity, self.family, self.fit.place(values), out)
         twin = references.equals(to_host(values[same_place(alike, values)]))
         out[same_place(alike[twin >= 0], out)] = like(self.reference_masses[twin[twin >= 0]], out)
         return out

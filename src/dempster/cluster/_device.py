@@ -1,0 +1,283 @@
+"""Clusterers on a device: sums over the rows of tensors, and masses of rows that are sent there in blocks.
+
+The formulas are in `dempster.cluster._expressions`, here are the namespace of torch and the loops over blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dempster._arrays import Array, precision_of, to_host
+from dempster.belief import FocalSets
+from dempster.cluster._expressions import (
+    RoundComponents,
+    cluster_contour,
+    doubtful_masses,
+    mass_step,
+    mixture_logs,
+)
+from dempster.cluster._mass_step import MassStep
+from dempster.data.device import bring, room_for, sent, torch_on
+
+__all__ = [
+    "TorchOperations",
+    "prototype_sums",
+    "prototype_masses",
+    "mixture_sums",
+    "mixture_masses",
+    "mixture_log_densities",
+    "reference_masses",
+]
+
+MAX_CELLS = 1 << 27  # of a matrix that is held at once
+
+
+class TorchOperations:
+    """The array namespace of `dempster.cluster._expressions` for tensors on a device."""
+
+    def __init__(self, dtype: Any, device: Any):
+        import torch
+
+        self.torch, self.dtype, self.device = torch, dtype, device
+
+    def constant(self, numbers: np.ndarray) -> Any:
+        return sent(numbers, self.device).to(self.dtype)
+
+    def table(self, numbers: np.ndarray) -> Any:
+        return sent(numbers, self.device)
+
+    def cast(self, x: Any) -> Any:
+        return x.to(self.dtype)
+
+    def where(self, condition: Any, yes: Any, no: Any) -> Any:
+        return self.torch.where(condition, yes, no)
+
+    def minimum(self, x: Any, bound: float) -> Any:
+        return x.clamp(max=bound)
+
+    def maximum(self, x: Any, bound: float) -> Any:
+        return x.clamp(min=bound)
+
+    def power(self, x: Any, exponent: float) -> Any:
+        """Compute x^exponent; the common values of beta need no logarithms."""
+        common: dict[float, Callable[[Any], Any]] = {
+            0.5: lambda x: x.sqrt(),
+            1.0: lambda x: x,
+            1.5: lambda x: x * x.sqrt(),
+            2.0: lambda x: x * x,
+        }
+        return common[exponent](x) if exponent in common else x**exponent
+
+    def sum(self, x: Any) -> Any:
+        return x.sum(dim=1, keepdim=True)
+
+    def min(self, x: Any) -> Any:
+        return x.amin(dim=1, keepdim=True)
+
+    def largest(self, x: Any) -> tuple[Any, Any]:
+        return x.max(dim=1, keepdim=True)
+
+    def smallest(self, x: Any, k: int) -> tuple[Any, Any]:
+        return self.torch.topk(x, k, dim=1, largest=False, sorted=True)
+
+    def cumsum(self, x: Any) -> Any:
+        return x.cumsum(dim=1)
+
+    def rows_of(self, table: Any, rows: Any) -> Any:
+        return table[rows[:, 0]]
+
+    def cells_of(self, table: Any, places: Any) -> Any:
+        return table[places]
+
+    def column(self, x: Any, k: int) -> Any:
+        return x[:, k : k + 1]
+
+    def at(self, x: Any, columns: Any) -> Any:
+        return x.gather(1, columns)
+
+    def scatter(self, width: int, *cells: tuple[Any, Any]) -> Any:
+        out = cells[0][1].new_zeros((len(cells[0][1]), width))
+        for column, value in cells:
+            if isinstance(column, int | np.integer):
+                out[:, int(column)] += value[:, 0]
+            else:
+                out.scatter_add_(1, column, value)
+        return out
+
+    def similarity(self, squares: Any, rates: Any, scales: Any) -> Any:
+        return squares.mul_(rates).div_(scales).neg_().exp_()
+
+    def holds_anywhere(self, x: Any) -> bool:
+        return bool(x.any())
+
+    def squared_distances(self, rows: Any, places: np.ndarray) -> Any:
+        """(b, r) squared distances; measured from the middle of the places, where products keep their digits."""
+        middle = places.mean(axis=0)
+        A, B = rows - self.constant(middle), self.constant(places - middle)
+        squares = self.torch.addmm((B * B).sum(dim=1), A, B.T, alpha=-2)
+        return squares.add_((A * A).sum(dim=1, keepdim=True)).clamp_(min=0)
+
+    def zeros(self, *shape: int) -> Any:
+        """Sums in double precision, to be added to."""
+        return self.torch.zeros(shape, dtype=self.torch.float64, device=self.device)
+
+
+def _operations_for(X: Array, device: Any) -> TorchOperations:
+    return TorchOperations(getattr(torch_on(device), str(precision_of(X))), device)
+
+
+def _blocks(n: int, width: int) -> Iterator[slice]:
+    step = max(1024, MAX_CELLS // width)
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def _rows_and_weights(X: Any, weights: Any | None, width: int) -> Iterator[tuple[Any, Any | None]]:
+    """Yield blocks of the rows of a tensor with (b, 1) weights, None if all count alike."""
+    for block in _blocks(len(X), width):
+        yield X[block], None if weights is None or len(weights) == 0 else weights[block][:, None]
+
+
+# ---- prototypes -----------------------------------------------------------------------------------------------------
+# ``arguments`` are those of the kernels: (p, g) barycenters of the nonempty sets, their metrics or None, and those of
+# the mass step.
+
+
+def _prototype_shares(xp: TorchOperations, rows: Any, arguments: tuple) -> tuple[Any, Any, Any]:
+    places, metrics, *step = arguments
+    if metrics is None:
+        costs = xp.squared_distances(rows, places.T)
+    else:
+        middle = places.mean(axis=1)
+        gap = (rows - xp.constant(middle))[:, None, :] - xp.constant(places.T - middle)
+        costs = xp.torch.einsum("igd,gde,ige->ig", gap, xp.constant(np.moveaxis(metrics, 2, 0)), gap).clamp_(min=0)
+    return mass_step(xp, costs, tuple(step))
+
+
+def _prototype_width(arguments: tuple) -> int:
+    places, metrics = arguments[:2]
+    return places.shape[1] * (1 if metrics is None else places.shape[0])
+
+
+def prototype_sums(arguments: tuple, X: Any, weights: Any | None) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the objective and sums over the rows of a tensor: of m^beta, m^beta x and, if adaptive, m^beta x x'."""
+    xp = TorchOperations(X.dtype, X.device)
+    (p, g), is_adaptive, beta = arguments[0].shape, arguments[1] is not None, arguments[5]
+    objective, total, first = xp.zeros(), xp.zeros(g), xp.zeros(p, g)
+    second = xp.zeros(p, p, g) if is_adaptive else xp.zeros(0, 0, g)
+    for rows, w in _rows_and_weights(X, weights, _prototype_width(arguments)):
+        shares, empty, least = _prototype_shares(xp, rows, arguments)
+        sums = shares.sum(dim=1, keepdim=True) + empty
+        minima, powers = least * sums ** (1 - beta), xp.power(shares / sums, beta)
+        if w is not None:
+            minima, powers = minima * w, powers * w.to(powers.dtype)
+        objective += minima.sum(dtype=objective.dtype)
+        total += powers.sum(dim=0, dtype=total.dtype)
+        first += (rows.T @ powers).double()
+        for d in range(p if is_adaptive else 0):
+            second[d, : d + 1] += ((rows[:, : d + 1] * rows[:, d : d + 1]).T @ powers).double()
+    return float(objective), total.cpu().numpy(), first.cpu().numpy(), second.cpu().numpy()
+
+
+def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) -> Array:
+    """(n, f) masses of rows: of an array, whose blocks are sent one after the other, or of a tensor on the device."""
+    xp, out = _operations_for(X, device), room_for(X, len(step.family))
+    columns, empty_column = step.columns()
+    for block in _blocks(len(X), _prototype_width(arguments)):
+        shares, empty, _ = _prototype_shares(xp, sent(X[block], device), arguments)
+        total = shares.sum(dim=1, keepdim=True) + empty
+        masses = shares.new_zeros((len(shares), out.shape[1]))
+        masses[:, xp.table(columns)] = shares / total
+        if empty_column >= 0:
+            masses[:, empty_column] = (empty / total)[:, 0]
+        bring(masses, out[block])
+    return out
+
+
+# ---- mixtures of Gaussians ------------------------------------------------------------------------------------------
+
+
+def _densities(xp: TorchOperations, rows: Any, components: RoundComponents) -> tuple[Any, Any]:
+    """(b, g) probabilities of the components, and (b, 1) log-densities."""
+    objects, logs = mixture_logs(xp, rows, components)
+    total = xp.torch.logsumexp(logs, dim=1, keepdim=True)
+    density = total - (objects * objects).sum(dim=1, keepdim=True) / 2 + components.normalizer
+    return (logs - total).exp_(), density
+
+
+def mixture_sums(components: RoundComponents, X: Any, weights: Any | None) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the log-likelihood of the rows of a tensor, and the sums of their masses m and of m x."""
+    xp = TorchOperations(X.dtype, X.device)
+    g = len(components.constants)
+    likelihood, total, first = xp.zeros(), xp.zeros(g), xp.zeros(g, X.shape[1])
+    for rows, w in _rows_and_weights(X, weights, g):
+        masses, logs = _densities(xp, rows, components)
+        if w is not None:
+            masses, logs = masses * w.to(masses.dtype), logs * w.to(masses.dtype)
+        likelihood += logs.sum(dtype=likelihood.dtype)
+        total += masses.sum(dim=0, dtype=total.dtype)
+        first += (masses.T @ rows).double()
+    return float(likelihood), total.cpu().numpy(), first.cpu().numpy()
+
+
+def mixture_masses(components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool) -> Array:
+    """(n, f) masses of rows: of an array, whose blocks are sent one after the other, or of a tensor on the device.
+
+    The components are the nonempty sets of the family, or the clusters if doubt between neighbors is read off.
+    """
+    xp, out = _operations_for(X, device), room_for(X, len(family))
+    columns = np.flatnonzero(family.cardinality > 0)
+    for block in _blocks(len(X), len(components.constants)):
+        masses, _ = _densities(xp, sent(X[block], device), components)
+        if doubtful:
+            found = doubtful_masses(xp, masses, family)
+        else:
+            found = masses.new_zeros((len(masses), len(family)))
+            found[:, xp.table(columns)] = masses
+        bring(found, out[block])
+    return out
+
+
+def mixture_log_densities(components: RoundComponents, X: Array) -> Array:
+    """(n,) logarithms of the densities of the rows of a tensor, in double precision."""
+    import torch
+
+    xp = TorchOperations(torch.float64, X.device)
+    blocks = _blocks(len(X), len(components.constants))
+    return torch.cat([_densities(xp, X[block].double(), components)[1][:, 0] for block in blocks])
+
+
+# ---- references of EVCLUS -------------------------------------------------------------------------------------------
+
+
+def reference_masses(
+    rows: Array, references: np.ndarray, around: Any, affinity: Any, family: FocalSets, device: Any, out: Array
+) -> np.ndarray:
+    """Write the (n, f) masses of rows, and return those rows that may be equal to a reference.
+
+    Parameters
+    ----------
+    rows : (n, d) array
+        An array stays in the memory of the host; a tensor is on the device.
+    references : (r, d) array
+    around : Surroundings
+    affinity : Affinity
+        Of the references.
+    family : FocalSets
+        Single clusters and pairs of neighbors.
+    device : str
+    out : (n, f) array
+    """
+    xp = _operations_for(rows, device)
+    torch, firsts = xp.torch, xp.torch.sort(xp.constant(references[:, 0])).values
+    found = []
+    for block in _blocks(len(rows), max(len(references), 1)):
+        A = sent(rows[block], device)
+        contour, outlying = cluster_contour(xp, xp.squared_distances(A, references), around, affinity)
+        bring(doubtful_masses(xp, contour, family, outlying), out[block])
+        # Only rows whose first attribute is that of a reference can be equal to it.
+        place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(max=len(firsts) - 1)
+        found.append(block.start + torch.nonzero(firsts[place] == A[:, 0]).flatten())
+    return to_host(torch.cat(found))

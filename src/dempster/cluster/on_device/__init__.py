@@ -1,1 +1,0 @@
-"""What fits do with torch, where the objects are on a GPU: the formulas of the processor, for blocks of rows."""
