@@ -15,18 +15,9 @@ from dempster.classify.evidence import EvidenceFromClassifier, is_network
 from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
 from dempster.classify.rbf import EvidentialRBFClassifier
 from dempster.dissimilarity.neighbors import PointTree, minkowski_power
-from dempster.onnx.formulas import centred, squared_distances, squares_of
-from dempster.onnx.graph import Value, concatenated, maximum, take, where
+from dempster.onnx.graph import Value, centred, concatenated, maximum, squared_distances, squares_of, take, where
 
-__all__ = [
-    "masses_of_classes",
-    "masses_of_labels",
-    "network_masses",
-    "responses",
-    "evidence_masses",
-    "EXPORTED",
-    "label_shares",
-]
+__all__ = ["EXPORTED"]
 
 
 def masses_of_classes(
@@ -167,8 +158,7 @@ def _of_evidence(estimator: EvidenceFromClassifier, X: Value) -> Value:
 
 def _features(estimator: Any, X: Value) -> Value:
     """What the last layer of a classifier sees (`_linear_layer`)."""
-    from dempster.onnx.scikit_learn import activated, transformed
-    from dempster.onnx.torch_layers import network_features
+    from dempster.onnx.layers import activated, network_features, transformed
 
     if is_network(estimator):
         return network_features(estimator, X, X.graph.shape)
@@ -186,10 +176,3 @@ EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
     EvidentialRBFClassifier: _of_radial_basis,
     EvidenceFromClassifier: _of_evidence,
 }
-
-
-def label_shares(estimator: Any) -> np.ndarray:
-    """(f, M) what the mass of each set adds to the score of each class; the largest score is the class predicted."""
-    family = estimator.focal_sets_
-    inside = family.membership.astype(float)
-    return inside if estimator._probability == "plausibility" else inside / family.cardinality[:, None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._validation import shown
-from dempster.belief import FocalSets
-from dempster.cluster._mass_step import MassStep, pair_columns
+from dempster.cluster._expressions import cluster_contour, doubtful_masses, mass_step, mixture_logs
+from dempster.cluster._mass_step import MassStep
 from dempster.cluster.bpec import BPEC
 from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM
@@ -21,52 +20,23 @@ from dempster.cluster.evclus._model import DoubtModel, EvclusModel
 from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus.evclus import EVCLUS
 from dempster.cluster.evclus.nnevclus import NNEVCLUS
-from dempster.cluster.on_device.mixtures import RoundComponents
 from dempster.dissimilarity.sources import References
 from dempster.dissimilarity.transform import decay
-from dempster.onnx.formulas import centred, masses_of_known, softplus, squared_distances
-from dempster.onnx.graph import Value, concatenated, maximum, minimum, take, where
+from dempster.onnx.graph import (
+    GraphOperations,
+    Value,
+    centred,
+    concatenated,
+    masses_of_known,
+    minimum,
+    softplus,
+    squared_distances,
+    take,
+    where,
+)
 from dempster.optimize.projection import linear_image, projection_hessian
 
-__all__ = [
-    "doubtful_masses",
-    "probabilities",
-    "dense_layers",
-    "layer_of_masses",
-    "matched_masses",
-    "prototype_masses",
-    "contour",
-    "EXPORTED",
-    "label_shares",
-    "object_shape",
-]
-
-
-def doubtful_masses(contour: Value, family: FocalSets, outlying: Value | None = None) -> Value:
-    """(n, f) masses for (n, c) plausibilities of the clusters, after (n, 1) those on the empty set."""
-    c, dtype = family.n_clusters, contour.dtype
-    sets = np.eye(len(family) + 1, len(family))  # the last row stands for no set
-    pair_of = pair_columns(family)
-    best, top = contour.argmax(), contour.max()
-    others = contour * take(pair_of >= 0, best, dtype)
-    column = take(np.where(pair_of >= 0, pair_of, len(family)).ravel(), best * c + others.argmax(), np.int64)
-    pair = take(sets, column, dtype)
-    ratio = pair.sum() * others.max() / where(top > 0, top, 1.0)
-    masses = (1 - ratio) * take(sets[family.singleton_index], best, dtype) + ratio * pair
-    if family.empty_index is None:
-        return masses
-    nowhere = where(top > 0, 0.0 * top if outlying is None else outlying, 1.0)
-    return (1 - nowhere) * masses + nowhere * sets[family.empty_index]
-
-
-def probabilities(X: Value, known: RoundComponents) -> Value:
-    """(n, g) probabilities of the components; exponents may be large, so they are found in double precision."""
-    objects = X.double()
-    if known.origin is not None:
-        objects = (objects - known.origin) / known.unit
-    middle = known.places.mean(axis=0)  # what is the same for all components would cost digits
-    logs = objects @ (known.rounded @ (known.places - middle).T) + known.constants
-    return logs.softmax().astype(X.dtype)
+__all__ = ["EXPORTED"]
 
 
 def dense_layers(inputs: Value, layers: list[tuple[np.ndarray, np.ndarray]]) -> Value:
@@ -188,26 +158,15 @@ def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def prototype_masses(X: Value, arguments: tuple, step: MassStep, n_features: int) -> Value:
     """(n, f) masses of objects. Coordinates of the barycentres beyond the attributes are what they are lifted by
     (`prototypes._lifted`)."""
-    barycentres, metrics, factor, size, delta2, beta, zero = arguments
+    barycentres, metrics, *mass_arguments = arguments
     places, lifts = barycentres[:n_features].T, barycentres[n_features:]
     costs = squared_distances(X, places) if metrics is None else _adaptive_costs(X, places, np.moveaxis(metrics, 2, 0))
     if len(lifts):
         costs = costs + np.square(lifts).sum(axis=0)
-    weighted, power = costs * factor, 1 / (beta - 1)
-    least = weighted.min()
-    if np.isfinite(delta2):
-        least = minimum(least, delta2)
-    shares = (least / weighted) ** power
-    # on a prototype: equal shares for the smallest sets among those that cost nothing
-    none = int(size.max()) + 1
-    sizes = where(costs <= zero, size.astype(float), costs * 0 + none)
-    few = sizes.min()
-    there = few < none
-    shares = where(there, (sizes <= few).astype(X.dtype), shares)
+    shares, empty, _ = mass_step(GraphOperations(X), costs, tuple(mass_arguments))
     columns, empty_column = step.columns()
     if empty_column < 0:
         return (shares / shares.sum()).columns(np.argsort(columns))
-    empty = where(there, 0.0, (least / delta2) ** power)
     total = shares.sum() + empty
     return (concatenated(shares, empty) / total).columns(np.argsort(np.append(columns, empty_column)))
 
@@ -220,45 +179,6 @@ def _adaptive_costs(X: Value, places: np.ndarray, metrics: np.ndarray) -> Value:
     gaps = centred(X, middle) @ np.moveaxis(maps, 0, 1).reshape(p, g * p)
     gaps = gaps - np.einsum("jd,jde->je", places - middle, maps).ravel()
     return (gaps * gaps).reshape(0, g, p).sum(axis=2).reshape(0, g)
-
-
-_NEGLIGIBLE = 58 * math.log(2)  # powers of e from which on nothing is added, as in affinity.c
-
-
-def contour(squares: Value, around: Any, affinity: Any) -> tuple[Value, Value]:
-    """(n, c) plausibilities of the clusters and (n, 1) masses on the empty set, from (n, r) squared distances to the
-    references.
-
-    Parameters
-    ----------
-    squares : Value
-    around : Surroundings
-    affinity : Affinity
-        Of the same references.
-    """
-    near, far = _reached(squares, affinity.weights, affinity.near, affinity.far)
-    own = maximum(far.sqrt(), affinity.scales.min())
-    powers = squares * (affinity.rate / affinity.scales) / own
-    alike = where(powers < _NEGLIGIBLE, (-powers).exp(), 0.0)
-    total = np.bincount(affinity.labels, affinity.weights, minlength=affinity.n_clusters)
-    members = np.zeros((len(affinity.labels), affinity.n_clusters))
-    members[np.arange(len(members)), affinity.labels] = affinity.weights / np.sqrt(total[affinity.labels])
-    distance = maximum(near.sqrt() / around.usual, np.exp(around.fence - 50 * around.softness))
-    above = minimum((distance.log() - around.fence) / around.softness, 50.0)
-    return alike @ members, 1 / ((-above).exp() + 1)
-
-
-def _reached(squares: Value, weights: np.ndarray, near: float, far: float) -> tuple[Value, Value]:
-    """(n, 1) smallest of the numbers of each row up to which the weights of their columns add up to two amounts."""
-    # as many as are enough where they have the smallest weights
-    most = min(int(np.searchsorted(np.cumsum(np.sort(weights)), max(near, far))) + 1, len(weights))
-    ordered, order = squares.smallest(most)
-    if (weights == weights[0]).all():
-        near_k, far_k = (min(int(np.ceil(amount / weights[0])), most) for amount in (near, far))
-        return ordered.columns([near_k - 1]), ordered.columns([far_k - 1])
-    sums = take(weights, order, np.float64).cumsum()
-    before_near, before_far = (minimum((sums < amount).astype(np.int64).sum(), most - 1) for amount in (near, far))
-    return ordered.at(before_near), ordered.at(before_far)
 
 
 def _of_prototypes(estimator: Any, X: Value) -> Value:
@@ -281,9 +201,11 @@ def _of_linked_prototypes(estimator: CECM, X: Value) -> Value:
 
 def _of_mixture(estimator: EGMM, X: Value) -> Value:
     model = estimator._model
-    found = probabilities(X, model.round_components())
+    objects = X.double()  # exponents may be large
+    _, logs = mixture_logs(GraphOperations(objects), objects, model.round_components())
+    found = logs.softmax().astype(X.dtype)
     if model.doubtful is not None:
-        return doubtful_masses(found, model.doubtful)
+        return doubtful_masses(GraphOperations(found), found, model.doubtful)
     columns = np.flatnonzero(model.components.cardinality > 0)
     if len(columns) == len(model.components):
         return found
@@ -316,8 +238,10 @@ def _points(references: References, X: Value) -> np.ndarray:
 
 def _doubtful(model: DoubtModel, squares: Value) -> Value:
     around = model.surroundings
-    found, outlying = contour(squares, around, around.affinity(model.labels, model.family.n_clusters))
-    return doubtful_masses(found, model.family, outlying)
+    operations = GraphOperations(squares)
+    affinity = around.affinity(model.labels, model.family.n_clusters)
+    found, outlying = cluster_contour(operations, squares, around, affinity)
+    return doubtful_masses(operations, found, model.family, outlying)
 
 
 def _matched(model: EvclusModel, squares: Value) -> Value:
@@ -331,7 +255,7 @@ def _of_network(estimator: NNEVCLUS, X: Value) -> Value:
     exact = centred(X.double(), preparation.mean, preparation.scale)
     inputs, unit = exact.astype(X.dtype), None
     if preparation.detector is not None:
-        from dempster.onnx.scikit_learn import decision_values
+        from dempster.onnx.layers import decision_values
 
         # sums of many terms of both signs, of which a steep function is taken
         rows = exact if preparation.mean.ndim == 1 else exact.reshape(0, preparation.mean.size)
@@ -346,7 +270,7 @@ def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> tuple[Value,
     """Scores of the sets, and the layer that makes masses of them."""
     if isinstance(network, FeedForward):
         return dense_layers(inputs, network.matrices()), network.layer
-    from dempster.onnx.torch_layers import network_outputs
+    from dempster.onnx.layers import network_outputs
 
     outputs = network_outputs(network.body, inputs, shape)
     if network.matrix is None:
@@ -368,14 +292,3 @@ EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
     EVCLUS: _of_references,
     NNEVCLUS: _of_network,
 }
-
-
-def label_shares(estimator: Any) -> np.ndarray:
-    """(f, c) what the mass of each set adds to the plausibility of each cluster; the largest one is the label."""
-    return estimator.focal_sets_.membership.astype(float)
-
-
-def object_shape(estimator: Any) -> tuple[int, ...]:
-    """The shape of an object: that of an image, where a network was given images."""
-    is_network = isinstance(estimator, NNEVCLUS)
-    return estimator._model.preparation.mean.shape if is_network else (estimator.n_features_in_,)

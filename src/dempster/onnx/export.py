@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, MissingExtraError
 from dempster._validation import check_choice
 from dempster.io.atomic import as_path, atomic_write
-from dempster.onnx.graph import Graph, Value
-from dempster.onnx.tables import exporter_of, is_pipeline, known_names, label_shares, object_shape, preparation_of
+from dempster.onnx.graph import Graph, Value, centred
 
 __all__ = ["to_onnx"]
 
@@ -57,18 +57,21 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     [('masses', 'n'), ('labels', 'n')]
     """
     check_choice(dtype, "dtype", ("float32", "float64"))
-    _check_installed()
+    try:
+        import onnx  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("to_onnx", "onnx", "onnx") from error
     target = None if path is None else as_path(path)
     if target is not None and target.suffix.lower() != ".onnx":
         raise InvalidInputError(f"{target}: the extension must be .onnx, got {target.suffix or 'none'}")
     shape, names = _attributes(estimator)
     graph = Graph(shape, np.dtype(dtype))
     masses, final = _masses(estimator, graph.X)
-    labels = (masses @ label_shares(final)).argmax()
     family = final.focal_sets_
+    labels = (masses @ _label_shares(final)).argmax()
     model = graph.model(
         {"masses": (masses, len(family)), "labels": (labels, None)},
-        {"dempster": json.dumps(_told(final, names), ensure_ascii=False)},
+        {"dempster": json.dumps(_metadata(final, names), ensure_ascii=False)},
         f"{type(final).__name__} of dempster: attributes to masses on {len(family)} sets of {family.n_clusters} "
         f"{'classes' if hasattr(final, 'classes_') else 'clusters'}",
     )
@@ -78,13 +81,6 @@ def to_onnx(estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype
     return model
 
 
-def _check_installed() -> None:
-    try:
-        import onnx  # noqa: F401
-    except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'dempster[onnx]'") from error
-
-
 def _check_fitted(estimator: Any) -> None:
     from sklearn.utils.validation import check_is_fitted
 
@@ -92,49 +88,82 @@ def _check_fitted(estimator: Any) -> None:
 
 
 def _masses(model: Any, X: Value) -> tuple[Value, Any]:
-    """Masses, and the estimator that they come from, after what a pipeline or a preparation does first."""
-    if is_pipeline(model):
-        from dempster.onnx.scikit_learn import transformed
+    """Return masses, and the estimator that they come from, after what a pipeline or a preparation does first."""
+    if _is_pipeline(model):
+        from dempster.onnx.layers import transformed
 
         return _masses(model[-1], transformed(model.steps[:-1], X))
-    prepared = preparation_of(model)
-    if prepared is not None:
-        return _masses(model.estimator, prepared(model, X))
-    exporter = _known_exporter(model)
-    return exporter(model, X), model
+    if _is_table_model(model):
+        return _masses(model.estimator, _prepared(model.preparation, X))
+    return _exporter(model)(model, X), model
 
 
-def _known_exporter(model: Any) -> Any:
-    exporter = exporter_of(model)
-    if exporter is None:
+def _is_pipeline(model: Any) -> bool:
+    """Return whether it is a pipeline of scikit-learn, without importing that."""
+    return (type(model).__module__, type(model).__name__) == ("sklearn.pipeline", "Pipeline")
+
+
+def _is_table_model(model: Any) -> bool:
+    """Return whether it has an estimator and a preparation, as a `TableModel` has, which is above this package."""
+    return hasattr(model, "estimator") and hasattr(model, "preparation")
+
+
+def _prepared(preparation: Any, X: Value) -> Value:
+    if preparation is None:
+        return X
+    if preparation.categories:
         raise InvalidInputError(
-            f"estimator must be one of {', '.join(known_names())}, or a Pipeline or TableModel of one, got "
+            "a model can be exported if its columns hold numbers, but "
+            f"{preparation.categories[0]!r} is one of categories"
+        )
+    return centred(X, preparation.center, preparation.scale) if preparation.is_scaled else X
+
+
+def _exporter(model: Any) -> Callable[[Any, Value], Value]:
+    from dempster.onnx import _classify, _cluster
+
+    tables = (_cluster.EXPORTED, _classify.EXPORTED)
+    exporter = next((table[type(model)] for table in tables if type(model) in table), None)
+    if exporter is None:
+        names = [name for table in tables for name in sorted(kind.__name__ for kind in table)]
+        raise InvalidInputError(
+            f"estimator must be one of {', '.join(names)}, or a Pipeline or TableModel of one, got "
             f"{type(model).__name__}"
         )
     _check_fitted(model)
     return exporter
 
 
+def _label_shares(estimator: Any) -> np.ndarray:
+    """(f, c) what the mass of each set adds to the score of each label; the largest score is the label predicted."""
+    family = estimator.focal_sets_
+    inside = family.membership.astype(float)
+    is_pignistic = getattr(estimator, "_probability", "plausibility") != "plausibility"
+    return inside / family.cardinality[:, None] if is_pignistic else inside
+
+
 def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
-    """The shape of an object that a model takes, and the names of its attributes if they have some."""
-    if is_pipeline(model):
+    """Return the shape of an object that a model takes, and the names of its attributes if they have some."""
+    if _is_pipeline(model):
         if len(model.steps) == 0:
             raise InvalidInputError("estimator must be a pipeline with at least one step, got one without")
         first = next(step for _, step in model.steps if step is not None and step != "passthrough")
         _check_fitted(first)
         return _attributes(first)
-    if preparation_of(model) is not None:
+    if _is_table_model(model):
         if model.preparation is None:
             return _attributes(model.estimator)
         return (len(model.preparation.numbers),), list(model.preparation.numbers)
     if not hasattr(model, "n_features_in_"):
-        _known_exporter(model)
+        _exporter(model)
     names = getattr(model, "feature_names_in_", None)
-    return object_shape(model), None if names is None else [str(name) for name in names]
+    preparation = getattr(getattr(model, "_model", None), "preparation", None)  # of a network, which may take images
+    shape = (int(model.n_features_in_),) if preparation is None else preparation.mean.shape
+    return shape, None if names is None else [str(name) for name in names]
 
 
-def _told(estimator: Any, names: list[str] | None) -> dict[str, Any]:
-    """What the columns and numbers of a model stand for."""
+def _metadata(estimator: Any, names: list[str] | None) -> dict[str, Any]:
+    """Describe what the columns and numbers of a model stand for."""
     from dempster import __version__
 
     family = estimator.focal_sets_

@@ -6,16 +6,24 @@ values of (n, 1) and (n, f) go together. Numbers and arrays beside a value becom
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-__all__ = ["OPSET", "Graph", "Value", "concatenated", "maximum", "minimum", "take", "where"]
+__all__ = [
+    *("OPSET", "Graph", "GraphOperations", "Value", "concatenated", "maximum", "minimum", "take", "where"),
+    *("centred", "squared_distances", "squares_of", "masses_of_known", "softplus"),
+]
 
 OPSET = 18  # the first in which all reductions take their axes alike; runtimes know it since 2023
 _IR_VERSION = 8  # of the files that go with it
+_NEGLIGIBLE = 58 * math.log(2)  # powers of e from which on nothing is added, as in affinity.c
+_MAX_COLUMNS = 32  # beyond, a product of matrices takes the place of differences, attribute by attribute
 _DOUBLE, _INDEX, _TRUTH = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
 
@@ -109,8 +117,11 @@ class Value:
     def relu(self) -> Value:
         return self.graph.node("Relu", self)
 
+    def sigmoid(self) -> Value:
+        return 1 / ((-self).exp() + 1)
+
     def softmax(self) -> Value:
-        """Exponentials of the columns, divided by their sum (runtimes may take their own in single precision)."""
+        """Divide exponentials of the columns by their sum; runtimes may compute their own in single precision."""
         powers = (self - self.max()).exp()
         return powers / powers.sum()
 
@@ -208,6 +219,108 @@ def concatenated(*values: Value, axis: int = 1) -> Value:
 def take(table: np.ndarray, rows: Value, dtype: Any) -> Value:
     """Rows of a constant table."""
     return rows.graph.node("Gather", rows.graph.constant(table, dtype), rows, dtype=np.dtype(dtype), axis=0)
+
+
+class GraphOperations:
+    """The array namespace of `dempster.cluster._expressions` that records operators, in the type of a value."""
+
+    minimum, maximum = staticmethod(minimum), staticmethod(maximum)
+    power, min, cumsum = staticmethod(Value.__pow__), staticmethod(Value.min), staticmethod(Value.cumsum)
+    smallest, at = staticmethod(Value.smallest), staticmethod(Value.at)
+
+    def __init__(self, value: Value):
+        self.graph, self.dtype = value.graph, value.dtype
+
+    def constant(self, numbers: Any) -> Value:
+        return self.graph.constant(numbers, self.dtype)
+
+    def table(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers
+
+    def cast(self, x: Value) -> Value:
+        return x.astype(self.dtype)
+
+    def where(self, condition: Value, yes: Any, no: Any) -> Value:
+        return where(condition, yes if isinstance(yes, Value) else self.constant(yes), no)
+
+    def sum(self, x: Value) -> Value:
+        return (x.astype(_INDEX) if x.dtype == _TRUTH else x).sum()
+
+    def largest(self, x: Value) -> tuple[Value, Value]:
+        return x.max(), x.argmax().reshape(-1, 1)
+
+    def rows_of(self, table: np.ndarray, rows: Value) -> Value:
+        return take(table, rows.flat(), table.dtype)
+
+    def cells_of(self, table: np.ndarray, places: Value) -> Value:
+        return take(table, places, table.dtype)
+
+    def column(self, x: Value, k: int) -> Value:
+        return x.columns([k])
+
+    def scatter(self, width: int, *cells: tuple[Any, Value]) -> Value:
+        unit = np.eye(width)
+        rows = [take(unit, k.flat(), self.dtype) if isinstance(k, Value) else unit[k] for k, _ in cells]
+        return reduce(add, [value * row for row, (_, value) in zip(rows, cells, strict=True)])
+
+    def similarity(self, squares: Value, rates: Value, scales: Value) -> Value:
+        powers = squares * rates / scales
+        return where(powers < _NEGLIGIBLE, (-powers).exp(), 0.0)
+
+    def holds_anywhere(self, x: Value) -> bool:
+        return True
+
+
+# ---- formulas that several kinds of models have in common -----------------------------------------------------------
+
+
+def centred(X: Value, centre: Any, unit: Any = 1.0) -> Value:
+    """(X - centre) / unit. Numbers far from zero lose their digits in this difference, unless it is taken in double
+    precision."""
+    shifted = X.double() - np.asarray(centre, dtype=float)
+    return (shifted if np.all(np.asarray(unit) == 1) else shifted / np.asarray(unit, dtype=float)).astype(X.dtype)
+
+
+def squared_distances(X: Value, places: np.ndarray) -> Value:
+    """(n, r) squared Euclidean distances to r places: exactly zero for those who are at one, if ``places`` have the
+    type of X and at most 32 attributes."""
+    middle = places.mean(axis=0, dtype=float)
+    return squares_of(centred(X, middle), (places.astype(float) - middle).astype(X.dtype))
+
+
+def squares_of(rows: Value, places: np.ndarray) -> Value:
+    """(n, r) squared distances between rows and places near zero."""
+    p = places.shape[1]
+    if p <= _MAX_COLUMNS:
+        gaps = [column - places[:, d] for d, column in enumerate(rows.split(p))]
+        return reduce(add, [gap * gap for gap in gaps])
+    squares = np.square(places, dtype=float).sum(axis=1)
+    return ((rows * rows).sum() - 2 * (rows @ places.T) + squares).relu()
+
+
+def masses_of_known(masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray) -> Value:
+    """The same, but that those who are one of some objects again have its masses.
+
+    Parameters
+    ----------
+    masses, X : Value
+    squares : Value
+        Distances to the objects: only the nearest one can be the same.
+    objects : (r, p) array
+    known : (r, f) array
+        Their masses.
+    """
+    nearest = squares.argmin()
+    same = take(objects, nearest, X.dtype).equals(X).astype(X.dtype).min() > 0.5
+    return where(same, take(known, nearest, masses.dtype), masses)
+
+
+def softplus(x: Value) -> Value:
+    """log(1 + exp(x)), for numbers of any size."""
+    return x.relu() + ((-x.abs()).exp() + 1).log()
+
+
+# ---- the graph ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -319,9 +432,8 @@ class Graph:
         about : str
             What the model is, in words.
         """
-        from onnx import checker, helper, numpy_helper
-
         from dempster import __version__
+        from onnx import checker, helper, numpy_helper
 
         nodes = [self._proto(operator) for operator in self.operators]
         nodes += [helper.make_node("Identity", [value.name], [name], name=name) for name, (value, _) in outputs.items()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,8 @@ def _prototype_methods() -> tuple[Schema, ...]:
 
     prototypes = {"centers": "c p", "metrics": "c p p?", "within": "p?"}
     image = {"cluster_centers_": "n_clusters n_channels", "labels_": "* *", "_smoothing": tuple}
+    categories = {"cluster_centers_": "n_clusters n_features:any", "_encoder": CategoryEncoder}
+    categories |= {"_encoder.offsets": "n_features+1:int"}
     encoder = {"names": list, "missing": str, "_encoder": GowerEncoder, "levels": list, "offsets": "*:int"}
     return (
         _clusterer(ECM, PrototypeModel),
@@ -150,20 +153,20 @@ def _prototype_methods() -> tuple[Schema, ...]:
         _clusterer(CCM, CredalModel),
         _clusterer(CECM, ConstrainedModel),
         _clusterer(SECM, SpatialModel, **image),
-        _clusterer(CatECM, CategoricalModel, cluster_centers_="n_clusters n_features:any", _encoder=CategoryEncoder),
+        _clusterer(CatECM, CategoricalModel, **categories),
         Schema.of_fields(MassStep),
         *(Schema.of_fields(kind, **prototypes) for kind in (PrototypeModel, CredalModel, SpatialModel)),
         Schema.of_fields(LinkedPrototypes, **prototypes, linked_masses="q f?"),
         Schema.of_fields(ConstrainedModel, linked_masses="q f"),
         Schema.of_fields(OnlinePrototypes, origin="p?"),
         Schema.of_fields(Statistics, total="g", first="p g", second="* * g"),
-        Schema.of_fields(CategoricalModel, modes="c p:int", offsets="*:int"),
+        Schema.of_fields(CategoricalModel, modes="c p:int", offsets="p+1:int"),
         Schema.of_attributes(CategoryEncoder, **encoder),
     )
 
 
-def _clusterer(kind: Any, model: Any, **attributes: Any) -> Schema:
-    return Schema.of_estimator(kind, _model=model, focal_sets_=FocalSets, **attributes)
+def _clusterer(kind: Any, model: Any, check: Callable[[Any], None] | None = None, **attributes: Any) -> Schema:
+    return Schema.of_estimator(kind, check, _model=model, focal_sets_=FocalSets, **attributes)
 
 
 def _relational_methods() -> tuple[Schema, ...]:
@@ -176,10 +179,12 @@ def _relational_methods() -> tuple[Schema, ...]:
     from dempster.dissimilarity.input import DissimilarityInput
     from dempster.dissimilarity.sources import References
 
-    data = {"_input": DissimilarityInput}
+    data = {"_input": DissimilarityInput, "_input.origin": "n_features?"}
     weights = {"prototype_weights_": "n_clusters n_candidates"}
+    weighted = {"gaps": "c c?", "weights": "c L", "counts": "L", "costs_of.coefficients": "* L"}
     peaks = dict.fromkeys(("belief_", "delta_", "prominence_"), "n_objects")
     peaks |= {"nearest_higher_": "n_objects:int", "peak_indices_": "n_clusters:int"}
+    peaks |= {"labels_": "n_objects?", "_drawn_labels": "n_objects?", "_references.positions": "n_objects:int"}
     return (
         Schema.of_estimator(BeliefPeaks, **data, **peaks, _references=References),
         _clusterer(ECMdd, SingleMedoidModel, **data),
@@ -192,7 +197,7 @@ def _relational_methods() -> tuple[Schema, ...]:
         Schema.of_fields(WeightedMeans, weights="c n", inner="c c?"),
         Schema.of_fields(WeightedMeansModel),
         Schema.of_fields(SetCosts, coefficients="g L", means="g g?"),
-        Schema.of_fields(WeightedMedoidModel, gaps="c c?", weights="c L", counts="L"),
+        Schema.of_fields(WeightedMedoidModel, **weighted),
         Schema.of_fields(Evidence),
         Schema.of_fields(NeighborModel, labels="n", own_masses="n f"),
     )
@@ -206,9 +211,10 @@ def _evclus_methods() -> tuple[Schema, ...]:
     from dempster.cluster.evclus.nnevclus import NNEVCLUS, NetworkModel, Preparation, Training
     from dempster.dissimilarity.input import DissimilarityInput
 
+    data = {"_input": DissimilarityInput, "_input.origin": "n_features?"}
     return (
-        _clusterer(EVCLUS, EvclusModel | DoubtModel, _input=DissimilarityInput, _shepard=ShepardData),
-        _clusterer(NNEVCLUS, NetworkModel, evclus_=EVCLUS, _shepard=ShepardData),
+        _clusterer(EVCLUS, EvclusModel | DoubtModel, **data, _shepard=ShepardData),
+        _clusterer(NNEVCLUS, NetworkModel, _check_network, evclus_=EVCLUS, _shepard=ShepardData),
         Schema.of_fields(EvclusModel, reference_masses="r f", counts="r?"),
         Schema.of_fields(DoubtModel, labels="r:int64", reference_masses="r f"),
         Schema.of_fields(Surroundings, weights="r", scales="r"),
@@ -232,6 +238,7 @@ def _other_methods() -> tuple[Schema, ...]:
     from dempster.cluster.number import NumberOfClusters
     from dempster.cluster.wmvec import WMVEC, Coordinates, MedoidViewModel, View, ViewInput, ViewModel
 
+    components = {"means": "c p", "covariance": "p p", "weights": "g", "origin": "p?"}
     fits = {"_fits": MixtureFits | None, "bootstraps_": Bootstraps}
     intervals = {"partition": CredalPartition, "objects": "r", "_lower": "*", "_upper": "*", "confidence": float}
     views = {"medoid_indices_": "n_views n_clusters:int?", "view_weights_": "n_views", "view_dispersion_": "n_views"}
@@ -242,10 +249,10 @@ def _other_methods() -> tuple[Schema, ...]:
         Schema.of_fields(MixtureFits, posterior="n c"),
         Schema.of_fields(PairFamily, columns="f", forms="2 f f"),
         Schema.of_fields(PairMasses, masses="r f"),
-        Schema.of_fields(PairModel, compared="r"),
+        Schema.of_fields(PairModel, **{"compared": "r", "fitted.masses": "r *"}),
         Schema.of_attributes(PairIntervals, **intervals),
         _clusterer(EGMM, EvidentialMixture),
-        Schema.of_fields(EvidentialMixture, means="c p", covariance="p p", weights="g", origin="p?"),
+        Schema.of_fields(EvidentialMixture, _check_components, **components),
         Schema.of_fields(OnlineMixture, origin="p"),
         Schema.of_fields(MixtureSums, total="g", first="g p"),
         Schema.of_fields(
@@ -260,6 +267,26 @@ def _other_methods() -> tuple[Schema, ...]:
         Schema.of_estimator(View),
         Schema.of_attributes(ViewInput, **columns, **dict.fromkeys(("_doors", "_readers", "_orders"), list)),
     )
+
+
+def _check_components(mixture: Any) -> None:
+    if len(mixture.weights) != (mixture.components.cardinality > 0).sum():
+        raise InvalidInputError("weights must hold a number for each nonempty set of components")
+
+
+def _check_network(estimator: Any) -> None:
+    """Refuse layers whose sizes do not fit: those of plain networks follow from the numbers of features and sets."""
+    from dempster.cluster.evclus._network import FeedForward
+
+    model = estimator._model
+    network, mean, scale = model.network, model.preparation.mean, model.preparation.scale
+    if mean.shape != scale.shape:
+        raise InvalidInputError(f"scale must have the shape of mean, {mean.shape}, got {scale.shape}")
+    if isinstance(network, FeedForward):
+        n_weights = sum((a + 1) * b for a, b in pairwise(network.sizes)) + len(network.layer.first_coefficients)
+        ends = (estimator.n_features_in_, len(model.family))
+        if mean.shape != ends[:1] or (network.sizes[0], network.sizes[-1]) != ends or len(network.weights) != n_weights:
+            raise InvalidInputError("the layers of network must fit n_features_in_, mean, scale and family")
 
 
 def _networks() -> tuple[Schema, ...]:

@@ -6,7 +6,8 @@ packages above this one). A class that is in no table can neither be written nor
 Digests that are right say that a file is whole, not that its parts fit together. Types of the parts are therefore
 declared in the tables, or by the type hints of dataclasses. A string declares an array by its shape: ``"c p"`` has two
 axes, and the same word means the same length within an object. A number is a length, ``*`` any length. ``"r:int64"``
-also says the type of the cells, and ``"p?"`` may be None. A tuple of strings declares a tuple of arrays.
+also says the type of the cells, ``"p?"`` may be None, and ``p+1`` is one more than p. A tuple of strings declares a
+tuple of arrays. The name of a part may have dots: ``_input.origin`` is a part of a part.
 """
 
 from __future__ import annotations
@@ -87,10 +88,11 @@ class Schema:
     build: Callable[[Parts], Any]
 
     @classmethod
-    def of_fields(cls, kind: Any, **shapes: str) -> Schema:
+    def of_fields(cls, kind: Any, check: Callable[[Any], None] | None = None, **shapes: str) -> Schema:
         """Return the schema of a dataclass or named tuple, whose fields are given to its constructor.
 
-        Files of earlier versions may lack fields that have a default.
+        Files of earlier versions may lack fields that have a default. ``check`` raises an error if the fields do not
+        fit together.
         """
         if dataclasses.is_dataclass(kind):
             fields = [field for field in dataclasses.fields(kind) if field.init]
@@ -108,6 +110,8 @@ class Schema:
             family = getattr(made, "family", None)
             lengths = {"c": family.n_clusters, "f": len(family)} if isinstance(family, FocalSets) else {}
             check_parts(parts, shapes, lengths)
+            if check is not None:
+                check(made)
             return made
 
         return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
@@ -159,7 +163,7 @@ class Schema:
         ours = kind.__module__.startswith("dempster.")
         declared = {**FITTED, **attributes} if ours else {}
         required = {"n_features_in_"} if ours else set()
-        required |= {name for name, spec in attributes.items() if not (isinstance(spec, str) and spec.endswith("?"))}
+        required |= {name for name, spec in attributes.items() if "." not in name and str(spec)[-1] != "?"}
 
         def parts(estimator: Any) -> Parts:
             parameters = estimator.get_params(deep=False)
@@ -220,9 +224,12 @@ def check_parts(
     """
     found = dict(lengths or {})
     for name, expected in declared.items():
-        if name not in parts:
+        first, *inside = name.split(".")
+        if first not in parts:
             continue
-        value = parts[name]
+        value = parts[first]
+        for attribute in inside:
+            value = getattr(value, attribute)
         if isinstance(expected, str):
             _check_array(name, value, expected, found)
         elif isinstance(expected, tuple):
@@ -245,7 +252,11 @@ def _check_array(name: str, value: Any, declared: str, lengths: dict[str, int]) 
     if not is_array or (cells not in _CELLS and value.dtype != cells):
         raise InvalidInputError(f"{name} must be {expected}, got {_describe(value)}")
     for word, length in zip(words, value.shape, strict=True):
-        wanted = int(word) if word.isdigit() else length if word == "*" else lengths.setdefault(word, length)
+        base, _, more = word.partition("+")
+        extra = int(more or 0)
+        wanted = length
+        if base != "*":
+            wanted = extra + (int(base) if base.isdigit() else lengths.setdefault(base, length - extra))
         if wanted != length:
             raise InvalidInputError(f"{name} must be {expected} with {word} = {wanted}, got {_describe(value)}")
     if not _FINITE_AXES.isdisjoint(words) and value.dtype.kind == "f" and not np.isfinite(value).all():
@@ -267,7 +278,7 @@ def _is_instance(value: Any, expected: Any) -> bool:
         case "float":
             return is_integer(value) or isinstance(value, float | np.floating)
         case "ndarray":
-            return isinstance(value, np.ndarray) and value.dtype.kind != "c"
+            return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
     return isinstance(value, expected)
 
 
