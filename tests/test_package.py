@@ -38,7 +38,7 @@ FLOORS = [
 ]
 # Values draw and write themselves: looks upwards, taken when they are asked for.
 LOOKS_UP = {(value, "plot") for value in ("partition", "cluster", "model_selection", "explain")}
-LOOKS_UP |= {("partition", "io"), ("constraints", "persistence"), ("onnx", "apps")}
+LOOKS_UP |= {("partition", "io"), ("constraints", "persistence")}
 # Files and graphs are written of what is inside the estimators.
 SEE_INSIDE = {"persistence", "onnx"}
 # What a family of clusterers may take from another one, in the files of its estimators: belief peaks as starts.
@@ -172,13 +172,11 @@ def test_families_of_clusterers_do_not_import_each_other():
         inside = parts[1:2] == ["cluster"] and len(parts) > 2 and (SOURCE / "cluster" / parts[2]).is_dir()
         return parts[2] if inside else None
 
-    tools = "on_device"  # which all families may use, and which knows none of them
-
     wrong = []
     for module in MODULES:
         for target in imported_files(module, inside_functions=True):
             if family(module) and family(target) and family(module) != family(target):
-                allowed = (target in SHARED_BY_FAMILIES and not is_private(module)) or family(target) == tools
+                allowed = target in SHARED_BY_FAMILIES and not is_private(module)
                 wrong += [] if allowed else [f"{module} imports {target}"]
     assert not wrong
 
