@@ -181,7 +181,7 @@ def _relational_methods() -> tuple[Schema, ...]:
 
     data = {"_input": DissimilarityInput, "_input.origin": "n_features?"}
     weights = {"prototype_weights_": "n_clusters n_candidates"}
-    weighted = {"gaps": "c c?", "weights": "c L", "counts": "L", "costs_of.coefficients": "* L"}
+    weighted = {"gaps": "c c?", "weights": "c L", "counts": "L", "step.sets": "g *", "costs_of.coefficients": "g L"}
     peaks = dict.fromkeys(("belief_", "delta_", "prominence_"), "n_objects")
     peaks |= {"nearest_higher_": "n_objects:int", "peak_indices_": "n_clusters:int"}
     peaks |= {"labels_": "n_objects?", "_drawn_labels": "n_objects?", "_references.positions": "n_objects:int"}
