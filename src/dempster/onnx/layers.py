@@ -181,9 +181,8 @@ def _traced(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
     import tempfile
     from pathlib import Path
 
-    import torch
-
     import onnx
+    import torch
 
     first = next(module.parameters(), torch.zeros(1))
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
