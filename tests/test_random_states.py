@@ -28,8 +28,8 @@ from dempster import (
 from dempster._errors import InvalidInputError
 from dempster.apps import recipe, report
 from dempster.constraints import Constraints, suggest_pairs
-from dempster.datasets.records import Preparation
-from dempster.datasets.sources import RawData, prepare
+from dempster.datasets.catalogue import Preparation
+from dempster.datasets.fetchers import RawData, prepare
 from dempster.plot import CalibrationDisplay, PartitionMapDisplay, ShepardDisplay, SilhouetteDisplay, StabilityDisplay
 from tests.limits import by_thirds, third_of
 

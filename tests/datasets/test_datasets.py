@@ -62,9 +62,9 @@ def test_bad_n_samples_is_named(make, n_samples, error):
     ("arguments", "name"), [({"radius": 0}, "radius"), ({"noise": -1}, "noise"), ({"noise": np.inf}, "noise")]
 )
 def test_bad_shape_of_bananas_is_named(arguments, name):
-    with pytest.raises(ValueError, match=f"{name} must be finite"):
+    with pytest.raises(ValueError, match=f"{name} must be a finite number"):
         ed.make_bananas(**arguments)
-    with pytest.raises(TypeError, match=f"{name} must be a number"):
+    with pytest.raises(TypeError, match=f"{name} must be a finite number"):
         ed.make_bananas(**{name: "wide"})
 
 
@@ -229,12 +229,13 @@ def test_catalogue_is_consistent():
         assert record.citation.endswith(".")
         if record.class_names is not None:
             assert len(set(record.class_names)) == record.n_classes
-        if record.openml is not None and record.openml.labels is not None:
-            assert len(set(record.openml.labels)) == record.n_classes
+        if record.openml_labels is not None:
+            assert record.openml_id is not None
+            assert len(set(record.openml_labels)) == record.n_classes
         for made in record.preparations.values():
             known = set(record.class_names or ())
-            assert all(set(originals) <= known for _, originals in made.classes or ())
-    ids = [record.openml.data_id for record in CATALOGUE.values() if record.openml]
+            assert all(set(originals) <= known for originals in (made.classes or {}).values())
+    ids = [record.openml_id for record in CATALOGUE.values() if record.openml_id]
     assert len(ids) == len(set(ids))
 
 
@@ -269,7 +270,7 @@ def test_every_local_copy_is_what_the_catalogue_says(local, name):
     found = ed.fetch_dataset(name)
     assert isinstance(found, Bunch)
     matrix = found.dissimilarities if record.dissimilarities else found.data
-    assert len(matrix) == record.n_samples
+    assert len(matrix) == record.shape[0]
     assert found.DESCR.startswith(record.title)
     assert record.citation in found.DESCR
     assert found.source == str(local / "data" / record.file_name)
@@ -281,8 +282,8 @@ def test_every_local_copy_is_what_the_catalogue_says(local, name):
     else:
         assert found.target is None
     if not record.dissimilarities:
-        assert found.data.shape == (record.n_samples, record.n_features)
-        assert len(found.feature_names) == record.n_features
+        assert found.data.shape == record.shape[:2]
+        assert len(found.feature_names) == record.shape[1]
     for version, made in record.preparations.items():
         X, y = ed.fetch_dataset(name, version=version, return_X_y=True)
         assert (*X.shape, len(np.unique(y))) == made.shape
@@ -361,8 +362,8 @@ def test_frames(local):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ed.fetch_ecoli(version="best"), "version of dataset 'ecoli' must be one of 'original', 'paper'"),
-        (lambda: ed.fetch_seeds(version="paper"), "version of dataset 'seeds' must be one of 'original'; got 'paper'"),
+        (lambda: ed.fetch_ecoli(version="best"), "version must be one of 'original', 'paper'.* for 'ecoli'"),
+        (lambda: ed.fetch_seeds(version="paper"), "version must be one of 'original' for 'seeds', got 'paper'"),
         (lambda: ed.fetch_dataset("nothing"), "name must be one of ecoli"),
         (lambda: ed.fetch_dataset(3), "name must be one of ecoli"),
         (lambda: ed.fetch_s_set(5), "number must be 1, 2, 3 or 4, got 5"),
@@ -447,7 +448,7 @@ def test_no_network_gives_one_clear_error(openml, error, monkeypatch, tmp_path):
         ed.fetch_ecoli()
 
 
-@pytest.mark.parametrize("name", [name for name, record in CATALOGUE.items() if record.openml is None])
+@pytest.mark.parametrize("name", [name for name, record in CATALOGUE.items() if record.openml_id is None])
 def test_sets_without_a_download_say_so(openml, name):
     openml.answer = AssertionError("should not be asked")
     with pytest.raises(ed.DatasetNotAvailableError, match=r"local copy only.*DEMPSTER_SHARED is not set") as caught:
@@ -478,7 +479,7 @@ def test_openml_answer_is_given_the_catalogue_order(openml, tmp_path):
 
 def test_openml_quotes_numbers_and_nominal_columns(openml):
     glass = CATALOGUE["glass"]
-    labels = np.repeat([f"'{label}'" for label in glass.openml.labels], [70, 76, 17, 13, 9, 29])
+    labels = np.repeat([f"'{label}'" for label in glass.openml_labels], [70, 76, 17, 13, 9, 29])
     openml.answer = _answer(labels, 9)
     assert np.bincount(ed.fetch_glass().target).tolist() == [70, 76, 17, 13, 9, 29]
 

@@ -7,6 +7,7 @@ installation. ``fetch_*`` functions look for a local copy (environment variable 
 from dempster.datasets.bundled import load_butterfly, load_digits, load_example, load_iris, load_wine
 from dempster.datasets.catalogue import dataset_names
 from dempster.datasets.fetchers import (
+    DatasetNotAvailableError,
     fetch_birch1,
     fetch_d31,
     fetch_dataset,
@@ -31,7 +32,6 @@ from dempster.datasets.fetchers import (
     fetch_vowel,
 )
 from dempster.datasets.generators import make_bananas, make_circles, make_fourclass, make_gaussian_mixture
-from dempster.datasets.sources import DatasetNotAvailableError
 
 __all__ = [
     "make_fourclass",

@@ -1,30 +1,21 @@
-"""Small datasets that need no download: ours, and doors to those that scikit-learn ships."""
+"""Small datasets that need no download: ours, and those that scikit-learn ships."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._errors import InvalidParameterError
 from dempster._validation import check_flags
-from dempster.datasets.bunch import to_bunch
 from dempster.datasets.generators import make_fourclass
 
-_BUTTERFLY = (
-    (-5.0, 0.0),
-    (-3.34, 1.67),
-    (-3.34, 0.0),
-    (-3.34, -1.67),
-    (-1.67, 0.0),
-    (0.0, 0.0),
-    (1.67, 0.0),
-    (3.34, -1.67),
-    (3.34, 0.0),
-    (3.34, 1.67),
-    (5.0, 0.0),
-    (10.0, 10.0),
-)
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
+
+_BUTTERFLY_X = (-5.0, -3.34, -3.34, -3.34, -1.67, 0.0, 1.67, 3.34, 3.34, 3.34, 5.0, 10.0)
+_BUTTERFLY_Y = (0.0, 1.67, 0.0, -1.67, 0.0, 0.0, 0.0, -1.67, 0.0, 1.67, 0.0, 10.0)
 
 _EXAMPLE_SEED = 2008
 
@@ -59,7 +50,7 @@ def load_butterfly(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     (12, 2)
     """
     return to_bunch(
-        np.array(_BUTTERFLY),
+        np.column_stack([_BUTTERFLY_X, _BUTTERFLY_Y]),
         None,
         description=(
             "Butterfly: 12 points in the plane, no labels, usually clustered into two.\n"
@@ -125,9 +116,7 @@ def load_iris(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     >>> load_iris().data.shape
     (150, 4)
     """
-    from sklearn import datasets
-
-    return _bundled(datasets.load_iris, return_X_y, as_frame)
+    return _load_from_sklearn("load_iris", return_X_y, as_frame)
 
 
 def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -150,9 +139,7 @@ def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     >>> load_wine().data.shape
     (178, 13)
     """
-    from sklearn import datasets
-
-    return _bundled(datasets.load_wine, return_X_y, as_frame)
+    return _load_from_sklearn("load_wine", return_X_y, as_frame)
 
 
 def load_digits(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -173,12 +160,62 @@ def load_digits(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     >>> load_digits().data.shape
     (1797, 64)
     """
+    return _load_from_sklearn("load_digits", return_X_y, as_frame)
+
+
+def _load_from_sklearn(function: str, return_X_y: bool, as_frame: bool) -> Any:
     from sklearn import datasets
 
-    return _bundled(datasets.load_digits, return_X_y, as_frame)
-
-
-def _bundled(load: Callable[..., Any], return_X_y: bool, as_frame: bool) -> Any:
-    """What scikit-learn brings, with arguments that are checked in our words."""
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
-    return load(return_X_y=bool(return_X_y), as_frame=bool(as_frame))
+    return getattr(datasets, function)(return_X_y=bool(return_X_y), as_frame=bool(as_frame))
+
+
+def to_bunch(
+    data: np.ndarray | None,
+    target: np.ndarray | None,
+    *,
+    description: str,
+    target_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    dissimilarities: np.ndarray | None = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+    **extras: Any,
+) -> Bunch | tuple[Any, Any]:
+    """Assemble a dataset as scikit-learn's loaders do, as arrays or as pandas objects.
+
+    ``data`` is None for dissimilarity data, ``target`` for data without labels; ``description`` becomes ``DESCR``, and
+    ``extras`` further fields. Attributes without names are called ``x1, x2, ...``.
+    """
+    from sklearn.utils import Bunch
+
+    check_flags(return_X_y=return_X_y, as_frame=as_frame)
+    frame = None
+    matrix: Any = data
+    labels: Any = target
+    names = None
+    if data is not None:
+        names = list(feature_names) if feature_names is not None else [f"x{j + 1}" for j in range(data.shape[1])]
+    if as_frame:
+        if data is None:
+            raise InvalidParameterError("as_frame", "False for a matrix of dissimilarities", True)
+        import pandas as pd
+
+        matrix = pd.DataFrame(data, columns=names)
+        frame = matrix
+        if target is not None:
+            labels = pd.Series(target, name="target")
+            frame = pd.concat([matrix, labels], axis=1)
+    if return_X_y:
+        return (dissimilarities if data is None else matrix), labels
+    if dissimilarities is not None:
+        extras["dissimilarities"] = dissimilarities
+    return Bunch(
+        data=matrix,
+        target=labels,
+        frame=frame,
+        target_names=None if target_names is None else np.asarray(target_names),
+        feature_names=names,
+        DESCR=description,
+        **extras,
+    )

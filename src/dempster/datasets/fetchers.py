@@ -9,17 +9,42 @@ data from OpenML and keeps them in its own cache.
 from __future__ import annotations
 
 import os
-from typing import Any, Protocol
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
 
-from dempster._errors import InvalidInputError
-from dempster._validation import check, check_flags, choice, is_integer, shown
-from dempster.datasets.bunch import to_bunch
-from dempster.datasets.catalogue import CATALOGUE, find_record
-from dempster.datasets.records import DatasetRecord, size_in_words
-from dempster.datasets.sources import check_size, prepare, read_dataset
+import numpy as np
+
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._random import as_random_state
+from dempster._validation import check, check_flags, choice, is_integer
+from dempster.datasets.bundled import to_bunch
+from dempster.datasets.catalogue import CATALOGUE, DatasetRecord, Preparation, describe_shape, find_record
 from dempster.io.atomic import as_path
 
+FOLDER_VARIABLE = "DEMPSTER_SHARED"
+PER_OBJECT_EXTRAS = ("train", "speaker", "mouse")
+
 DataHome = str | os.PathLike[str] | None
+
+
+class DatasetNotAvailableError(OSError):
+    """No source holds the dataset, or none can be reached."""
+
+
+@dataclass(frozen=True)
+class RawData:
+    """A dataset as its source holds it: attributes or dissimilarities, codes of classes, names, per-object extras."""
+
+    matrix: np.ndarray
+    target: np.ndarray | None
+    target_names: list[str] | None
+    feature_names: list[str] | None
+    source: str
+    extras: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def fetch_dataset(
@@ -71,10 +96,9 @@ def fetch_dataset(
     record = find_record(name)
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     if not isinstance(version, str) or version not in record.versions:
-        allowed = ", ".join(repr(known) for known in record.versions)
-        raise InvalidInputError(f"version of dataset {name!r} must be one of {allowed}; got {shown(version)}")
+        raise InvalidParameterError("version", f"one of {', '.join(map(repr, record.versions))} for {name!r}", version)
     if as_frame and record.dissimilarities:
-        raise InvalidInputError(f"as_frame must be False for dataset {name!r}, a matrix of dissimilarities; got True")
+        raise InvalidParameterError("as_frame", f"False for dataset {name!r}, a matrix of dissimilarities", True)
     raw = read_dataset(record, None if data_home is None else as_path(data_home, "data_home"))
     if version != "original":
         preparation = record.preparations[version]
@@ -95,29 +119,16 @@ def fetch_dataset(
 
 
 def _describe(record: DatasetRecord, version: str) -> str:
-    lines = [f"{record.title}: {size_in_words(record.shape)}."]
+    lines = [f"{record.title}: {describe_shape(record.shape)}."]
     if version != "original":
         preparation = record.preparations[version]
-        lines.append(f"Version {version!r}: {preparation.description} ({size_in_words(preparation.shape)}).")
+        lines.append(f"Version {version!r}: {preparation.description} ({describe_shape(preparation.shape)}).")
     if record.note:
         lines.append(record.note)
     lines.append(f"Reference: {record.citation}")
     if record.homepage:
         lines.append(f"Source: {record.homepage}")
     return "\n".join(lines)
-
-
-class Fetcher(Protocol):
-    """What every ``fetch_*`` function of one dataset accepts."""
-
-    def __call__(
-        self,
-        *,
-        version: str = "original",
-        return_X_y: bool = False,
-        as_frame: bool = False,
-        data_home: DataHome = None,
-    ) -> Any: ...
 
 
 _DOCUMENTATION = """{title}: {size}.
@@ -128,7 +139,7 @@ _DOCUMENTATION = """{title}: {size}.
     ----------
     version : {{{versions}}}, default="original"
         {preparations}
-    return_X_y, as_frame, data_home
+    return_X_y, as_frame, data_home, random_state
         As in :func:`fetch_dataset`.
 
     Returns
@@ -147,8 +158,8 @@ _DOCUMENTATION = """{title}: {size}.
     """
 
 
-def _fetcher(name: str) -> Fetcher:
-    """The function that fetches one dataset, documented from its record."""
+def _fetcher(name: str) -> Callable[..., Any]:
+    """Return the function that fetches one dataset, documented from its record."""
 
     def fetch(
         *,
@@ -156,8 +167,16 @@ def _fetcher(name: str) -> Fetcher:
         return_X_y: bool = False,
         as_frame: bool = False,
         data_home: DataHome = None,
+        random_state: Any = 0,
     ) -> Any:
-        return fetch_dataset(name, version=version, return_X_y=return_X_y, as_frame=as_frame, data_home=data_home)
+        return fetch_dataset(
+            name,
+            version=version,
+            return_X_y=return_X_y,
+            as_frame=as_frame,
+            data_home=data_home,
+            random_state=random_state,
+        )
 
     record = CATALOGUE[name]
     function = f"fetch_{name}"
@@ -165,7 +184,7 @@ def _fetcher(name: str) -> Fetcher:
     fetch.__name__ = fetch.__qualname__ = function
     fetch.__doc__ = _DOCUMENTATION.format(
         title=record.title,
-        size=size_in_words(record.shape),
+        size=describe_shape(record.shape),
         note=record.note or "The data are as their source has them: not centred, scaled or imputed.",
         versions=", ".join(f'"{version}"' for version in record.versions),
         preparations="; ".join(f'"{version}": {text}' for version, text in versions.items()) or "Only the original.",
@@ -192,50 +211,7 @@ fetch_diabetes_reaven = _fetcher("diabetes_reaven")
 fetch_protein = _fetcher("protein")
 fetch_d31 = _fetcher("d31")
 fetch_birch1 = _fetcher("birch1")
-
-
-def fetch_dry_bean(
-    *,
-    version: str = "original",
-    return_X_y: bool = False,
-    as_frame: bool = False,
-    data_home: DataHome = None,
-    random_state: Any = 0,
-) -> Any:
-    """Dry bean: 13611 objects, 16 attributes, 7 classes.
-
-    Parameters
-    ----------
-    version : {"original", "paper"}, default="original"
-        "paper": 200 objects of each class drawn at random, as in NN-EVCLUS (which objects, the paper does not say).
-    return_X_y, as_frame, data_home
-        As in :func:`fetch_dataset`.
-    random_state : int, RandomState, Generator or None, default=0
-        Fixes which objects version "paper" draws.
-
-    Returns
-    -------
-    Bunch or tuple
-        As in :func:`fetch_dataset`.
-
-    References
-    ----------
-    M. Koklu, I. A. Ozkan. Multiclass classification of dry beans using computer vision and machine learning
-    techniques. Computers and Electronics in Agriculture 174, 2020.
-
-    Examples
-    --------
-    >>> from dempster.datasets import fetch_dry_bean
-    >>> X, y = fetch_dry_bean(version="paper", return_X_y=True)  # doctest: +SKIP
-    """
-    return fetch_dataset(
-        "dry_bean",
-        version=version,
-        return_X_y=return_X_y,
-        as_frame=as_frame,
-        data_home=data_home,
-        random_state=random_state,
-    )
+fetch_dry_bean = _fetcher("dry_bean")
 
 
 def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -263,7 +239,7 @@ def fetch_s_set(number: int = 1, *, return_X_y: bool = False, as_frame: bool = F
     >>> X, y = fetch_s_set(2, return_X_y=True)  # doctest: +SKIP
     """
     if not is_integer(number) or number not in (1, 2, 3, 4):
-        raise InvalidInputError(f"number must be 1, 2, 3 or 4, got {shown(number)}")
+        raise InvalidParameterError("number", "1, 2, 3 or 4", number)
     return fetch_dataset(f"s{int(number)}", return_X_y=return_X_y, as_frame=as_frame)
 
 
@@ -325,3 +301,165 @@ def fetch_gvhd(sample: str = "positive", *, return_X_y: bool = False, as_frame: 
     """
     check(sample, "sample", choice("positive", "control"))
     return fetch_dataset(f"gvhd_{sample}", return_X_y=return_X_y, as_frame=as_frame)
+
+
+# ---- sources and preparations ----------------------------------------------------------------------------------------
+
+
+def read_dataset(record: DatasetRecord, data_home: str | os.PathLike[str] | None = None) -> RawData:
+    """The original version of a dataset from the first source that has it, its size checked."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    path = Path(folder) / "data" / record.file_name if folder else None
+    if path is not None and path.is_file():
+        raw = _read_local(record, path)
+    elif record.openml_id is None:
+        raise DatasetNotAvailableError(_unavailable(record, path))
+    else:
+        raw = _read_openml(record, path, data_home)
+    check_size(raw, record.shape, record.name)
+    return raw
+
+
+def check_size(raw: RawData, expected: tuple[int, int, int], name: str) -> None:
+    """Refuse data whose numbers of objects, attributes or classes are not those in the catalogue."""
+    if raw.matrix.ndim != 2:
+        raise InvalidInputError(
+            f"dataset {name!r} from {raw.source} must be a matrix, it has {raw.matrix.ndim} dimensions"
+        )
+    n_rows, n_columns = raw.matrix.shape
+    if raw.target is not None and len(raw.target) != n_rows:
+        raise InvalidInputError(f"dataset {name!r} from {raw.source} has {n_rows} objects and {len(raw.target)} labels")
+    n_classes = 0 if raw.target is None else len(np.unique(raw.target))
+    # A square matrix where the catalogue has no attributes is one of dissimilarities.
+    is_dissimilarity = expected[1] == 0 and n_rows == n_columns
+    found = (n_rows, 0 if is_dissimilarity else n_columns, n_classes)
+    if found != expected:
+        raise InvalidInputError(
+            f"dataset {name!r} from {raw.source} is not the expected one: it has {describe_shape(found)}, "
+            f"and should have {describe_shape(expected)}"
+        )
+
+
+def prepare(raw: RawData, preparation: Preparation, random_state: Any) -> RawData:
+    """Apply the steps of a preparation to the original version of a dataset."""
+    if preparation.classes is not None:
+        raw = _regroup_classes(raw, preparation.classes)
+    if preparation.max_missing is not None:
+        raw = _drop_missing(raw, preparation.max_missing)
+    if preparation.columns is not None:
+        raw = _take_columns(raw, np.asarray(preparation.columns))
+    if preparation.per_class is not None:
+        raw = _take_rows(raw, _sample_per_class(raw, preparation.per_class, random_state))
+    return raw
+
+
+def _regroup_classes(raw: RawData, groups: Mapping[str, tuple[str, ...]]) -> RawData:
+    assert raw.target is not None
+    assert raw.target_names is not None
+    new_code = {original: code for code, (_, originals) in enumerate(groups.items()) for original in originals}
+    codes = np.array([new_code.get(name, -1) for name in raw.target_names])[raw.target]
+    regrouped = replace(raw, target=codes, target_names=list(groups))
+    return _take_rows(regrouped, np.flatnonzero(codes >= 0))
+
+
+def _drop_missing(raw: RawData, max_missing: int) -> RawData:
+    kept = _take_rows(raw, np.flatnonzero(np.isnan(raw.matrix).sum(axis=1) <= max_missing))
+    return _take_columns(kept, np.flatnonzero(~np.isnan(kept.matrix).any(axis=0)))
+
+
+def _sample_per_class(raw: RawData, per_class: int, random_state: Any) -> np.ndarray:
+    assert raw.target is not None
+    rng = as_random_state(random_state)
+    drawn = [rng.permutation(np.flatnonzero(raw.target == code))[:per_class] for code in np.unique(raw.target)]
+    return np.sort(np.concatenate(drawn))
+
+
+def _take_rows(raw: RawData, rows: np.ndarray) -> RawData:
+    return replace(
+        raw,
+        matrix=raw.matrix[rows],
+        target=None if raw.target is None else raw.target[rows],
+        extras={name: values[rows] for name, values in raw.extras.items()},
+    )
+
+
+def _take_columns(raw: RawData, columns: np.ndarray) -> RawData:
+    names = None if raw.feature_names is None else [raw.feature_names[j] for j in columns]
+    return replace(raw, matrix=raw.matrix[:, columns], feature_names=names)
+
+
+def _read_local(record: DatasetRecord, path: Path) -> RawData:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            held = {key: arrays[key] for key in arrays.files}
+    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+        raise InvalidInputError(f"dataset {record.name!r}: {path} is not a readable .npz file ({error})") from error
+    matrix = "D" if record.dissimilarities else "X"
+    if matrix not in held or (record.n_classes and "y" not in held):
+        raise InvalidInputError(f"dataset {record.name!r}: {path} must hold arrays {matrix} and, with classes, y")
+    names = held.get("names", record.class_names or [code + 1 for code in range(record.n_classes)])
+    return RawData(
+        matrix=held[matrix].astype(float),
+        target=held["y"].astype(int) if record.n_classes else None,
+        target_names=[str(name) for name in names] if record.n_classes else None,
+        feature_names=[str(name) for name in held["columns"]] if "columns" in held else None,
+        source=str(path),
+        extras={key: held[key] for key in PER_OBJECT_EXTRAS if key in held},
+    )
+
+
+def _read_openml(record: DatasetRecord, path: Path | None, data_home: str | os.PathLike[str] | None) -> RawData:
+    from sklearn.datasets import fetch_openml
+
+    data_id = record.openml_id
+    try:
+        found = fetch_openml(data_id=data_id, as_frame=True, data_home=data_home, n_retries=1, parser="auto")
+    # A ValueError with these arguments is OpenML refusing (withdrawn data) or a damaged download.
+    except (OSError, HTTPException, ValueError) as error:
+        raise DatasetNotAvailableError(_unavailable(record, path, error)) from error
+    numeric = found.data.select_dtypes("number")  # vowel also has nominal columns that are no attributes
+    target, names = _encode_labels(record, found.target)
+    return RawData(
+        matrix=numeric.to_numpy(dtype=float),
+        target=target,
+        target_names=names,
+        feature_names=[str(name) for name in numeric.columns],
+        source=f"OpenML (data_id {data_id})",
+    )
+
+
+def _encode_labels(record: DatasetRecord, labels: Any) -> tuple[np.ndarray, list[str]]:
+    """Codes in the order of the catalogue, so that a class has the same code whatever the source."""
+    cleaned = [_clean_label(label) for label in labels]
+    known = record.openml_labels or record.class_names
+    if known is None:
+        known = tuple(sorted(set(cleaned), key=lambda label: (len(label), label)))
+    code = {label: k for k, label in enumerate(known)}
+    unknown = sorted(set(cleaned) - set(code))
+    if unknown:
+        raise InvalidInputError(
+            f"dataset {record.name!r} from OpenML (data_id {record.openml_id}) has unexpected classes {unknown}"
+        )
+    return np.array([code[label] for label in cleaned]), list(record.class_names or known)
+
+
+def _clean_label(label: Any) -> str:
+    """Labels as text: without the quotes some ARFF files keep, whole numbers without decimals."""
+    text = str(label).strip().strip("'\"")
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else text
+
+
+def _unavailable(record: DatasetRecord, path: Path | None, error: Exception | None = None) -> str:
+    """Return a message that says where the dataset was looked for, and how to provide it."""
+    where = f"the environment variable {FOLDER_VARIABLE} is not set" if path is None else f"there is no file {path}"
+    remedy = f"set {FOLDER_VARIABLE} to a folder that holds data/{record.file_name} (source: {record.homepage})."
+    if error is None:
+        return f"dataset {record.name!r} is read from a local copy only, no download is known: {where}; {remedy}"
+    return (
+        f"dataset {record.name!r} is not available: {where}, and OpenML (data_id {record.openml_id}) did not give it "
+        f"({type(error).__name__}: {error}). Try again with a network, or without: {remedy}"
+    )

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
-from dempster._validation import LARGEST, check_flags, is_integer, is_number, shown
+from dempster._validation import LARGEST, check_flags, is_integer, is_number
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -222,7 +222,7 @@ def make_gaussian_mixture(
     """
     check_flags(as_bunch=as_bunch)
     if not is_integer(mixture) or mixture not in GAUSSIAN_MIXTURES:
-        raise InvalidInputError(f"mixture must be 1, 2 or 3, got {shown(mixture)}")
+        raise InvalidParameterError("mixture", "1, 2 or 3", mixture)
     n_samples = _check_count(n_samples)
     means, covariances = GAUSSIAN_MIXTURES[int(mixture)]
     weights = np.full(len(means), 1 / len(means))
@@ -233,7 +233,7 @@ def make_gaussian_mixture(
     if not as_bunch:
         return X, y
 
-    from dempster.datasets.bunch import to_bunch
+    from dempster.datasets.bundled import to_bunch  # which imports this module
 
     return to_bunch(
         X,
@@ -265,22 +265,17 @@ def _equal_sizes(n_samples: int, n_parts: int) -> list[int]:
     return [n_samples // n_parts + (part < n_samples % n_parts) for part in range(n_parts)]
 
 
-_MOST_SAMPLES = 100_000_000  # a few GB
+MAX_SAMPLES = 100_000_000  # a few GB
 
 
 def _check_count(n_samples: Any) -> int:
-    if not is_integer(n_samples):
-        raise InvalidInputError(f"n_samples must be an integer, got {shown(n_samples)}")
-    if not 1 <= n_samples <= _MOST_SAMPLES:
-        raise InvalidInputError(f"n_samples must be at least 1 and at most {_MOST_SAMPLES:,}, got {n_samples}")
+    if not is_integer(n_samples) or not 1 <= n_samples <= MAX_SAMPLES:
+        raise InvalidParameterError("n_samples", f"an integer from 1 to {MAX_SAMPLES:,}", n_samples)
     return int(n_samples)
 
 
 def _check_real(value: Any, name: str, *, minimum: float, exclusive: bool = False) -> float:
-    if not is_number(value):
-        raise InvalidInputError(f"{name} must be a number, got {shown(value)}")
-    number = float(value)
-    if not abs(number) <= LARGEST or number < minimum or (exclusive and number == minimum):
+    if not is_number(value) or not minimum <= value <= LARGEST or (exclusive and value == minimum):
         relation = "greater than" if exclusive else "at least"
-        raise InvalidInputError(f"{name} must be finite and {relation} {minimum:g}, got {shown(value)}")
-    return number
+        raise InvalidParameterError(name, f"a finite number {relation} {minimum:g}", value)
+    return float(value)
