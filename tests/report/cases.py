@@ -1,5 +1,6 @@
 """Reports that several tests look at, and how to read a page."""
 
+import json
 from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
@@ -127,3 +128,12 @@ def masses(n, family, seed=0):
     """Random masses."""
     values = np.random.default_rng(seed).exponential(size=(n, len(family))) ** 3
     return values / values.sum(axis=1, keepdims=True)
+
+
+def unpack(content):
+    """Read what `dempster.apps.map.pack` wrote, as the page does."""
+    length = int.from_bytes(content[:8], "little")
+    about = json.loads(content[8 : 8 + length])
+    for name, part in about.pop("arrays").items():
+        about[name] = np.frombuffer(content, part["kind"], part["length"], 8 + length + part["at"])
+    return about

@@ -108,14 +108,3 @@ def running_studio(file=None):
         server.should_exit = True
         thread.join(20)
         listener.close()
-
-
-def unpacked(content):
-    """What `dempster.apps.studio.packing.packed` made, read as the page reads it."""
-    import numpy as np
-
-    length = int.from_bytes(content[:8], "little")
-    about = json.loads(content[8 : 8 + length])
-    for name, field in about.pop("arrays").items():
-        about[name] = np.frombuffer(content, field["kind"], field["length"], 8 + length + field["at"])
-    return about

@@ -12,14 +12,12 @@ from scipy.spatial.distance import pdist
 
 import dempster.apps.studio
 from dempster import CredalPartition, FocalSets
-from dempster.apps.studio.answers.rules import Condition, Rule, rule_of
-from dempster.apps.studio.answers.teaching import Lessons
-from dempster.apps.studio.packing import packed, plain
-from dempster.apps.studio.planes.distortion import distortion_of
-from dempster.apps.studio.planes.plane import principal_plane, scaling_plane, umap_plane
-from dempster.apps.studio.planes.scaling import scaled_to_plane
+from dempster.apps.map import STATIC_FOLDER, pack, to_plain
+from dempster.apps.studio.planes import distortion_of, principal_plane, scaled_to_plane, scaling_plane, umap_plane
+from dempster.apps.studio.selecting import Condition, Rule, fit_rule
+from dempster.apps.studio.sessions import PairAnswers, to_constraints
 from dempster.plot.palette import PALETTE
-from tests.studio.live import unpacked
+from tests.report.cases import unpack
 
 
 def nobody(words, share):
@@ -35,7 +33,7 @@ def test_arrays_come_back_as_they_were():
         "b": np.array([1, 2, 3], dtype=np.uint8),
         "c": np.arange(6, dtype=np.int32).reshape(3, 2),
     }
-    found = unpacked(packed(arrays, words="größer", nothing=float("nan")))
+    found = unpack(pack(arrays, words="größer", nothing=float("nan")))
     for name, array in arrays.items():
         np.testing.assert_array_equal(found[name], array.ravel())
     assert found["words"] == "größer"
@@ -43,7 +41,7 @@ def test_arrays_come_back_as_they_were():
 
 
 def test_everything_becomes_plain():
-    assert plain({1: np.float64("inf"), "k": [np.int64(2), np.bool_(True), pd.Timestamp("2020-01-01")]}) == {
+    assert to_plain({1: np.float64("inf"), "k": [np.int64(2), np.bool_(True), pd.Timestamp("2020-01-01")]}) == {
         "1": None,
         "k": [2, True, "2020-01-01 00:00:00"],
     }
@@ -56,7 +54,7 @@ def test_a_rectangle_becomes_the_rule_that_made_it():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
     chosen = table["b"].between(-0.5, 0.7).to_numpy() & table["d"].between(0, 3).to_numpy()
-    rule = rule_of(table, chosen)
+    rule = fit_rule(table, chosen)
     assert {condition.column for condition in rule.conditions} == {"b", "d"}
     np.testing.assert_array_equal(rule.holds(table), chosen)
     assert len(rule.to_text()) < 60  # few digits
@@ -74,34 +72,34 @@ def test_a_rule_is_read_checked_and_repeated():
     with pytest.raises(ValueError, match="no column of numbers 'name'"):
         Condition("name", 0, 1).holds(table)
     with pytest.raises(ValueError, match="nothing is selected"):
-        rule_of(table, np.zeros(4, dtype=bool))
+        fit_rule(table, np.zeros(4, dtype=bool))
 
 
 # ---- teaching -------------------------------------------------------------------------------------------------------
 
 
 def test_answers_are_replaced_undone_and_contradict():
-    lessons = Lessons()
-    lessons.add(0, 1, "same")
-    lessons.add(1, 2, "same")
-    lessons.add(2, 0, "different")
-    lessons.add(3, 4, "unknown")
-    about = lessons.describe(None, list("abcde"))
+    answers = PairAnswers()
+    answers.add(0, 1, "same")
+    answers.add(1, 2, "same")
+    answers.add(2, 0, "different")
+    answers.add(3, 4, "unknown")
+    about = answers.describe(None, list("abcde"))
     assert about["n"] == 3
     assert [one["chain"] for one in about["contradictions"]] in ([["a", "b", "c"]], [["c", "b", "a"]])
-    lessons.add(0, 2, "same")
-    assert lessons.describe(None, list("abcde"))["contradictions"] == []
-    assert lessons.undo() == (0, 2, "same")
-    assert len(lessons) == 2
-    constraints = lessons.among(np.array([1, 2, 4]))  # of a run without the rows 0 and 3
+    answers.add(0, 2, "same")
+    assert answers.describe(None, list("abcde"))["contradictions"] == []
+    answers.undo()
+    assert len(answers) == 2
+    constraints = to_constraints(answers.between(np.array([1, 2, 4])), 3)  # of a run without the rows 0 and 3
     assert constraints.must_link.tolist() == [[0, 1]]
     assert len(constraints.cannot_link) == 0
     with pytest.raises(ValueError, match="answer must be 'same'"):
-        lessons.add(0, 1, "maybe")
+        answers.add(0, 1, "maybe")
 
 
 def test_the_expected_gain_is_what_conditioning_says():
-    from dempster.apps.studio.answers.teaching import expected_gain
+    from dempster.apps.studio.teaching import expected_gain
 
     sets = FocalSets.full(3)
     masses = np.zeros((2, len(sets)))
@@ -164,9 +162,9 @@ def test_umap_is_drawn_where_it_is_installed(monkeypatch):
 
 
 def test_scaling_of_many_objects_places_them_by_landmarks(monkeypatch):
-    from dempster.apps.studio.planes import scaling
+    from dempster.apps.studio import planes
 
-    monkeypatch.setattr(scaling, "_MOST_LANDMARKS", 60)
+    monkeypatch.setattr(planes, "MAX_LANDMARKS", 60)
     rng = np.random.default_rng(0)
     data = rng.normal(size=(400, 2)) @ rng.normal(size=(2, 5))  # flat: can be shown without loss
     points = scaled_to_plane(data, principal_plane(data).points, nobody)
@@ -176,22 +174,22 @@ def test_scaling_of_many_objects_places_them_by_landmarks(monkeypatch):
 # ---- the page and the library agree ---------------------------------------------------------------------------------
 
 
-def static(name):
-    return (Path(dempster.apps.studio.__file__).parent / "static" / name).read_text(encoding="utf-8")
+STATIC = Path(dempster.apps.studio.__file__).parent / "static"
 
 
 def test_colors_are_those_of_the_pictures():
-    assert tuple(re.findall(r"#[0-9A-F]{6}", static("core/colors.js"))) == tuple(PALETTE)
+    assert tuple(re.findall(r"#[0-9A-F]{6}", (STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8"))) == tuple(
+        PALETTE
+    )
 
 
 def test_nothing_is_fetched_and_nothing_is_read_as_markup():
-    folder = Path(dempster.apps.studio.__file__).parent / "static"
-    for file in folder.rglob("*.*"):
+    for file in [*STATIC.rglob("*.*"), *STATIC_FOLDER.rglob("*.*")]:
         text = file.read_text(encoding="utf-8")
         addresses = set(re.findall(r"https?://[^\s\"')]+", text)) - {"http://www.w3.org/2000/svg"}
         assert not addresses, file
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
             assert word not in text, file
-    page = static("index.html")
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"<script(?![^>]*\bsrc=)", page)
     assert not re.search(r"\bon[a-z]+=|style=", page)

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from dempster.apps.cli import program
 from dempster.io import read_partition
 from dempster.persistence import load
-from tests.studio.live import unpacked
+from tests.report.cases import unpack
 
 
 def masses_of(tab, run, folder):
@@ -55,7 +55,7 @@ def runs(studio):
     taught = tab.cluster(source, clusters=3, learn=True)
     columns = [column["name"] for column in source["columns"] if column["suggested"]]
     tab.done(tab.post("/peaks", {"columns": columns}))
-    chosen = unpacked(tab.get("/peaks").content)["chosen"]
+    chosen = unpack(tab.get("/peaks").content)["chosen"]
     peaks = tab.done(tab.post("/runs", {"method": "bpec", "start": chosen}))
     mask = np.zeros(150, dtype=np.uint8)
     mask[40:120] = 1

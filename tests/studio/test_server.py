@@ -8,9 +8,10 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from dempster.apps.studio.routes import data as data_routes
+from dempster.apps.studio import loading, viewing
 from dempster.apps.studio.sessions import safe_name
-from tests.studio.live import Client, running_studio, unpacked
+from tests.report.cases import unpack
+from tests.studio.live import Client, running_studio
 
 
 def test_a_table_is_described(iris):
@@ -23,7 +24,7 @@ def test_a_table_is_described(iris):
 
 def test_objects_hold_what_the_library_says(iris):
     tab, _, run = iris
-    objects = unpacked(tab.get(f"/runs/{run['id']}/objects").content)
+    objects = unpack(tab.get(f"/runs/{run['id']}/objects").content)
     sizes = np.array([len(one) for one in objects["sets"]])[objects["best"]]
     assert [(sizes == k).sum() for k in (0, 1)] == [run["outliers"], run["certain"]]
     # the largest of the three masses is that of the set that the library chose
@@ -34,19 +35,19 @@ def test_objects_hold_what_the_library_says(iris):
 
 def test_planes_have_their_badge(iris):
     tab, _, run = iris
-    plane = unpacked(tab.get(f"/runs/{run['id']}/plane?kind=attributes&x=2&y=3").content)
+    plane = unpack(tab.get(f"/runs/{run['id']}/plane?kind=attributes&x=2&y=3").content)
     assert plane["axes"] == ["petal length (cm)", "petal width (cm)"]
     assert plane["points"][:2].tolist() == pytest.approx([1.4, 0.2])
     assert plane["distortion"]["grade"] in ("bent", "distorted")
     assert tab.done(tab.post(f"/runs/{run['id']}/plane", {"kind": "mds"})) == {"ready": True}
-    assert unpacked(tab.get(f"/runs/{run['id']}/plane?kind=mds").content)["distortion"]["correlation"] > 0.95
+    assert unpack(tab.get(f"/runs/{run['id']}/plane?kind=mds").content)["distortion"]["correlation"] > 0.95
     assert tab.get(f"/runs/{run['id']}/plane?kind=attributes&x=9&y=0").status == 422
 
 
 def test_contours_agree_with_the_model(iris):
     tab, _, run = iris
     question = f"/runs/{run['id']}/contours?kind=attributes&x=2&y=3&box=1,0,7,2.5"
-    found = unpacked(tab.get(question).content)
+    found = unpack(tab.get(question).content)
     shades = found["shades"].reshape(len(found["sets"]), -1)
     assert shades.shape[1] == found["width"] * found["height"]
     assert abs(shades.sum(axis=0).astype(int) - 255).max() <= len(found["sets"])
@@ -83,15 +84,15 @@ def test_profiles_curve_history_and_shepard(iris):
     assert curve["quality"][-1] > 0.5
     assert len(tab.get(f"/runs/{run['id']}/curve").json()["quality"]) == len(curve["share"])
     assert tab.get(f"/runs/{run['id']}/history").json()["converged"] is True
-    assert unpacked(tab.get(f"/runs/{run['id']}/shepard").content)["error"] < 0.3
+    assert unpack(tab.get(f"/runs/{run['id']}/shepard").content)["error"] < 0.3
 
 
 def test_the_order_is_by_doubt_and_by_any_column(iris):
     tab, _, run = iris
-    objects = unpacked(tab.get(f"/runs/{run['id']}/objects").content)
-    order = unpacked(tab.get(f"/runs/{run['id']}/order?by=doubt&down=1").content)["order"]
+    objects = unpack(tab.get(f"/runs/{run['id']}/objects").content)
+    order = unpack(tab.get(f"/runs/{run['id']}/order?by=doubt&down=1").content)["order"]
     assert (np.diff(objects["doubt"][order]) <= 1e-6).all()
-    by_width = unpacked(tab.get(f"/runs/{run['id']}/order?by=column:3&down=0").content)["order"]
+    by_width = unpack(tab.get(f"/runs/{run['id']}/order?by=column:3&down=0").content)["order"]
     rows = tab.post(f"/runs/{run['id']}/rows", {"positions": by_width[:5].tolist()}).json()
     assert [row[3] for row in rows["cells"]] == sorted(row[3] for row in rows["cells"])
     assert sorted(by_width) == list(range(150))
@@ -104,13 +105,13 @@ def test_a_selection_is_kept_described_and_clustered_alone(iris):
     about = tab.ask("PUT", f"/runs/{run['id']}/selection", content=mask.tobytes()).json()
     assert about["n"] == 100
     assert about["attributes"][0]["name"].startswith("petal")
-    np.testing.assert_array_equal(unpacked(tab.get(f"/runs/{run['id']}/selection").content)["mask"], mask)
+    np.testing.assert_array_equal(unpack(tab.get(f"/runs/{run['id']}/selection").content)["mask"], mask)
     rule = tab.post(f"/runs/{run['id']}/rule").json()
     assert rule["hits"] == rule["holds"] == 100  # setosa is apart
     assert tab.post("/rules", {"conditions": rule["conditions"]}).json()["rules"][0]["text"] == rule["text"]
     part = tab.cluster(source, only="selection", method="ecm", clusters=2)
     assert part["n"] == 100
-    assert unpacked(tab.get(f"/runs/{part['id']}/objects").content)["rows"].tolist() == list(range(50, 150))
+    assert unpack(tab.get(f"/runs/{part['id']}/objects").content)["rows"].tolist() == list(range(50, 150))
     text = tab.get(f"/runs/{run['id']}/selected").content.decode()
     assert len(text.strip().splitlines()) == 101
     assert tab.ask("PUT", f"/runs/{run['id']}/selection", content=b"123").status == 422
@@ -134,7 +135,7 @@ def test_peaks_start_a_method(tab):
     source = tab.load("fourclass")
     columns = ["x1", "x2"]
     tab.done(tab.post("/peaks", {"columns": columns}))
-    peaks = unpacked(tab.get("/peaks").content)
+    peaks = unpack(tab.get("/peaks").content)
     assert len(peaks["belief"]) == len(peaks["delta"]) == 400
     prominence = peaks["belief"] * peaks["delta"]
     three = np.argsort(-prominence)[:3].tolist()
@@ -214,10 +215,8 @@ def test_what_a_person_does_wrong_is_told_in_words(tab):
 
 
 def test_faults_of_ours_are_not_shown(tab, iris, monkeypatch, capsys):
-    from dempster.apps.studio.answers import objects
-
     client, _, run = iris
-    monkeypatch.setattr(objects, "explain_object", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(viewing, "explain_object", lambda *a, **k: 1 / 0)
     answer = client.get(f"/runs/{run['id']}/why?object=1")
     assert answer.status == 500
     assert "division" not in answer.content.decode()
@@ -228,7 +227,7 @@ def test_faults_of_ours_are_not_shown(tab, iris, monkeypatch, capsys):
 
 
 def test_uploads_are_limited(tab, monkeypatch):
-    monkeypatch.setattr(data_routes, "MOST_UPLOADED", 1000)
+    monkeypatch.setattr(loading, "MAX_UPLOAD_BYTES", 1000)
     answer = tab.ask("PUT", "/file?name=large.csv", content=b"x" * 2000)
     assert answer.status == 413
     assert tab.get("").json()["source"] is None

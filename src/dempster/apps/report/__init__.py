@@ -1,6 +1,5 @@
 """One page on a partition, for a person who must act on it: complete in one file, on screen, on paper, on a phone."""
 
-from dempster.apps.report.make import make_report
-from dempster.apps.report.report import Report
+from dempster.apps.report.make import Report, make_report
 
 __all__ = ["make_report", "Report"]

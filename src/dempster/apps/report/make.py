@@ -1,35 +1,38 @@
-"""From a model, a partition or a run to a report."""
+"""Make a report of a model, a partition or a run."""
 
 from __future__ import annotations
 
+import html
+import os
 from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from dempster import _validation as rule
 from dempster._random import generator
+from dempster._text import format_count
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster.apps.recipe import Recipe
-from dempster.apps.report._facts.case import Case, case_of
-from dempster.apps.report._facts.code import code_of
-from dempster.apps.report._facts.facts import facts_of
-from dempster.apps.report._facts.given import given_of
-from dempster.apps.report._facts.naming import shortened
-from dempster.apps.report.report import Report
+from dempster.apps.report.facts import Facts, collect_facts
+from dempster.apps.report.inputs import ReportInput, read_input, short_name
+from dempster.apps.report.page import render_page
 from dempster.explain import Stability
-from dempster.explain.words import numbered
+from dempster.io.atomic import as_path, atomic_write
 
-__all__ = ["make_report"]
+__all__ = ["Report", "make_report"]
 
+MAX_TITLE_CHARACTERS = 200
 _RULES = {
-    "title": rule.choice(None) | rule.kind(str, words="text"),
+    "metric": rule.choice(None) | rule.choice("precomputed"),
     "recipe": rule.choice(None) | rule.kind(Recipe, words="a Recipe"),
+    "title": rule.choice(None) | rule.kind(str, words="text"),
     "stability": rule.Rule("True, False or a Stability", lambda v: isinstance(v, Stability) or rule.flag.test(v)),
     "seconds": rule.real(0),
     "n_explained": rule.integer(0),
     "max_points": rule.integer(1),
     "fit_params": rule.choice(None) | rule.kind(Mapping, words="a mapping"),
 }
-_LONGEST_TITLE = 200
 
 
 def make_report(
@@ -107,34 +110,105 @@ def make_report(
     >>> report.to_html().startswith("<!doctype html>")
     True
     """
-    values = locals()
-    for name, wanted in _RULES.items():
-        rule.check(values[name], name, wanted)
+    values = {
+        "metric": metric,
+        "recipe": recipe,
+        "title": title,
+        "stability": stability,
+        "seconds": seconds,
+        "n_explained": n_explained,
+        "max_points": max_points,
+        "fit_params": fit_params,
+    }
+    for name, value in values.items():
+        rule.check(value, name, _RULES[name])
     rng = generator(random_state)
-    given = given_of(subject, table, attributes=attributes, y=y, recipe=recipe, learned=fit_params)
-    case = case_of(given, names=names, metric=metric)
-    facts = facts_of(
-        case,
-        y=given.y,
+    data = read_input(
+        subject,
+        table,
+        attributes=attributes,
+        y=y,
+        recipe=recipe,
+        fit_params=fit_params,
+        names=names,
+        metric=metric,
+    )
+    facts = collect_facts(
+        data,
         stability=stability,
         seconds=float(seconds),
         n_explained=int(n_explained),
         max_points=int(max_points),
         rng=rng,
     )
-    known = given.recipe
-    return Report(
-        facts,
-        title=_title(title, given.source, case),
-        notes=given.notes,
-        command=None if known is None else known.to_command(),
-        code=code_of(case) if known is None else known.to_code(),
-        files=given.source,
-    )
+    return Report(facts, title if title is not None and title.strip() else _default_title(data))
 
 
-def _title(title: str | None, source: str, case: Case) -> str:
-    if title is not None and title.strip():
-        return shortened(title, _LONGEST_TITLE)
-    what = shortened(source) if source else numbered(len(case.partition))
-    return f"{numbered(case.partition.n_clusters, 'cluster')} of {what}"
+def _default_title(data: ReportInput) -> str:
+    what = short_name(data.file_names) if data.file_names else format_count(len(data.partition))
+    return f"{format_count(data.partition.n_clusters, 'cluster')} of {what}"
+
+
+class Report:
+    """A report on a partition; made by `make_report`.
+
+    Attributes
+    ----------
+    title : str
+    n_objects, n_clusters : int
+
+    Examples
+    --------
+    >>> from dempster.apps.report import make_report
+    >>> report = make_report([0, 0, 1, 1, -1], [[1.0], [1.2], [5.0], [5.1], [90.0]], title="Five stones")
+    >>> report
+    Report('Five stones', 5 objects, 2 clusters)
+    >>> "1 fits into none" in report.to_html()
+    True
+    """
+
+    def __init__(self, facts: Facts, title: str):
+        self._facts = facts
+        self.title = short_name(title, MAX_TITLE_CHARACTERS)
+
+    @property
+    def n_objects(self) -> int:
+        return self._facts.counts.n_objects
+
+    @property
+    def n_clusters(self) -> int:
+        return self._facts.counts.n_clusters
+
+    @cached_property
+    def _html(self) -> str:
+        return render_page(self._facts, self.title)
+
+    def to_html(self) -> str:
+        """The page, complete in itself: it loads nothing from elsewhere, and the same report gives the same text."""
+        return self._html
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The file to make or to replace, as ``report.html``.
+
+        Returns
+        -------
+        pathlib.Path
+        """
+        target = as_path(path)
+        text = self.to_html()
+        with atomic_write(target) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        return target
+
+    def __repr__(self) -> str:
+        return f"Report({self.title!r}, {self.n_objects:,} objects, {self.n_clusters:,} clusters)"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, for notebooks."""
+        frame = html.escape(self.to_html(), quote=True)
+        return f'<iframe srcdoc="{frame}" sandbox="allow-scripts" width="100%" height="720"></iframe>'

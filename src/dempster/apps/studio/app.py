@@ -14,10 +14,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dempster import __version__
+from dempster.apps.map import STATIC_FOLDER
+from dempster.apps.studio import clustering, comparing, exporting, loading, selecting, teaching, viewing
 from dempster.apps.studio.guard import Gate, Guard
 from dempster.apps.studio.jobs import Workers
-from dempster.apps.studio.planes.plane import plane_kinds
-from dempster.apps.studio.routes import comparing, data, exporting, running, selecting, teaching, viewing
+from dempster.apps.studio.planes import plane_kinds
 from dempster.apps.studio.sessions import Sessions
 
 __all__ = ["make_app"]
@@ -43,8 +44,8 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
         return response
 
     async def about(request: Request) -> Response:
-        examples = [{"name": name, "words": words} for name, words in data.EXAMPLES.items()]
-        methods = running.method_list()
+        examples = [{"name": name, "words": words} for name, words in loading.EXAMPLES.items()]
+        methods = clustering.method_list()
         return JSONResponse({"version": __version__, "methods": methods, "examples": examples, "planes": plane_kinds()})
 
     @asynccontextmanager
@@ -54,11 +55,12 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
         yield
         app.state.sessions.close()
 
-    subjects = (data, running, viewing, selecting, teaching, comparing, exporting)
+    subjects = (loading, clustering, viewing, selecting, teaching, comparing, exporting)
     routes = [
         Route("/", index),
         Route("/api/about", about),
         *(route for subject in subjects for route in subject.ROUTES),
+        Mount("/static/map", StaticFiles(directory=STATIC_FOLDER)),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     app = Starlette(routes=routes, middleware=[Middleware(Gate, guard=guard)], lifespan=life)

@@ -16,7 +16,7 @@ from itertools import count
 from threading import Lock, Thread
 from typing import Any
 
-from dempster.apps.studio.errors import words_for
+from dempster.apps.studio.errors import describe_error
 
 __all__ = ["Job", "Workers", "TooBusyError"]
 
@@ -97,7 +97,7 @@ class Job:
                 self.words = "showing"
                 answer = self._finish(content["result"], content["warnings"])
             except Exception as problem:  # whatever it is, the work is over
-                state, error = "failed", words_for(problem)[1]
+                state, error = "failed", describe_error(problem)[1]
         else:
             error = content
         with self._lock:

@@ -1,27 +1,28 @@
-"""One clustering in the studio: what was asked for, what came out, and the arrays that the page draws."""
+"""Tables and runs of the studio, and what the page is told of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster.apps.studio.packing import packed, plain
+from dempster.apps.map import name_sets, pack_objects, to_plain
+from dempster.apps.recipe import choose_attributes
 from dempster.explain import doubt_of
 from dempster.partition import CredalPartition
+
+__all__ = ["Run", "Source"]
+
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dempster.apps.recipe import Recipe
-    from dempster.apps.studio.planes.plane import Plane
-
-__all__ = ["Run", "object_names"]
-
-_NUMBER_KINDS = "iufb"
+    from dempster.apps.studio.planes import Plane
 
 
 @dataclass(eq=False)
@@ -62,7 +63,7 @@ class Run:
     seconds: float
     origin: str
     planes: dict[str, Plane] = field(default_factory=dict)
-    kept: dict[str, Any] = field(default_factory=dict)  # answers that cost a while, by their question
+    cache: dict[str, Any] = field(default_factory=dict)  # results that take a while to compute
     lock: RLock = field(default_factory=RLock)
 
     @property
@@ -80,7 +81,7 @@ class Run:
         columns = []
         for name in self.values.columns:
             column = self.values[name]
-            if column.dtype.kind in _NUMBER_KINDS:
+            if column.dtype.kind in "iufb":
                 spread = 1.0 if self.preparation.is_scaled else float(np.nanstd(column.to_numpy(dtype=float))) or 1.0
                 is_mixed = bool(self.preparation.categories)
                 columns.append(column.to_numpy(dtype=float)[:, None] / (spread if is_mixed else 1.0))
@@ -90,25 +91,11 @@ class Run:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the objects, as explanations call them."""
-        return object_names(self.table)
+        return [str(name) for name in self.table.index]
 
     @cached_property
     def set_names(self) -> list[str]:
-        """What each set of clusters says of an object."""
-        frame = [str(name) for name in self.partition.frame]
-        said = []
-        for members in self.partition.focal_sets.membership:
-            clusters = [name for name, inside in zip(frame, members, strict=True) if inside]
-            if not clusters:
-                said.append("outlier")
-            elif len(clusters) == 1:
-                said.append(f"cluster {clusters[0]}")
-            elif len(clusters) == len(frame) > 2:
-                said.append("any cluster")
-            else:
-                said.append("between " + ", ".join(clusters[:-1]) + " and " + clusters[-1])
-        return said
+        return name_sets(self.partition)
 
     @cached_property
     def doubt(self) -> np.ndarray:
@@ -118,7 +105,7 @@ class Run:
         """For the list of runs."""
         partition, model = self.partition, self.estimator
         cardinality = partition.focal_sets.cardinality[partition.best_set]
-        return plain(
+        return to_plain(
             {
                 "id": self.id,
                 "name": self.name,
@@ -145,17 +132,17 @@ class Run:
 
     @cached_property
     def objects(self) -> bytes:
-        """What the page must know of each object to draw and to decide without asking again.
+        """Packed arrays from which the page draws the map and decides what each object is.
 
-        Of each object: its mass on the empty set, the largest mass on a single cluster and on several, with the sets
-        that hold them. Whatever weight a slider gives to the three, the largest product says what the object is.
+        They hold the mass of each object on the empty set, its largest mass on a single cluster and on several, and the
+        sets with these masses. Whatever weight a slider gives to the three, the largest product wins.
         """
         partition = self.partition
         masses, cardinality = partition.masses, partition.focal_sets.cardinality
         arrays: dict[str, np.ndarray] = {}
         for name, kind in (("empty", cardinality == 0), ("single", cardinality == 1), ("several", cardinality > 1)):
             columns = np.flatnonzero(kind)
-            # of equal masses the smaller set wins, as in `CredalPartition.best_set`
+            # Of equal masses the smaller set wins, as in `CredalPartition.best_set`.
             columns = columns[np.argsort(cardinality[columns], kind="stable")]
             if len(columns):
                 best = masses[:, columns].argmax(axis=1)
@@ -164,14 +151,85 @@ class Run:
             else:
                 arrays[name] = np.zeros(len(masses), dtype=np.float32)
                 arrays[f"{name}_set"] = np.full(len(masses), -1, dtype=np.int32)
-        arrays["best"] = partition.best_set.astype(np.int32)
         arrays["label"] = partition.labels.astype(np.int32)
-        arrays["doubt"] = self.doubt.astype(np.float32)
-        arrays["rows"] = self.rows.astype(np.int32)
-        sets = [np.flatnonzero(members).tolist() for members in partition.focal_sets.membership]
-        return packed(arrays, sets=sets, set_names=self.set_names, n=len(self))
+        return pack_objects(partition, self.rows, arrays)
+
+    def cells(self, position: int) -> list[Any]:
+        """Return the attributes of an object in the units of the file."""
+        return to_plain(list(self.attributes.iloc[position]))
 
 
-def object_names(table: pd.DataFrame) -> list[str]:
-    """Names of the rows of a table."""
-    return [str(name) for name in table.index]
+MAX_CATEGORIES = 50
+MAX_COLUMNS = 2000
+MAX_COUNTED_VALUES = 100_000
+
+
+@dataclass(eq=False)
+class Source:
+    """A table that was loaded.
+
+    Attributes
+    ----------
+    path : Path
+        Where it lies: the file that was given, or a copy of what was uploaded.
+    name : str
+        What the person calls it; code and commands refer to it by this.
+    options : dict
+        How it was read, as `dempster.io.read_table` takes it.
+    table : DataFrame
+    """
+
+    path: Path
+    name: str
+    options: dict[str, Any]
+    table: pd.DataFrame
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def names(self) -> list[str]:
+        return [str(name) for name in self.table.index]
+
+    def describe(self) -> dict[str, Any]:
+        """For the page."""
+        suggested, remark = self._suggested
+        return to_plain(
+            {
+                "name": self.name,
+                "rows": len(self.table),
+                "columns": [self._column(name, name in suggested) for name in self.table.columns[:MAX_COLUMNS]],
+                "options": self.options,
+                "index": self.table.index.name,
+                "notes": [*self.notes, *remark],
+                "missing": bool(self._missing.any()),
+            }
+        )
+
+    @cached_property
+    def _missing(self) -> np.ndarray:
+        return self.table.isna().sum().to_numpy()
+
+    @cached_property
+    def _suggested(self) -> tuple[set[str], list[str]]:
+        """The columns that the library would cluster by, and what it says of the others."""
+        try:
+            found = choose_attributes(self.table, missing="partial")
+        except ValueError as error:
+            return set(), [str(error)]
+        return set(found.columns), found.notes
+
+    def _column(self, name: str, suggested: bool) -> dict[str, Any]:
+        column = self.table[name]
+        kind = column.dtype.kind
+        about: dict[str, Any] = {"name": name, "missing": int(column.isna().sum()), "suggested": suggested}
+        if kind in "iuf":
+            values = column.to_numpy(dtype=float, na_value=np.nan)
+            values = values[np.isfinite(values)]
+            low, high = (float(values.min()), float(values.max())) if len(values) else (None, None)
+            different = len(np.unique(values)) if len(values) <= MAX_COUNTED_VALUES else MAX_CATEGORIES + 1
+            return about | {"kind": "number", "low": low, "high": high, "different": different}
+        if kind == "b":
+            return about | {"kind": "truth", "different": 2}
+        if kind in "Mm":
+            return about | {"kind": "date"}
+        different = int(column.nunique())
+        return about | {"kind": "category" if different <= MAX_CATEGORIES else "text", "different": different}

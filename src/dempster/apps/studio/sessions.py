@@ -1,4 +1,4 @@
-"""What each tab has: its table, its runs, its selection, what it was taught. Tabs share nothing."""
+"""The state of each tab: its table, runs, selection and answers about pairs. Tabs share nothing."""
 
 from __future__ import annotations
 
@@ -8,26 +8,96 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
-from dempster.apps.studio.answers.rules import Rule
-from dempster.apps.studio.answers.teaching import Lessons
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster.apps.map import to_plain
 from dempster.apps.studio.errors import GoneError
-from dempster.apps.studio.folders import PREFIX
 from dempster.apps.studio.jobs import Job, Workers
-from dempster.apps.studio.runs import Run
-from dempster.apps.studio.tables import Source
+from dempster.apps.studio.runs import Run, Source
+from dempster.apps.studio.worker import FOLDER_PREFIX
+from dempster.constraints import Constraints
 
-__all__ = ["Session", "Sessions"]
+if TYPE_CHECKING:
+    from dempster.apps.studio.selecting import Rule
 
-_MOST_SESSIONS = 24
-_MOST_RUNS = 30
+__all__ = ["PairAnswers", "Session", "Sessions", "to_constraints"]
+
+MAX_SESSIONS = 24
+MAX_RUNS = 30
+
+
+@dataclass
+class PairAnswers:
+    """Answers of a person about pairs of rows of the table; they hold for every run of a session.
+
+    Attributes
+    ----------
+    answers : list of (row, row, answer)
+        In the order in which they were given; the answer is "same", "different" or "unknown".
+    """
+
+    answers: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def add(self, first: int, second: int, answer: str) -> None:
+        """Add an answer; it replaces an earlier one about the same pair."""
+        if answer not in ("same", "different", "unknown"):
+            raise InvalidParameterError("answer", "'same', 'different' or 'unknown'", answer)
+        if first == second:
+            raise InvalidInputError("a question is about two different objects")
+        self.remove(first, second)
+        self.answers.append((first, second, answer))
+
+    def undo(self) -> None:
+        """Remove the last answer."""
+        if self.answers:
+            self.answers.pop()
+
+    def remove(self, first: int, second: int) -> None:
+        """Remove the answer about a pair."""
+        self.answers = [one for one in self.answers if {one[0], one[1]} != {first, second}]
+
+    def __len__(self) -> int:
+        return sum(answer != "unknown" for _, _, answer in self.answers)
+
+    def between(self, rows: np.ndarray) -> list[tuple[int, int, str]]:
+        """Return the answers about pairs of some rows, by their positions among these; not those that say nothing."""
+        position = {int(row): k for k, row in enumerate(rows)}
+        return [
+            (position[a], position[b], answer)
+            for a, b, answer in self.answers
+            if answer != "unknown" and a in position and b in position
+        ]
+
+    def describe(self, run: Run | None, names: list[str]) -> dict[str, Any]:
+        """Describe the answers, the contradictions among them, and which of them a run does not follow."""
+        labels = {} if run is None else dict(zip(run.rows.tolist(), run.partition.labels.tolist(), strict=True))
+        answers = []
+        for a, b, answer in self.answers:
+            is_broken = False
+            if a in labels and b in labels and answer != "unknown":
+                is_broken = (labels[a] == labels[b]) != (answer == "same")
+            answers.append(
+                {"first": a, "second": b, "names": [names[a], names[b]], "answer": answer, "broken": is_broken}
+            )
+        contradictions = [
+            {"pair": list(one.cannot_link), "chain": [names[k] for k in one.chain], "rows": list(one.chain)}
+            for one in to_constraints(self.answers, len(names)).contradictions()
+        ]
+        return to_plain({"answers": answers, "contradictions": contradictions, "n": len(self)})
+
+
+def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Constraints:
+    """Convert answers about pairs to constraints."""
+    must = [(a, b) for a, b, answer in answers if answer == "same"]
+    cannot = [(a, b) for a, b, answer in answers if answer == "different"]
+    return Constraints(must, cannot, n_objects=n_objects)
 
 
 class Session:
@@ -40,7 +110,7 @@ class Session:
         self.lock = RLock()
         self.source: Source | None = None
         self.runs: dict[str, Run] = {}
-        self.lessons = Lessons()
+        self.pair_answers = PairAnswers()
         self.rules: list[Rule] = []
         self.selection: np.ndarray | None = None  # rows of the table
         self.peaks: dict[str, Any] | None = None
@@ -64,7 +134,7 @@ class Session:
         with self.lock:
             self.source = source
             self.runs.clear()
-            self.lessons, self.rules = Lessons(), []
+            self.pair_answers, self.rules = PairAnswers(), []
             self.selection = self.peaks = self.number = None
             self.settings = {}
 
@@ -83,7 +153,7 @@ class Session:
         """Add a run; the oldest goes when there are too many."""
         with self.lock:
             self.runs[run.id] = run
-            while len(self.runs) > _MOST_RUNS:
+            while len(self.runs) > MAX_RUNS:
                 del self.runs[next(iter(self.runs))]
 
     def run(self, number: str) -> Run:
@@ -131,7 +201,7 @@ class Session:
                 "source": None if self.source is None else self.source.describe(),
                 "runs": [run.describe() for run in self.runs.values()],
                 "rules": [rule.describe() for rule in self.rules],
-                "lessons": len(self.lessons.answers),
+                "lessons": len(self.pair_answers.answers),
                 "settings": self.settings,
                 "jobs": [job.describe() for job in self.running()],
                 "number": self.number,
@@ -148,7 +218,7 @@ class Sessions:
     """All tabs of one studio; the one that was not seen for longest goes when there are too many."""
 
     def __init__(self, workers: Workers):
-        self._folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
         self._workers = workers
         self._sessions: dict[str, Session] = {}
         self._lock = RLock()
@@ -162,7 +232,7 @@ class Sessions:
             session = Session(self._folder / secrets.token_hex(8), self._workers)
             session.folder.mkdir()
             self._sessions[session.id] = session
-            while len(self._sessions) > _MOST_SESSIONS:
+            while len(self._sessions) > MAX_SESSIONS:
                 oldest = min(self._sessions.values(), key=lambda one: one.seen)
                 del self._sessions[oldest.id]
                 oldest.close()

@@ -12,7 +12,7 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._progress import heard_by
 from dempster.apps.recipe import Recipe, prepare
-from dempster.apps.studio.planes.plane import Plane, scaling_plane, umap_plane
+from dempster.apps.studio.planes import Plane, scaling_plane, umap_plane
 from dempster.cluster import BeliefPeaks
 from dempster.io.atomic import as_file
 from dempster.io.tables import read_quietly

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import sys
 import time
 import traceback
@@ -15,11 +16,26 @@ import warnings
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from dempster.apps.studio.folders import without_folders
+__all__ = ["FOLDER_PREFIX", "without_folders", "main"]
 
-__all__ = ["main"]
 
-_BETWEEN = 0.1  # seconds between two messages on progress
+FOLDER_PREFIX = "dempster-studio-"
+_FOLDER = re.compile(rf"[^\s'\"]*{FOLDER_PREFIX}[^\s/\\'\"]+[/\\](?:[0-9a-f]+[/\\])*")
+
+
+def without_folders(words: str) -> str:
+    """What is said of a file by its name alone.
+
+    Examples
+    --------
+    >>> from dempster.apps.studio.worker import without_folders
+    >>> without_folders("cannot open '/tmp/dempster-studio-x1/0f/1/table.csv'")
+    "cannot open 'table.csv'"
+    """
+    return _FOLDER.sub("", words)
+
+
+MIN_PROGRESS_SECONDS = 0.1  # seconds between two messages on progress
 
 
 class _Channel:
@@ -35,7 +51,7 @@ class _Channel:
     def tell(self, words: str, share: float | None = None) -> None:
         """How far the work is; not more often than a person can read."""
         now = time.monotonic()
-        if now - self._last >= _BETWEEN or share == 1:
+        if now - self._last >= MIN_PROGRESS_SECONDS or share == 1:
             self._last = now
             self.send("progress", {"words": words, "share": share})
 

@@ -1,5 +1,7 @@
 // Talking to the studio. Every request carries the token of this page.
 
+import { unpack } from "../map/scatter.js";
+
 const token = document.querySelector('meta[name="dempster-token"]').content;
 let base = "";
 
@@ -59,18 +61,9 @@ export async function putBytes(path, bytes) {
   return (await send(inSession(path), options)).json();
 }
 
-const KINDS = { float32: Float32Array, int32: Int32Array, uint8: Uint8Array, uint16: Uint16Array };
-
 // Arrays that the server sent as they lie in memory, with what it says about them.
 export async function getPacked(path, signal) {
-  const buffer = await (await send(inSession(path), { signal })).arrayBuffer();
-  const length = Number(new DataView(buffer).getBigUint64(0, true));
-  const about = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-  for (const [name, field] of Object.entries(about.arrays)) {
-    about[name] = new KINDS[field.kind](buffer, 8 + length + field.at, field.length);
-  }
-  delete about.arrays;
-  return about;
+  return unpack(await (await send(inSession(path), { signal })).arrayBuffer());
 }
 
 // Save what the server sends as a file.

@@ -1,13 +1,8 @@
 // Numbers and names as people write them.
 
-export function number(value, digits = 4) {
-  if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (typeof value !== "number") return String(value);
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-4) return value.toExponential(Math.max(0, digits - 2)).replace("e+", "e");
-  return String(Number(value.toPrecision(digits)));
-}
+import { number } from "../map/scatter.js";
+
+export { number };
 
 export function counted(n, thing) {
   return `${n.toLocaleString("en")} ${thing}${n === 1 ? "" : "s"}`;

@@ -4,7 +4,7 @@ import { el, replace } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
 import { explain, failed, selectPositions, setHover } from "../core/actions.js";
-import { clusterColor } from "../core/colors.js";
+import { clusterColor } from "../map/scatter.js";
 import { counted, share } from "../core/format.js";
 import { chip, empty, heading } from "./parts.js";
 

@@ -2,7 +2,7 @@
 
 import { svg } from "../core/el.js";
 import { number } from "../core/format.js";
-import { ticks } from "../scatter/axes.js";
+import { ticks } from "../map/scatter.js";
 
 // lines: [{x, y, kind?}]; marks: [{x, y, kind}]; names: [across, up]
 export function chart({ lines, marks = [], names, width = 330, height = 170, range = {}, log = false, whole = false, onpick = null, label = "" }) {

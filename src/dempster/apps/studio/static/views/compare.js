@@ -4,7 +4,7 @@ import { el, replace, svg } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
 import { explain, failed, positionsOf, selectPositions, showRun } from "../core/actions.js";
-import { clusterColor } from "../core/colors.js";
+import { clusterColor } from "../map/scatter.js";
 import { counted, short } from "../core/format.js";
 import { empty, heading } from "./parts.js";
 

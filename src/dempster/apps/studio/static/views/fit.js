@@ -4,9 +4,9 @@ import { el, replace } from "../core/el.js";
 import { get, subscribe, currentRun } from "../core/store.js";
 import { getJson, getPacked } from "../core/api.js";
 import { failed } from "../core/actions.js";
-import { css } from "../core/colors.js";
 import { counted, number } from "../core/format.js";
-import { Scatter } from "../scatter/scatter.js";
+import { css } from "../map/scatter.js";
+import { WebglScatter } from "../map/webgl.js";
 import { chart } from "./chart.js";
 import { empty } from "./parts.js";
 
@@ -16,7 +16,7 @@ export function shepardPanel(host) {
   const plot = el("div", { class: "scatter", "data-tool": "pan" });
   const blank = el("div", { style: { padding: "6px 14px" } });
   host.append(words, blank, plot);
-  const scatter = new Scatter(plot, { label: "Shepard diagram: conflict against dissimilarity", tool: () => "pan", faint: true });
+  const scatter = new WebglScatter(plot, { label: "Shepard diagram: conflict against dissimilarity", faint: true });
   let loadedFor = null;
 
   scatter.drawBehind = (pen, toPixels) => {
@@ -47,7 +47,6 @@ export function shepardPanel(host) {
       blank.hidden = true;
       plot.hidden = false;
       words.hidden = false;
-      scatter.resize();
       const places = new Float32Array(2 * found.n);
       for (let i = 0; i < found.n; i++) { places[2 * i] = found.delta[i]; places[2 * i + 1] = found.conflict[i]; }
       scatter.setPoints(places, ["transformed dissimilarity δ", "degree of conflict"]);

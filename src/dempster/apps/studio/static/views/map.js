@@ -4,11 +4,10 @@ import { el, replace } from "../core/el.js";
 import { get, set, subscribe, currentRun } from "../core/store.js";
 import { getPacked, post } from "../core/api.js";
 import { choosePlane, explain, failed, inWords, select, selectSet, setHover } from "../core/actions.js";
-import { clusterColor, css } from "../core/colors.js";
 import { cell, counted } from "../core/format.js";
 import { recall, remember } from "../core/memory.js";
-import { Scatter } from "../scatter/scatter.js";
-import { hull } from "../scatter/shapes.js";
+import { clusterColor, css, hull } from "../map/scatter.js";
+import { WebglScatter } from "../map/webgl.js";
 import { chip, progressLine } from "./parts.js";
 import { welcome } from "./welcome.js";
 
@@ -33,8 +32,9 @@ export function mapView(host) {
   host.append(bar, legendRow, body);
 
   const look = { hulls: recall("hulls") ?? true, masses: null };
-  const scatter = new Scatter(plot, {
+  const scatter = new WebglScatter(plot, {
     label: "Map of the objects. Arrow keys move, plus and minus zoom, N goes to the next doubtful object, Enter explains it.",
+    tool: () => get("tool"),
     on: {
       hover: setHover,
       click: (i) => (i >= 0 ? explain(i) : select(null)),
@@ -268,7 +268,6 @@ export function mapView(host) {
     plot.hidden = !plane;
     blank.hidden = Boolean(get("objects"));
     if (!plane || !get("objects")) return;
-    scatter.resize();
     scatter.setPoints(plane.points, plane.axes);
     recolor();
     scatter.setSelection(get("selection"));

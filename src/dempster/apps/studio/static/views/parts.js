@@ -2,7 +2,7 @@
 
 import { el } from "../core/el.js";
 import { get } from "../core/store.js";
-import { setBackground } from "../core/colors.js";
+import { clusterColor } from "../map/scatter.js";
 import { running, stop } from "../core/jobs.js";
 import { seconds } from "../core/format.js";
 
@@ -44,4 +44,16 @@ export function progressLine(kind) {
 // What is long is cut, with the whole in the hint.
 export function note(text) {
   return el("p", { class: "note" }, text);
+}
+
+// What a set of clusters looks like on paper: one color, or slices of several.
+export function setBackground(clusters) {
+  if (clusters.length === 0) return "none";
+  if (clusters.length === 1) return clusterColor(clusters[0]);
+  const shownOnes = clusters.slice(0, 4);
+  const step = 100 / shownOnes.length;
+  const slices = shownOnes.map((k, i) => `${clusterColor(k)} ${i * step}% ${(i + 1) * step}%`);
+  return shownOnes.length === 2
+    ? `linear-gradient(90deg, ${slices.join(", ")})`
+    : `conic-gradient(${slices.join(", ")})`;
 }

@@ -5,9 +5,9 @@ import { get, set, subscribe } from "../core/store.js";
 import { getPacked } from "../core/api.js";
 import { work } from "../core/jobs.js";
 import { explain, failed, positionsOf, selectPositions, setHover } from "../core/actions.js";
-import { css } from "../core/colors.js";
 import { counted } from "../core/format.js";
-import { Scatter } from "../scatter/scatter.js";
+import { css } from "../map/scatter.js";
+import { WebglScatter } from "../map/webgl.js";
 import { empty, progressLine } from "./parts.js";
 import { runNow } from "./method.js";
 import { settings } from "./choices.js";
@@ -22,7 +22,7 @@ export function peaksPanel(host) {
   host.append(bar, blank, plot);
   let chosen = []; // positions among the objects of the graph
 
-  const scatter = new Scatter(plot, {
+  const scatter = new WebglScatter(plot, {
     label: "delta-Bel graph: a rectangle around the centers selects them",
     tool: () => "rectangle",
     on: {
@@ -80,7 +80,6 @@ export function peaksPanel(host) {
     const peaks = get("peaks");
     plot.hidden = !peaks;
     if (!peaks) { draw(); return; }
-    scatter.resize();
     const places = new Float32Array(2 * peaks.n);
     for (let i = 0; i < peaks.n; i++) { places[2 * i] = peaks.belief[i]; places[2 * i + 1] = peaks.delta[i]; }
     scatter.setPoints(places, ["belief to be a center", "δ"]);

@@ -7,9 +7,8 @@ import { failed, select, selectSet, setWeights } from "../core/actions.js";
 import { states } from "../core/deciding.js";
 import { counted, number, seconds, share } from "../core/format.js";
 import { remember } from "../core/memory.js";
-import { setBackground } from "../core/colors.js";
 import { chart, valueAt } from "./chart.js";
-import { chip, empty, heading } from "./parts.js";
+import { chip, empty, heading, setBackground } from "./parts.js";
 import { choices } from "./choices.js";
 
 export function summaryPanel(host) {

@@ -1,6 +1,7 @@
 // Light or dark, as the person has it; the system decides as long as nobody has.
 
 import { set } from "../core/store.js";
+import { adaptColors } from "../map/scatter.js";
 
 const KEY = "dempster.theme";
 
@@ -19,6 +20,7 @@ export function theme(button) {
     document.documentElement.dataset.theme = now;
     button.textContent = now === "dark" ? "Light" : "Dark";
     button.title = `Change to ${now === "dark" ? "light" : "dark"} colors`;
+    adaptColors();
     set({ theme: now });
   };
   button.addEventListener("click", () => {

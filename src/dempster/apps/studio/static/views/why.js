@@ -5,8 +5,8 @@ import { get, set, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
 import { explain, failed, setHover } from "../core/actions.js";
 import { cell, number } from "../core/format.js";
-import { clusterColor, setBackground } from "../core/colors.js";
-import { chip, empty, heading } from "./parts.js";
+import { clusterColor } from "../map/scatter.js";
+import { chip, empty, heading, setBackground } from "./parts.js";
 
 export function whyPanel(host) {
   let turn = 0;

@@ -1,1 +1,0 @@
-"""How a report is written: escaping, tables, pictures, sections, the page."""

@@ -1,0 +1,244 @@
+"""Coordinates of the objects on the map: principal components, scaled dissimilarities and attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dempster.apps.report.inputs import ReportInput, select_rows
+from dempster.dissimilarity.partial import filled
+from dempster.dissimilarity.views import joined_views
+from dempster.explain import doubt_of
+
+if TYPE_CHECKING:
+    from dempster.apps.report.facts import ClusterProfiles
+
+__all__ = ["Axis", "MapCoordinates", "place_objects"]
+
+MAX_ATTRIBUTE_AXES = 30
+MAX_LANDMARKS = 600  # objects whose dissimilarities are scaled; all others are placed by theirs to these
+MAX_COMPONENT_ROWS = 5000
+MAX_COMPONENT_COLUMNS, MAX_COMPONENT_CATEGORIES = 2000, 12
+_TAIL = 0.025  # share of the objects on each side that may lie far away
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A coordinate of the objects on the map.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"component", "number", "date", "category"}
+    values : (m,) array
+        NaN where unknown; dates as days since 1970, categories by their numbers.
+    categories : list of str
+    """
+
+    name: str
+    kind: str
+    values: np.ndarray
+    categories: list[str] = field(default_factory=list)
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value."""
+        values = self.values[np.isfinite(self.values)]
+        return (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+
+    @cached_property
+    def inner(self) -> tuple[float, float]:
+        """The part that the map shows first: without values that lie farther from most than most lie apart."""
+        values = self.values[np.isfinite(self.values)]
+        if not len(values) or self.kind == "category":
+            return self.ends
+        near, far = (float(q) for q in np.quantile(values, [_TAIL, 1 - _TAIL]))
+        if not far > near:
+            return self.ends
+        return max(self.ends[0], near - (far - near)), min(self.ends[1], far + (far - near))
+
+
+@dataclass(frozen=True, eq=False)
+class MapCoordinates:
+    """The objects on the map, and their coordinates.
+
+    Attributes
+    ----------
+    rows : (m,) array
+        Positions of the objects, increasing.
+    axes : list of Axis
+    first : (int, int)
+        The two axes that the map shows first.
+    how : str
+        What these are, in a sentence.
+    n_left_out : int
+        Columns without an axis.
+    """
+
+    rows: np.ndarray
+    axes: list[Axis]
+    first: tuple[int, int]
+    how: str
+    n_left_out: int = 0
+
+
+def place_objects(
+    data: ReportInput, profiles: ClusterProfiles | None, max_points: int, always: np.ndarray, rng: np.random.Generator
+) -> MapCoordinates | None:
+    """Compute coordinates of a sample of objects that includes ``always``; None if all objects lie at one place."""
+    rows = np.arange(len(data.partition)) if profiles is None else profiles.rows
+    if len(rows) > max_points:
+        rows = rng.choice(rows, max(max_points - len(always), 1), replace=False)
+    rows = np.unique(np.concatenate([rows, always]))
+    components, how = _compute_components(data, rows, rng)
+    axes = [*components, Axis("doubt", "number", doubt_of(data.partition[rows]))]
+    left_out = 0
+    if profiles is not None:
+        attributes = _select_attributes(profiles)
+        axes += _attribute_axes(data, profiles, attributes, rows)
+        left_out = profiles.n_columns - len(attributes)
+    numbers = [a for a, axis in enumerate(axes) if axis.kind in ("number", "date") and a > len(components)]
+    if len(numbers) == 2 and profiles is not None and profiles.n_columns == 2:
+        return MapCoordinates(rows, axes, (numbers[0], numbers[1]), "the two attributes as they are")
+    if len(components) >= 2:
+        return MapCoordinates(rows, axes, (0, 1), how, left_out)
+    if not components and not numbers:
+        return None
+    first = numbers[0] if numbers else 0
+    words = f"{axes[first].name} across, doubt upwards (0 certain, 1 torn between clusters, more for outliers)"
+    return MapCoordinates(rows, axes, (first, len(components)), words, left_out)
+
+
+def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
+    """Return the attributes that differ most between the clusters, in the order of the table."""
+    delta = np.abs(np.nan_to_num(profiles.profile.statistics["delta"])).max(axis=0)
+    size: dict[Any, float] = {}
+    for feature, value in zip(profiles.profile.features, delta, strict=True):
+        size[feature.attribute] = max(size.get(feature.attribute, 0.0), float(value))
+    strongest = set(sorted(size, key=lambda attribute: -size[attribute])[:MAX_ATTRIBUTE_AXES])
+    return [attribute for attribute in size if attribute in strongest]
+
+
+def _attribute_axes(
+    data: ReportInput, profiles: ClusterProfiles, attributes: list[Any], rows: np.ndarray
+) -> list[Axis]:
+    """Return the values that the profile has; the few objects that are not among its rows have none."""
+    place = np.full(len(data.partition), -1)
+    place[profiles.rows] = np.arange(len(profiles.rows))
+    at = place[rows]
+    axes = []
+    for attribute in attributes:
+        values = np.where(at >= 0, attribute.values[at], np.nan)
+        kind = attribute.kind if attribute.is_number else "category"
+        axes.append(Axis(attribute.name, kind, values, [str(name) for name in attribute.categories]))
+    return axes
+
+
+# ---- components -----------------------------------------------------------------------------------------------------
+
+
+def _compute_components(data: ReportInput, rows: np.ndarray, rng: np.random.Generator) -> tuple[list[Axis], str]:
+    """Return up to two coordinates that show most of the data, and a description of them."""
+    if data.is_pairwise:
+        xy = _scale_dissimilarities(joined_views(data.X, "precomputed"), rows, len(data.partition), rng)
+        if xy is not None:
+            return _component_axes(
+                xy, "MDS"
+            ), "placed by classical scaling (MDS) of the dissimilarities: near means alike"
+    matrix, what = _numeric_matrix(data, rows)
+    if matrix is None:
+        matrix = np.asarray(data.partition[rows].contour, dtype=float)
+        what = "the plausibilities of the clusters, for want of attributes"
+    xy, share = _principal_components(matrix, rng)
+    how = f"first two principal components of {what}, which keep {share:.0%} of the variance"
+    return _component_axes(xy, "component"), how
+
+
+def _component_axes(xy: np.ndarray, name: str) -> list[Axis]:
+    return [Axis(f"{name} {k + 1}", "component", column) for k, column in enumerate(xy.T)]
+
+
+def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | None, str]:
+    """Return the objects as complete rows of numbers: as they were clustered, or as standardized columns."""
+    if data.model is not None and data.X is not None and not data.is_pairwise and not data.is_image:
+        X = joined_views(data.X)
+        is_numeric = all(getattr(d, "kind", "O") in "iuf" for d in getattr(X, "dtypes", [getattr(X, "dtype", None)]))
+        if is_numeric and np.ndim(X) == 2 and not hasattr(data.model, "categories_"):
+            return _fill(np.asarray(select_rows(X, rows), dtype=float)), "the attributes as they were clustered"
+    if data.frame is None:
+        return None, ""
+    some = select_rows(data.frame, rows)
+    columns = []
+    for name in some.columns[:MAX_COMPONENT_COLUMNS]:
+        column = some[name]
+        if column.dtype.kind in "iuf":
+            columns.append(column.to_numpy(dtype=float)[:, None])
+        elif column.dtype.kind == "M":
+            columns.append(column.astype("int64").where(column.notna()).to_numpy(dtype=float)[:, None])
+        else:
+            texts = column.astype(str)
+            counts = texts.value_counts()
+            frequent = sorted(counts.index, key=lambda text: (-counts[text], text))[:MAX_COMPONENT_CATEGORIES]
+            columns.append((texts.to_numpy()[:, None] == np.array(frequent, dtype=object)).astype(float))
+    matrix = _fill(np.hstack(columns))
+    spread = matrix.std(axis=0)
+    return (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1), "the standardised attributes"
+
+
+def _fill(matrix: np.ndarray) -> np.ndarray:
+    return filled(np.where(np.isfinite(matrix), matrix, np.nan))
+
+
+def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """Return (m, 0..2) leading components with any variance, with fixed signs, and their share of the variance."""
+    scale = float(np.abs(matrix).max(initial=0)) or 1.0
+    centered = matrix / scale
+    centered = centered - centered.mean(axis=0)
+    total = float(np.square(centered).sum(axis=1).mean()) if len(centered) else 0.0
+    if not total > 1e-20:
+        return np.zeros((len(matrix), 0)), 1.0
+    some = centered
+    if len(centered) > MAX_COMPONENT_ROWS:
+        some = centered[rng.choice(len(centered), MAX_COMPONENT_ROWS, replace=False)]
+    if some.shape[1] <= len(some):
+        _, vectors = np.linalg.eigh(some.T @ some)
+        directions = vectors[:, ::-1][:, :2]
+    else:
+        values, left = np.linalg.eigh(some @ some.T)
+        lengths = np.sqrt(np.maximum(values[::-1][:2], 1e-300))
+        directions = some.T @ left[:, ::-1][:, :2] / lengths
+    xy = centered @ _fix_signs(directions)
+    variance = np.square(xy).mean(axis=0)
+    has_variance = variance > 1e-12 * total
+    return xy[:, has_variance] * scale, float(min(variance[has_variance].sum() / total, 1.0))
+
+
+def _scale_dissimilarities(D: Any, rows: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray | None:
+    """Return (m, 0..2) coordinates by classical scaling of landmarks, among which the other objects are placed.
+
+    This is landmark scaling (de Silva and Tenenbaum, 2004). None if dissimilarities are missing.
+    """
+    if hasattr(D, "tocsr") or np.shape(D) != (n, n):
+        return None
+    full = np.asarray(D)
+    landmarks = rows if len(rows) <= MAX_LANDMARKS else np.sort(rng.choice(rows, MAX_LANDMARKS, replace=False))
+    squares = np.asarray(full[np.ix_(landmarks, landmarks)], dtype=float)
+    squares = ((squares + squares.T) / 2) ** 2
+    means = squares.mean(axis=0)
+    values, vectors = np.linalg.eigh(-(squares - means - means[:, None] + means.mean()) / 2)
+    values, vectors = values[::-1][:2], vectors[:, ::-1][:, :2]
+    is_positive = values > 1e-9 * max(float(values.max(initial=0)), 1e-300)
+    values, vectors = values[is_positive], vectors[:, is_positive]
+    if not len(values):
+        return np.zeros((len(rows), 0))
+    to_landmarks = np.asarray(full[np.ix_(rows, landmarks)], dtype=float) ** 2
+    return -(to_landmarks - means) @ (_fix_signs(vectors) / np.sqrt(values)) / 2
+
+
+def _fix_signs(vectors: np.ndarray) -> np.ndarray:
+    """Make the entry of largest size in every column positive."""
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    return vectors * np.where(signs == 0, 1, signs)

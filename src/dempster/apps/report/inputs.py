@@ -1,0 +1,437 @@
+"""What a report is about: a partition, the tables of its objects, and the model that made it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._text import format_cluster, one_line, shorten, unique_names
+from dempster._types import ArrayLike, TableLike
+from dempster._validation import column_names, numbered_attributes, object_index, order_of_names
+from dempster.apps.recipe import Outcome, Recipe, TableModel
+from dempster.cluster.evidence import attributes_of
+from dempster.dissimilarity.views import Views, joined_views
+from dempster.partition import CredalPartition, LazyCredalPartition
+from dempster.partition.credal_partition import as_credal_partition
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ObjectNames", "ReportInput", "read_input", "short_name", "select_rows", "to_frame"]
+
+MAX_NAME_CHARACTERS = 60
+MAX_CLUSTER_NAME_CHARACTERS = 40
+_MIN_IDENTIFIERS = 20  # columns of fewer different texts, or fewer rows, are never taken for names of the rows
+
+
+class ObjectNames:
+    """Short names of the objects, their positions where they have none."""
+
+    def __init__(self, names: Any):
+        self.names = names
+
+    @property
+    def are_positions(self) -> bool:
+        return self.names is None
+
+    def __getitem__(self, position: int) -> str:
+        return str(int(position)) if self.names is None else short_name(self.names[int(position)])
+
+
+@dataclass(eq=False)
+class ReportInput:
+    """The partition, tables and model that a report describes.
+
+    Attributes
+    ----------
+    partition : CredalPartition
+        In the order of the rows of ``table``, without names of objects; clusters have short names.
+    objects : ObjectNames
+    estimator : fitted estimator or None
+        The model with the steps before it, as it was given.
+    model : fitted clusterer or None
+        The last step of ``estimator``, with the partition above.
+    table : table or None
+        What ``estimator`` was fitted to.
+    X : table, matrix of dissimilarities or None
+        What ``model`` was fitted to; without a model, the table.
+    features : list of str or None
+        Names of the columns of X.
+    is_pairwise : bool
+        Whether X holds dissimilarities.
+    frame : DataFrame or None
+        Attributes that describe the objects, in their own units.
+    clustered : list of str or None
+        Columns of ``frame`` that were clustered; None if unknown.
+    id_columns : list of str
+        Columns that name or number the rows; they are not in ``frame``.
+    steps : list of str
+        Classes of the steps before the model.
+    fit_params : mapping
+        Further arguments of `fit`: constraints, labels, weights.
+    y : known classes or None
+    recipe : Recipe or None
+    notes : list of str
+        What happened to the table before the fit.
+    """
+
+    partition: CredalPartition
+    objects: ObjectNames
+    estimator: Any = None
+    model: Any = None
+    table: TableLike = None
+    X: TableLike = None
+    features: list[str] | None = None
+    is_pairwise: bool = False
+    frame: pd.DataFrame | None = None
+    clustered: list[str] | None = None
+    id_columns: list[str] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
+    fit_params: Mapping[str, Any] = field(default_factory=dict)
+    y: ArrayLike = None
+    recipe: Recipe | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_image(self) -> bool:
+        return hasattr(self.model, "image_shape_")
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return self.partition.metadata
+
+    def cluster_name(self, cluster: int) -> str:
+        """Return ``cluster 2``, or the name of a cluster."""
+        return format_cluster(self.partition.frame[cluster])
+
+    @property
+    def file_names(self) -> str:
+        """Names of the files without their folders; empty if unknown."""
+        return "" if self.recipe is None else ", ".join(PurePath(file).name for file in self.recipe.files)
+
+
+def read_input(
+    subject: Any,
+    table: TableLike = None,
+    *,
+    attributes: TableLike = None,
+    y: ArrayLike = None,
+    recipe: Recipe | None = None,
+    fit_params: Mapping[str, Any] | None = None,
+    names: Any = None,
+    metric: str | None = None,
+) -> ReportInput:
+    """Read the arguments of `make_report`."""
+    notes: list[str] = []
+    fit_params = dict(fit_params or {})
+    if isinstance(subject, Outcome):
+        outcome, prepared = subject, subject.prepared
+        if table is not None and attributes is not None:
+            raise InvalidParameterError(
+                "table", message="table must be None for the outcome of a recipe, which has its own; use attributes"
+            )
+        attributes = attributes if attributes is not None else table
+        subject, table = outcome.estimator, prepared.X
+        if attributes is None and outcome.attributes is not None and outcome.table is not None:
+            attributes = outcome.table.iloc[outcome.attributes.rows]
+        y = outcome.truth if y is None else y
+        recipe = recipe or outcome.recipe
+        notes += outcome.notes
+        if prepared.constraints is not None:
+            fit_params = {"constraints": prepared.constraints, **fit_params}
+        if prepared.y is not None and outcome.recipe.learns_labels:
+            fit_params = {"y": prepared.y, **fit_params}
+    elif isinstance(subject, TableModel):
+        model, subject = subject, subject.estimator
+        if recipe is None and model.recipe:
+            recipe = Recipe.from_toml(model.recipe)
+        if table is not None and model.preparation is not None:
+            X = model.prepared(table, note=notes.append)
+            if attributes is None:
+                attributes = table if len(X) == len(table) else table.iloc[_positions_of(X, table)]
+            table = X
+            if model.preparation.is_scaled:
+                notes.append("the columns were standardised: mean 0, standard deviation 1")
+    found = _read_partition(subject, table, attributes, names, metric)
+    found.fit_params, found.y, found.recipe, found.notes = fit_params, y, recipe, notes
+    return found
+
+
+def _positions_of(some: Any, table: Any) -> np.ndarray:
+    """Return where the rows of a part are in the whole table."""
+    if not table.index.is_unique:
+        raise InvalidParameterError(
+            "table", message="table must have different names of rows, since some of them were left out of the fit"
+        )
+    return np.asarray(table.index.get_indexer(some.index))
+
+
+def _read_partition(
+    subject: Any, table: TableLike, attributes: TableLike, names: Any, metric: str | None
+) -> ReportInput:
+    estimator, model, partition = _find_partition(subject)
+    if len(partition) == 0:
+        raise InvalidParameterError("subject", message="subject must be a partition of at least one object, got none")
+    if table is None and metric is not None:
+        raise InvalidParameterError("table", "the dissimilarities when metric='precomputed'", None)
+    if table is None and attributes is not None:
+        raise InvalidParameterError(
+            "attributes", message="attributes are shown beside table, which is None; give them as table"
+        )
+    bare = CredalPartition.unchecked(
+        partition.masses, partition.focal_sets, None, _cluster_names(partition, names), metadata=partition.metadata
+    )
+    if model is not None and hasattr(model, "credal_partition_"):
+        model = copy.copy(model)
+        model.credal_partition_ = bare
+    data = ReportInput(bare, ObjectNames(_object_names(partition, table, attributes)), estimator, model)
+    if table is not None:
+        data.is_pairwise = metric == "precomputed" if model is None else bool(get_tags(model).input_tags.pairwise)
+        rows = _align_rows(table, partition, model, data.is_pairwise)
+        data.table = _match_fitted_columns(estimator, rows)
+        _add_attributes(data, rows if attributes is None else None, _align_rows(attributes, partition, None, False))
+    return data
+
+
+def _find_partition(subject: Any) -> tuple[Any, Any, CredalPartition]:
+    """Return the estimator as given, its last step, and the partition; no estimator for a partition alone."""
+    estimator = model = None
+    found = subject
+    if hasattr(subject, "fit") and not isinstance(subject, type):
+        check_is_fitted(subject)
+        estimator = model = subject
+        while hasattr(model, "steps"):
+            model = model.steps[-1][1]
+        found = getattr(model, "credal_partition_", None)
+        if found is None:
+            found = getattr(model, "labels_", None)
+        if found is None:
+            raise InvalidParameterError(
+                "subject",
+                message="subject must be a fitted clusterer, a pipeline that ends with one, or a partition, got "
+                f"{type(model).__name__}, which has neither credal_partition_ nor labels_",
+            )
+    if isinstance(found, LazyCredalPartition):
+        # The blocks the model was fitted to are gone, so the partition stands for the model.
+        found, estimator, model = found.compute(), None, None
+    elif not hasattr(found, "focal_sets") and (isinstance(found, str | Mapping) or np.ndim(found) != 1):
+        raise InvalidParameterError(
+            "subject",
+            message="subject must be a fitted clusterer, a pipeline that ends with one, a CredalPartition, labels, or "
+            f"what Recipe.run returned, got {type(found).__name__}",
+        )
+    return estimator, model, as_credal_partition(found)
+
+
+def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
+    """Return short names of the clusters: those given, for all or, by a mapping, for some, else the partition's."""
+    frame = list(partition.frame)
+    if names is None:
+        if all(isinstance(name, int) for name in frame):
+            return frame
+        names = frame
+    elif isinstance(names, Mapping):
+        if unknown := [name for name in names if name not in frame]:
+            raise InvalidParameterError("names", f"a mapping of clusters of the partition ({frame[:20]})", unknown[0])
+        names = [names.get(name, name) for name in frame]
+    elif isinstance(names, str) or not isinstance(names, Sequence | np.ndarray) or len(names) != len(frame):
+        raise InvalidParameterError("names", f"a name for each of the {len(frame)} clusters", names)
+    return list(unique_names(names, MAX_CLUSTER_NAME_CHARACTERS))
+
+
+def _object_names(partition: CredalPartition, table: TableLike, attributes: TableLike) -> Any:
+    if partition.index is not None:
+        return partition.index
+    views = None if table is None else Views.of(table)
+    found = object_index(table) if views is None else views.index
+    return found if found is not None else object_index(attributes)
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _align_rows(table: TableLike, partition: CredalPartition, model: Any, is_pairwise: bool) -> TableLike:
+    """Return a table with its rows in the order of the objects of the partition, without names."""
+    if table is None:
+        return None
+    if hasattr(table, "collect"):
+        table = table.collect()  # lazily evaluated
+    elif hasattr(table, "compute"):
+        table = table.compute()
+    n = len(partition)
+    views = Views.of(table)
+    if views is not None:
+        _check_length(len(views), n)
+        parts = views.square_parts(np.arange(n)) if is_pairwise else views.rows(np.arange(n))
+        if views.is_named:
+            return {name: _drop_row_names(part) for name, part in parts.items()}
+        return [_drop_row_names(part) for part in parts]
+    if not hasattr(table, "shape"):
+        table = np.asarray(table, dtype=object if np.asarray(table).dtype.kind in "USO" else None)
+    if hasattr(model, "image_shape_"):
+        return table
+    if len(table.shape) != 2:
+        raise InvalidParameterError(
+            "table", message=f"table must have two dimensions, objects and attributes, got shape {tuple(table.shape)}"
+        )
+    _check_length(int(table.shape[0]), n)
+    order = order_of_names(object_index(table), partition.index)
+    if order is not None:
+        table = table.iloc[order, order] if is_pairwise else table.iloc[order]
+    return _drop_row_names(table)
+
+
+def _check_length(n_rows: int, n_objects: int) -> None:
+    if n_rows != n_objects:
+        raise InvalidParameterError(
+            "table",
+            message=f"table must have a row for each of the {n_objects:,} objects of the partition, got {n_rows:,}; "
+            "the partition of other objects is estimator.predict_mass(table)",
+        )
+
+
+def _drop_row_names(table: TableLike) -> Any:
+    if hasattr(table, "reset_index"):
+        return table.reset_index(drop=True)
+    if hasattr(table, "detach"):
+        return table.detach().cpu().numpy()
+    return table
+
+
+def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
+    """Return the table with names of columns if the estimator has some, without if not: scikit-learn warns else."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if estimator is None or Views.of(table) is not None:
+        return table
+    if names is None and hasattr(table, "iloc") and all(dtype.kind in "iuf" for dtype in table.dtypes):
+        return table.to_numpy()
+    if names is not None and isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] == len(names):
+        import pandas as pd
+
+        return pd.DataFrame(table, columns=list(names))
+    return table
+
+
+def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -> None:
+    """Add what the model was fitted to, and the attributes that describe the objects.
+
+    These are ``attributes`` where they were given, else ``rows``, the table itself.
+    """
+    if data.is_pairwise:
+        data.X = data.table
+        if attributes is not None:
+            data.frame, data.clustered = to_frame(attributes), []
+    else:
+        data.X, data.features = _apply_steps(data)
+        shown = attributes if attributes is not None else attributes_of(data.model, data.X) if data.is_image else rows
+        data.frame = to_frame(shown)
+        data.clustered = _clustered_columns(data, shown, is_table=attributes is None)
+        if attributes is None and data.features is not None and not data.steps:
+            data.features = list(data.frame.columns)
+    if data.frame is not None:
+        data.id_columns = _find_id_columns(data.frame, data.clustered)
+        data.frame = data.frame.drop(columns=data.id_columns)
+
+
+def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
+    """Return what the steps before the model make of the table, and the names of its columns."""
+    steps = getattr(data.estimator, "steps", [])[:-1]
+    if not steps:
+        if data.is_image or Views.of(data.table) is not None:
+            return data.table, None
+        names = column_names(data.table)
+        names = numbered_attributes(np.shape(data.table)[1]) if names is None else names
+        return data.table, unique_names(names, MAX_NAME_CHARACTERS)
+    data.steps = [type(step).__name__ for _, step in steps if step not in ("passthrough", None)]
+    before = data.estimator[:-1]
+    X = before.transform(data.table)
+    X = _drop_row_names(X.toarray() if hasattr(X, "toarray") else X)
+    names = column_names(X)
+    if names is None:
+        try:
+            names = list(before.get_feature_names_out())
+        except (AttributeError, ValueError, NotImplementedError):
+            names = None
+    if names is None or all(str(name) == f"x{j}" for j, name in enumerate(names)):
+        names = numbered_attributes(X.shape[1])
+    return X, unique_names(names, MAX_NAME_CHARACTERS)
+
+
+def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -> list[str] | None:
+    """Return the columns of the frame that were clustered; None if unknown."""
+    assert data.frame is not None
+    if data.model is None:
+        return None
+    columns = list(data.frame.columns)
+    if is_table:
+        return columns
+    fitted, names = column_names(data.table), column_names(shown)
+    if fitted is None or names is None:
+        return columns if len(columns) == np.shape(data.table)[-1] else None
+    used = set(map(str, fitted))
+    return [short for short, name in zip(columns, names, strict=True) if str(name) in used]
+
+
+def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
+    """Find columns that name or number the rows and were not clustered.
+
+    These are texts that differ in most rows, and whole numbers that count them.
+    """
+    found = []
+    for name in frame.columns:
+        column = frame[name]
+        if clustered is not None and name in clustered:
+            continue
+        if column.dtype.kind in "iu":
+            values = column.to_numpy()
+            is_id = len(values) > _MIN_IDENTIFIERS and bool((np.diff(values) == 1).all())
+        else:
+            is_id = column.dtype.kind not in "fbmM" and (
+                column.astype(str).nunique() > max(_MIN_IDENTIFIERS, len(column) // 2)
+            )
+        if is_id:
+            found.append(name)
+    return found if len(found) < frame.shape[1] else []
+
+
+def to_frame(table: TableLike) -> pd.DataFrame:
+    """Convert a table, or several side by side, to a DataFrame with short, unique names of columns."""
+    import pandas as pd
+    from scipy.sparse import issparse
+
+    table = joined_views(table)
+    if issparse(table):
+        raise InvalidParameterError(
+            "table", message="table must be dense, got a sparse matrix; use table.toarray(), or fewer columns"
+        )
+    names = column_names(table)
+    if hasattr(table, "iloc"):
+        frame = table.copy(deep=False)
+    elif hasattr(table, "columns"):
+        frame = pd.concat([pd.Series(table[name].to_numpy()) for name in table.columns], axis=1)
+    else:
+        frame = pd.DataFrame(np.asarray(table).reshape(len(table), -1))
+        if frame.shape[1] and all(dtype.kind == "O" for dtype in frame.dtypes):
+            frame = frame.infer_objects()
+    if frame.shape[1] == 0:
+        raise InvalidInputError("table must have at least one column, got none")
+    names = numbered_attributes(frame.shape[1]) if names is None else names
+    frame.columns = pd.Index(unique_names(names, MAX_NAME_CHARACTERS))
+    return frame.reset_index(drop=True)
+
+
+def select_rows(table: TableLike, rows: np.ndarray) -> Any:
+    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+
+
+def short_name(name: Any, limit: int = MAX_NAME_CHARACTERS) -> str:
+    """Return a name in one line of at most ``limit`` characters."""
+    return shorten(one_line(str(name)[: 40 * limit]), limit)

@@ -1,0 +1,198 @@
+"""Measure how far a partition can be trusted: silhouettes, stability under resampling, agreement with known classes."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from dempster._errors import InvalidParameterError
+from dempster.apps.report.inputs import ReportInput, select_rows, to_frame
+from dempster.constraints import Constraints
+from dempster.dissimilarity.views import Views, joined_views, square_part
+from dempster.explain import CredalSilhouette, KeptCurve, Stability, credal_silhouette, kept_curve, stability
+from dempster.explain.classes import one_to_one, shared_objects
+
+__all__ = ["Trust", "measure_trust"]
+
+MAX_SILHOUETTES, MAX_SILHOUETTE_DIFFERENCES = 3000, 2e9  # objects; differences of attributes that are computed
+MAX_RESAMPLED_OBJECTS = 500
+_RESAMPLES = (10, 5)  # as many as the time allows, or none
+
+
+@dataclass(eq=False)
+class Trust:
+    """Measures of trust, None where one was not computed.
+
+    Attributes
+    ----------
+    silhouette : CredalSilhouette or None
+    metric : str
+        Dissimilarity of the silhouettes.
+    stability : Stability or None
+    n_resampled : int
+        Objects that were resampled: all, or a sample.
+    jaccard : (c,) array or None
+        How well the resamples found each cluster of the report; NaN for clusters that the sample does not show.
+    kept : KeptCurve or None
+    left_out : list of str
+        Why measures were not computed, in whole sentences.
+    """
+
+    silhouette: CredalSilhouette | None = None
+    metric: str = ""
+    stability: Stability | None = None
+    n_resampled: int = 0
+    jaccard: np.ndarray | None = None
+    kept: KeptCurve | None = None
+    left_out: list[str] = field(default_factory=list)
+
+
+def measure_trust(
+    data: ReportInput, y: Any, wanted: bool | Stability, seconds: float, rng: np.random.Generator
+) -> Trust:
+    """Compute all measures that are possible, in bounded time."""
+    trust = Trust()
+    if data.partition.n_clusters < 2:
+        trust.left_out.append("Silhouettes and stability compare clusters; there is only one.")
+    else:
+        _add_silhouette(trust, data, rng)
+        _add_stability(trust, data, wanted, seconds, rng)
+    if y is not None:
+        trust.kept = kept_curve(data.partition, y)
+    return trust
+
+
+# ---- silhouettes ----------------------------------------------------------------------------------------------------
+
+
+def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -> None:
+    if data.X is None:
+        trust.left_out.append("Silhouettes need the objects or their dissimilarities, which were not given.")
+        return
+    X, trust.metric = _compared_table(data)
+    width = 1 if data.is_pairwise else max(int(np.shape(X)[1]), 1)
+    size = max(int(min(MAX_SILHOUETTES, np.sqrt(MAX_SILHOUETTE_DIFFERENCES / width))), 2)
+    try:
+        trust.silhouette = credal_silhouette(data.partition, X, metric=trust.metric, sample_size=size, random_state=rng)
+    except (ValueError, TypeError) as error:
+        trust.left_out.append(f"Silhouettes could not be computed: {error}.")
+
+
+def _compared_table(data: ReportInput) -> tuple[Any, str]:
+    """Return the objects as the model compares them, and the metric, where it is a metric of two rows."""
+    if data.is_pairwise:
+        return joined_views(data.X, "precomputed"), "precomputed"
+    metric = getattr(data.model, "metric", "euclidean")
+    X = joined_views(data.X) if not data.is_image else data.frame
+    if _is_complete_numeric(X) and not hasattr(data.model, "categories_"):
+        is_row_metric = isinstance(metric, str) and metric not in ("adaptive", "precomputed")
+        return X, metric if is_row_metric else "euclidean"
+    frame = to_frame(X)
+    if hasattr(data.model, "categories_"):
+        return frame.astype(str), "gower"  # numbers are names of categories
+    for name in frame.columns[[dtype.kind in "mM" for dtype in frame.dtypes]]:
+        frame[name] = frame[name].astype("int64").where(frame[name].notna())
+    return frame, "gower"
+
+
+def _is_complete_numeric(X: Any) -> bool:
+    if hasattr(X, "dtypes"):
+        return all(getattr(d, "kind", "O") in "iuf" for d in X.dtypes) and not X.isna().to_numpy().any()
+    return X.dtype.kind in "iuf" and bool(np.isfinite(X).all())
+
+
+# ---- stability ------------------------------------------------------------------------------------------------------
+
+
+def _add_stability(
+    trust: Trust, data: ReportInput, wanted: bool | Stability, seconds: float, rng: np.random.Generator
+) -> None:
+    n, n_clusters = len(data.partition), data.partition.n_clusters
+    if isinstance(wanted, Stability):
+        _match_clusters(trust, data, wanted, np.arange(n))
+        return
+    reason = None
+    if not wanted:
+        reason = "Stability was not asked for."
+    elif data.estimator is None or data.table is None:
+        reason = "Stability needs the method and its objects; a partition alone cannot be made again."
+    elif data.is_image:
+        reason = "Stability was not looked at: an image cannot be drawn pixel by pixel."
+    elif n < max(2 * n_clusters, 4):
+        reason = "Stability was not looked at: there are too few objects."
+    if reason is not None:
+        trust.left_out.append(reason)
+        return
+    size = min(n, max(MAX_RESAMPLED_OBJECTS, 10 * n_clusters))
+    rows = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
+    X = data.table if size == n else _sample_table(data, rows)
+    fit_params = {
+        name: value if size == n else _sample_param(value, rows, n) for name, value in data.fit_params.items()
+    }
+    seed = int(rng.integers(2**31 - 1))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fits are thrown away
+            method = _fix_number(data)
+            start = time.process_time()
+            clone(method).fit(X, **fit_params)
+            fit_seconds = time.process_time() - start
+            resamples = next((r for r in _RESAMPLES if fit_seconds * (r + 1) <= seconds), 0)
+            found = stability(method, X, resamples, random_state=seed, n_jobs=1, **fit_params) if resamples else None
+    except (ValueError, TypeError) as error:
+        trust.left_out.append(f"Stability could not be found: {error}.")
+        return
+    if found is None:
+        trust.left_out.append(
+            f"Stability was left out: one fit to {size:,} objects takes {fit_seconds:.1f} s of processor time, several "
+            f"take more than the {seconds:g} s that were allowed."
+        )
+        return
+    _match_clusters(trust, data, found, rows)
+
+
+def _fix_number(data: ReportInput) -> Any:
+    """Return the method with the number of clusters that was found; finding the number again is another question."""
+    method = clone(data.estimator)
+    numbers = {
+        name: data.partition.n_clusters
+        for name, value in method.get_params(deep=True).items()
+        if name.split("__")[-1] == "n_clusters" and isinstance(value, str)
+    }
+    return method.set_params(**numbers)
+
+
+def _sample_table(data: ReportInput, rows: np.ndarray) -> Any:
+    views = Views.of(data.table)
+    if views is not None:
+        return views.square_parts(rows) if data.is_pairwise else views.rows(rows)
+    return square_part(data.table, rows) if data.is_pairwise else select_rows(data.table, rows)
+
+
+def _sample_param(value: Any, rows: np.ndarray, n: int) -> Any:
+    if isinstance(value, Constraints):
+        return value[rows]
+    values = np.asarray(value)
+    return values[rows] if values.shape[:1] == (n,) else value
+
+
+def _match_clusters(trust: Trust, data: ReportInput, found: Stability, rows: np.ndarray) -> None:
+    """Match the clusters of the resampled partition one to one with those of the report by their objects."""
+    if len(found) != len(rows):
+        raise InvalidParameterError(
+            "stability",
+            message=f"stability must be that of the {len(rows):,} objects of the partition, got one of {len(found):,}",
+        )
+    n_clusters = data.partition.n_clusters
+    ours, theirs = data.partition.labels_with_outliers[rows], found.partition.labels_with_outliers
+    shared = shared_objects(ours, theirs, n_clusters, found.partition.n_clusters)
+    sizes = np.bincount(ours[ours >= 0], minlength=n_clusters)
+    trust.stability, trust.n_resampled, trust.jaccard = found, len(rows), np.full(n_clusters, np.nan)
+    for k, other in enumerate(one_to_one(shared)):
+        if other >= 0 and shared[k, other] > sizes[k] / 2:
+            trust.jaccard[k] = found.clusters[other]

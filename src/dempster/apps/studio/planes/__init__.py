@@ -1,1 +1,0 @@
-"""Flat pictures of objects with many attributes, and how far they distort."""

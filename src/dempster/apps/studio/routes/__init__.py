@@ -1,1 +1,0 @@
-"""What the page may ask for, by subject; each file hands over its routes."""
