@@ -14,7 +14,7 @@ import dempster.apps.studio
 from dempster import CredalPartition, FocalSets
 from dempster.apps.map import STATIC_FOLDER, pack, to_plain
 from dempster.apps.studio.planes import distortion_of, principal_plane, scaled_to_plane, scaling_plane, umap_plane
-from dempster.apps.studio.selecting import Condition, Rule, fit_rule
+from dempster.apps.studio.rules import Condition, Rule, fit_rule
 from dempster.apps.studio.sessions import PairAnswers, to_constraints
 from dempster.plot.palette import PALETTE
 from tests.report.cases import unpack

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dempster.apps.report.inputs import ReportInput, select_rows
+from dempster.apps.report.profiles import ClusterProfiles
 from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import doubt_of
-
-if TYPE_CHECKING:
-    from dempster.apps.report.facts import ClusterProfiles
 
 __all__ = ["Axis", "MapCoordinates", "place_objects"]
 

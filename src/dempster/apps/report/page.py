@@ -18,7 +18,7 @@ import dempster
 from dempster._text import format_count, format_share
 from dempster.apps.map import STATIC_FOLDER, pack_objects
 from dempster.apps.report.coordinates import Axis, MapCoordinates
-from dempster.apps.report.facts import ClusterProfiles, DoubtfulObject, Facts
+from dempster.apps.report.facts import DoubtfulObject, Facts
 from dempster.apps.report.html import (
     Column,
     Html,
@@ -32,6 +32,7 @@ from dempster.apps.report.html import (
     tag,
 )
 from dempster.apps.report.inputs import ReportInput, short_name
+from dempster.apps.report.profiles import ClusterProfiles
 from dempster.apps.report.wording import caveats, describe_outcome, describe_run, describe_separation, verdicts
 from dempster.plot.palette import PALETTE
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,10 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import to_plain
 from dempster.apps.studio.errors import GoneError
 from dempster.apps.studio.jobs import Job, Workers
+from dempster.apps.studio.rules import Rule
 from dempster.apps.studio.runs import Run, Source
 from dempster.apps.studio.worker import FOLDER_PREFIX
 from dempster.constraints import Constraints
-
-if TYPE_CHECKING:
-    from dempster.apps.studio.selecting import Rule
 
 __all__ = ["PairAnswers", "Session", "Sessions", "to_constraints"]
 

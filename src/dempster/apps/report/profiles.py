@@ -1,0 +1,179 @@
+"""Profiles of the clusters: the attributes in which they differ, and the pairs that are hard to separate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from dempster._text import format_number, one_line
+from dempster.apps.report.inputs import ReportInput
+from dempster.explain import Profile, profile
+
+__all__ = ["ClusterProfiles", "Difference", "Pair", "find_pairs", "profile_clusters"]
+
+MAX_LISTED_PAIRS = 12
+MAX_PROFILE_CELLS, MAX_PROFILE_ROWS, MIN_PROFILE_ROWS, MIN_CLUSTER_ROWS = 4_000_000, 250_000, 2_000, 20
+MAX_PROFILE_COLUMNS = 1_000
+_SMALL, _MEDIUM, _LARGE = 0.147, 0.33, 0.474  # values of Cliff's delta (Romano et al., 2006)
+_NARROW = 0.5  # a spread smaller than that of the rest by this share is mentioned
+_N_SEPARATING = 20  # attributes that are compared for each pair of clusters
+_MAX_SET_SIZE = 4  # larger sets of clusters say nothing about two of them
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An attribute in which a group differs from the rest: ``words`` such as "clearly lower", and both values."""
+
+    label: str
+    words: str
+    value: str
+    rest: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two clusters with objects between them, and the rule that separates their certain objects best."""
+
+    clusters: tuple[int, int]
+    n_objects: int
+    rule: str
+    separation: float
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterProfiles:
+    """Groups of a partition by the attributes of their objects.
+
+    Attributes
+    ----------
+    profile : Profile
+    rows : array of int
+        Positions of the objects that were profiled.
+    n_columns : int
+        Columns of the table, of which the profile may have fewer.
+    """
+
+    profile: Profile
+    rows: np.ndarray
+    n_columns: int
+
+    def typical(self, g: int) -> list[int]:
+        """Return the positions of the typical objects of a group."""
+        return [int(self.rows[i]) for i in self.profile.groups[g].typical]
+
+    def differences(self, g: int, limit: int) -> list[Difference]:
+        """Return the attributes in which a group differs most from the rest."""
+        statistics = {name: values[g] for name, values in self.profile.statistics.items()}
+        if not statistics["present"].any():
+            return []
+        with np.errstate(invalid="ignore", divide="ignore"):
+            narrow = 1 - statistics["std"] / statistics["rest_std"]
+        delta = np.nan_to_num(statistics["delta"])
+        is_number = np.array([feature.attribute.is_number for feature in self.profile.features])
+        narrow = np.where(is_number & (narrow >= _NARROW), np.nan_to_num(narrow), 0)
+        strength = np.maximum(np.abs(delta), narrow)
+        order = [int(q) for q in np.argsort(-strength, kind="stable")[:limit] if strength[q] >= _SMALL]
+        return [self._describe_difference(g, q, float(delta[q])) for q in order]
+
+    def _describe_difference(self, g: int, q: int, delta: float) -> Difference:
+        feature, at = self.profile.features[q], self.profile.statistics
+        attribute = feature.attribute
+        value, rest = (attribute.text(float(at[name][g, q])) for name in ("mean", "rest"))
+        if not attribute.is_number:
+            words = "more often" if delta > 0 else "less often"
+        elif abs(delta) < _LARGE and at["std"][g, q] <= (1 - _NARROW) * at["rest_std"][g, q]:
+            words = "in a narrow range"
+            value += f" ± {format_number(at['std'][g, q], 2)}"
+            rest += f" ± {format_number(at['rest_std'][g, q], 2)}"
+        else:
+            how = "clearly " if abs(delta) >= _LARGE else "" if abs(delta) >= _MEDIUM else "slightly "
+            is_date = attribute.kind == "date"
+            words = how + (("later" if is_date else "higher") if delta > 0 else ("earlier" if is_date else "lower"))
+        return Difference(feature.label, words, value, rest)
+
+    def strongest(self, limit: int) -> list[int]:
+        """Return the features that differ most between the clusters, in the order of the table."""
+        clusters = [g for g, group in enumerate(self.profile.groups) if group.is_cluster]
+        size = np.abs(np.nan_to_num(self.profile.statistics["delta"][clusters])).max(axis=0, initial=0)
+        return sorted(int(q) for q in np.argsort(-size, kind="stable")[:limit])
+
+    def separate(self, first: int, second: int) -> tuple[str, float]:
+        """Return the rule that separates two clusters best, and how well: 0 not at all, 1 perfectly."""
+        groups = {group.clusters: g for g, group in enumerate(self.profile.groups)}
+        a, b = groups[(first,)], groups[(second,)]
+        if not len(self.profile.groups[a]) or not len(self.profile.groups[b]):
+            return "one of the two has no certain object", float("nan")
+        at = self.profile.statistics
+        spread = np.where(at["rest_std"][a] > 0, at["rest_std"][a], 1)
+        distance = np.abs(np.nan_to_num((at["mean"][a] - at["mean"][b]) / spread))
+        columns = np.argsort(-distance, kind="stable")[:_N_SEPARATING]
+        some = replace(self.profile, features=[self.profile.features[q] for q in columns])
+        frame = self.profile.partition.frame
+        best = some.tells_apart(frame[first], frame[second]).iloc[0]
+        return (one_line(best["rule"]) if best["rule"] else "no attribute does"), float(best["separation"])
+
+
+def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProfiles | None:
+    """Profile all objects, or a sample where there are very many cells; None without attributes."""
+    if data.frame is None:
+        return None
+    frame, partition = data.frame, data.partition
+    columns = _select_columns(data) if frame.shape[1] > MAX_PROFILE_COLUMNS else np.arange(frame.shape[1])
+    rows = _sample_rows(data, len(columns), rng)
+    some = frame.iloc[:, columns]
+    if len(rows) < len(partition):
+        some, partition = some.iloc[rows].reset_index(drop=True), partition[rows]
+    clustered: Any = None if data.clustered is None else [name for name in some.columns if name in set(data.clustered)]
+    if clustered is not None and len(clustered) in (0, len(some.columns)):
+        clustered = bool(clustered)
+    return ClusterProfiles(profile(partition, some, clustered=clustered), rows, frame.shape[1])
+
+
+def _sample_rows(data: ReportInput, n_columns: int, rng: np.random.Generator) -> np.ndarray:
+    """Return all rows, or a sample that holds rows of every cluster."""
+    n = len(data.partition)
+    limit = min(MAX_PROFILE_ROWS, max(MAX_PROFILE_CELLS // n_columns, MIN_PROFILE_ROWS))
+    if n <= limit:
+        return np.arange(n)
+    sample = rng.choice(n, limit, replace=False)
+    labels = data.partition.labels
+    few = np.bincount(labels[sample], minlength=data.partition.n_clusters) < MIN_CLUSTER_ROWS
+    more = [np.flatnonzero(labels == k)[:MIN_CLUSTER_ROWS] for k in np.flatnonzero(few)]
+    return np.unique(np.concatenate([sample, *more]))
+
+
+def _select_columns(data: ReportInput) -> np.ndarray:
+    """Return the columns whose means differ most between the clusters, and all categories."""
+    frame, labels = data.frame, data.partition.labels
+    assert frame is not None
+    between = np.full(frame.shape[1], np.inf)
+    counts = np.bincount(labels, minlength=data.partition.n_clusters)
+    for j in range(frame.shape[1]):
+        column = frame.iloc[:, j]
+        if column.dtype.kind not in "iuf":
+            continue
+        values = column.to_numpy(dtype=float)
+        values = np.nan_to_num(values - np.nanmean(values)) if np.isfinite(values).any() else np.zeros(len(values))
+        means = np.bincount(labels, values, minlength=len(counts)) / np.maximum(counts, 1)
+        variance = float(values.var())
+        between[j] = float(counts @ means**2) / (len(values) * variance) if variance > 0 else 0.0
+    return np.sort(np.argsort(-between, kind="stable")[:MAX_PROFILE_COLUMNS])
+
+
+def find_pairs(data: ReportInput, profiles: ClusterProfiles | None) -> list[Pair]:
+    """Return the pairs of clusters with most objects that may belong to either."""
+    partition = data.partition
+    counts = np.bincount(partition.best_set, minlength=len(partition.focal_sets))
+    between: Counter[tuple[int, int]] = Counter()
+    for clusters, number in zip(partition.focal_sets, counts, strict=True):
+        if number and 2 <= len(clusters) <= _MAX_SET_SIZE:
+            between.update({pair: int(number) for pair in combinations(clusters, 2)})
+    pairs = []
+    for pair in sorted(between, key=lambda pair: (-between[pair], pair))[:MAX_LISTED_PAIRS]:
+        rule, separation = ("", float("nan")) if profiles is None else profiles.separate(*pair)
+        pairs.append(Pair(pair, between[pair], rule, separation))
+    return pairs
