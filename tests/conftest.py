@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items):
 def endless_is_soon_too_long():
     """An iterator that never ends is given up after a hundredth of the usual number."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_validation, "_MOST_LISTED", 100_000)
+        patch.setattr(_validation, "_MAX_LISTED", 100_000)
         yield
 
 

@@ -94,5 +94,5 @@ def test_backends_that_are_not_there(monkeypatch):
     with pytest.raises(ValueError, match="backend must be 'pandas' or 'polars', got 'arrow'"):
         m.to_frame(backend="arrow")
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
-    with pytest.raises(ImportError, match="pip install polars"):
+    with pytest.raises(ImportError, match=r"dempster\[polars\]"):
         m.to_frame(backend="polars")
