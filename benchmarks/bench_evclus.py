@@ -130,8 +130,7 @@ def _loop(
 def _sampled_pairs(X: np.ndarray, d0: float | None = None) -> tuple[Any, float]:
     """The problem of k-EVCLUS: pairs drawn once or twice weigh once or twice; and d0."""
     from dempster.cluster.evclus._pairs import SomePairs
-    from dempster.dissimilarity.sampling import random_pairs
-    from dempster.dissimilarity.transform import to_conflict
+    from dempster.dissimilarity.transform import random_pairs, to_conflict
 
     pairs, weights = random_pairs(len(X), _PARTNERS, np.random.default_rng(0))
     distance = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
@@ -150,8 +149,7 @@ def _medoid_start(X: np.ndarray, d0: float, family: Any, seed: int) -> np.ndarra
     from scipy.spatial.distance import cdist
 
     from dempster.cluster._medoid_starts import masses_of_labels, medoid_starts
-    from dempster.dissimilarity.sampling import choose_landmarks
-    from dempster.dissimilarity.transform import to_conflict
+    from dempster.dissimilarity.transform import choose_landmarks, to_conflict
 
     rng = np.random.default_rng(seed)
     some = X[choose_landmarks(len(X), _LANDMARKS, rng)]

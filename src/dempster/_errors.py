@@ -30,6 +30,8 @@ class InvalidParameterError(InvalidInputError):
         What it must be, to stand after "must be".
     value : object, optional
         What it was.
+    must : str, optional
+        The same where "be" is not the verb, to stand after "must": "hold at least one name".
     message : str, optional
         The whole message, where "<name> must be <expected>, got <value>" does not say enough.
     settings : mapping, optional
@@ -42,13 +44,14 @@ class InvalidParameterError(InvalidInputError):
         expected: str | None = None,
         value: Any = _NOT_GIVEN,
         *,
+        must: str | None = None,
         message: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ):
         self.name, self.expected, self.settings = name, expected, dict(settings or {})
         self.value = None if value is _NOT_GIVEN else value
         if message is None:
-            message = f"{name} must be {expected}"
+            message = f"{name} must {must or f'be {expected}'}"
             if value is not _NOT_GIVEN:
                 message += f", got {shorten(value)}"
         super().__init__(message)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from dempster.dissimilarity.sampling import choose_landmarks, pairs_of_sparse, random_pairs
+from dempster.dissimilarity.transform import choose_landmarks, pairs_of_sparse, random_pairs
 
 # ---- random pairs ---------------------------------------------------------------------------------------------------
 

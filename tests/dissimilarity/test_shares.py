@@ -6,8 +6,7 @@ import pytest
 from sklearn.metrics import pairwise_distances
 
 from dempster.dissimilarity.gower import GowerEncoder, gower_block
-from dempster.dissimilarity.shares import attribute_shares
-from dempster.dissimilarity.sources import AttributeSource, GowerSource
+from dempster.dissimilarity.sources import AttributeSource, GowerSource, attribute_shares
 
 X = np.random.default_rng(0).normal(size=(12, 4)) + [0, 3, 0, 1]
 METRICS = ["euclidean", "sqeuclidean", "cityblock", "seuclidean", "mahalanobis", "canberra", "braycurtis", "chebyshev"]

@@ -11,8 +11,7 @@ from dempster._native import kernel
 from dempster.cluster.evclus._pairs import AllPairs, Links, SomePairs, link_form
 from dempster.constraints import Constraints
 from dempster.constraints import links as linked
-from dempster.dissimilarity.sampling import random_pairs
-from dempster.dissimilarity.transform import decay, default_quantile, to_conflict
+from dempster.dissimilarity.transform import decay, default_quantile, random_pairs, to_conflict
 from dempster.optimize.projection import linear_image, project, projection_hessian, settle_links, terms_of_conflicts
 from dempster.optimize.row_fit import descend_rows, descend_some_pairs, is_simple_family, no_links, sweep_rows
 from tests.strategies import families, random_masses

@@ -54,8 +54,8 @@ def positions(clusters: Any, frame: tuple[Hashable, ...], name: str = "sets") ->
         elif unnumbered and _is_position(member, len(frame)):
             found.append(int(member))
         else:
-            raise InvalidInputError(
-                f"{name} must hold answers of the frame: {shown(member)} is not in the frame {frame}"
+            raise InvalidParameterError(
+                name, must=f"hold answers of the frame: {shown(member)} is not in the frame {frame}"
             )
     return tuple(sorted(set(found)))
 
@@ -73,16 +73,17 @@ def membership_rows(
         return family.membership, False
     if isinstance(sets, FocalSets):
         if sets.n_clusters != c:
-            raise InvalidInputError(f"{name} has {sets.n_clusters} clusters instead of {c}")
+            raise InvalidParameterError(name, message=f"{name} has {sets.n_clusters} clusters instead of {c}")
         return sets.membership, False
     if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
         if sets.shape[1] != c:
-            raise InvalidInputError(f"{name} must have {c} columns, got {sets.shape[1]}")
+            raise InvalidParameterError(name, must=f"have {c} columns, got {sets.shape[1]}")
         return as_truth(sets, name), False
     if isinstance(sets, complex) or getattr(sets, "ndim", 0) > 0:
-        raise InvalidInputError(
-            f"{name} must be one set (a tuple of answers), a list of sets, a Boolean array (s, {c}) or a FocalSets, "
-            f"got {type(sets).__name__}"
+        raise InvalidParameterError(
+            name,
+            must=f"be one set (a tuple of answers), a list of sets, a Boolean array (s, {c}) or a FocalSets, got "
+            f"{type(sets).__name__}",
         )
     single = not isinstance(sets, list)
     rows = np.zeros((1 if single else len(sets), c), dtype=bool)
@@ -118,24 +119,18 @@ def checked_masses(masses: Any, f: int) -> Array:
     if values.ndim == 1:
         values = values.reshape(len(values) // f, f) if len(values) in (0, f) else values[None, :]
     if values.ndim != 2 or values.shape[1] != f:
-        raise InvalidParameterError(
-            "masses", message=f"masses must have shape (n, {f}), one column per focal set, got {values.shape}"
-        )
+        raise InvalidParameterError("masses", must=f"have shape (n, {f}), one column per focal set, got {values.shape}")
     total = values.sum(axis=1)
     library = library_of(values)
     if not library.isfinite(total).all():
-        raise InvalidParameterError("masses", message="masses must be finite; they hold NaN or infinite values")
+        raise InvalidParameterError("masses", must="be finite; they hold NaN or infinite values")
     single = values.dtype == library.float32
     if len(values) and values.min() < -(1e-6 if single else _NEGATIVE_TOLERANCE):
         row = int(np.flatnonzero(to_host((values < 0).any(axis=1)))[0])
-        raise InvalidParameterError(
-            "masses", message=f"masses must not be negative, got {values[row].min():.3g} in row {row}"
-        )
+        raise InvalidParameterError("masses", must=f"not be negative, got {values[row].min():.3g} in row {row}")
     if (abs(total - 1) > (1e-5 if single else SUM_TOLERANCE)).any():
         row = int(abs(total - 1).argmax())
-        raise InvalidParameterError(
-            "masses", message=f"masses must sum to one in every row; row {row} sums to {total[row]:.6g}"
-        )
+        raise InvalidParameterError("masses", must=f"sum to one in every row; row {row} sums to {total[row]:.6g}")
     values = values.clamp(min=0) if is_tensor(values) else np.maximum(values, 0)
     return values / values.sum(axis=1, keepdims=True)
 
@@ -146,8 +141,8 @@ def checked_index(index: Any, n: int) -> Any:
         return None
     count = _number_of_names(index)
     if count != n:
-        raise InvalidInputError(
-            f"index must hold one name per row ({n}), got {shown(index) if count is None else count}"
+        raise InvalidParameterError(
+            "index", must=f"hold one name per row ({n}), got {shown(index) if count is None else count}"
         )
     if isinstance(index, list | tuple | np.ndarray):
         try:
@@ -192,11 +187,11 @@ def checked_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, .
     """Names of the answers, 0..c-1 by default."""
     names = tuple(range(c)) if frame is None else tuple(_answers(frame, c))
     if not all(map(hashable.test, names)):
-        raise InvalidInputError(
-            f"frame must hold names that can be told apart (text, numbers, tuples), got {shown(names)}"
+        raise InvalidParameterError(
+            "frame", must="hold names that can be told apart (text, numbers, tuples)", value=names
         )
     if len(names) != c or len(set(names)) != len(names):
-        raise InvalidInputError(f"frame must hold {c} different names, got {shown(names)}")
+        raise InvalidParameterError("frame", must=f"hold {c} different names", value=names)
     return names
 
 
@@ -208,5 +203,7 @@ def checked_probabilities(values: Any, name: str) -> np.ndarray:
     """(n, c) values in [0, 1]."""
     values = np.atleast_2d(as_reals(values, name)).astype(float, copy=False)
     if values.ndim != 2 or values.size == 0 or not np.all((values >= -1e-12) & (values <= 1 + 1e-12)):
-        raise InvalidInputError(f"{name} must be a nonempty table (n, c) of values in [0, 1], got shape {values.shape}")
+        raise InvalidParameterError(
+            name, must=f"be a nonempty table (n, c) of values in [0, 1], got shape {values.shape}"
+        )
     return np.clip(values, 0, 1)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, divided, is_tensor, library_of, like, precision_of, same_place, to_host, zeros
-from dempster._errors import InvalidInputError
-from dempster._validation import as_reals, check_choice, check_memory, shown
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._validation import as_reals, check_choice, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, unique_sets
 
@@ -423,9 +423,10 @@ def discounted(masses: Array, family: FocalSets, rate: Any) -> tuple[Array, Foca
     learnt = is_tensor(rate) and is_tensor(masses)  # gradients go through
     rates: Array = rate if learnt else as_reals(rate, "rate").astype(float, copy=False)
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
-        raise InvalidInputError(
-            f"rate must be a number or one per row ({n}), got shape {rates.shape}; rates of answers or sets are a "
-            "mapping {set: rate}, or come with contexts"
+        raise InvalidParameterError(
+            "rate",
+            must=f"be a number or one per row ({n}), got shape {rates.shape}; rates of answers or sets are a mapping "
+            f"{{set: rate}}, or come with contexts",
         )
     _check_rates(rates)
     wider = family.union(FocalSets.from_sets(c, [range(c)]))
@@ -443,11 +444,11 @@ def checked_contexts(
     """(l, c) membership of the contexts and their (l,) rates, from a mapping or from two lists."""
     if isinstance(rate, Mapping):
         if contexts is not None:
-            raise InvalidInputError("contexts must be None when rate is a mapping {set: rate}")
+            raise InvalidParameterError("contexts", must="be None when rate is a mapping {set: rate}")
         contexts, rate = list(rate), list(rate.values())
     if isinstance(contexts, str):
         if contexts != "answers":
-            raise InvalidInputError(f"contexts must be 'answers' or a list of sets, got {shown(contexts)}")
+            raise InvalidParameterError("contexts", "'answers' or a list of sets", contexts)
         rows = np.eye(n_answers, dtype=bool)
     else:
         if not isinstance(contexts, list):
@@ -455,14 +456,16 @@ def checked_contexts(
         try:
             rows = membership_rows(contexts)[0].astype(bool)
         except ValueError as error:
-            raise InvalidInputError(f"contexts must be sets of answers: {error}") from error
+            raise InvalidParameterError("contexts", must=f"be sets of answers: {error}") from error
     if len({row.tobytes() for row in rows}) < len(rows):
-        raise InvalidInputError("contexts must be different sets, but one comes twice")
+        raise InvalidParameterError("contexts", must="be different sets, but one comes twice")
     if not rows.any(axis=1).all():
-        raise InvalidInputError("contexts must be nonempty sets: the answer is never in the empty set")
+        raise InvalidParameterError("contexts", must="be nonempty sets: the answer is never in the empty set")
     rates = as_reals(rate, "rate").astype(float, copy=False)
     if rates.shape != (len(rows),):
-        raise InvalidInputError(f"rate must hold {len(rows)} numbers, one for each context, got shape {rates.shape}")
+        raise InvalidParameterError(
+            "rate", must=f"hold {len(rows)} numbers, one for each context, got shape {rates.shape}"
+        )
     _check_rates(rates)
     return rows, rates
 
@@ -507,4 +510,4 @@ def _check_sets(n: int, f: int, n_contexts: int) -> None:
 
 def _check_rates(rates: Array) -> None:
     if not ((rates >= 0) & (rates <= 1)).all():
-        raise InvalidInputError("rate must lie in [0, 1]")
+        raise InvalidParameterError("rate", must="lie in [0, 1]")

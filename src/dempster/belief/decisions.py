@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, library_of, looked_up, precision_of, product, zeros
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check, check_choice, integer, is_number, shown
 from dempster.belief.focal_sets import FocalSets
 
@@ -43,11 +43,15 @@ def decide(masses: Array, family: FocalSets, rule: str, losses: Any, reject: flo
     check_choice(rule, "rule", DECISION_RULES)
     _check_share(optimism, "optimism", 0)
     if reject is not None and not (is_number(reject) and reject >= 0):
-        raise InvalidInputError(f"reject is the loss of not deciding and must be at least 0, got {shown(reject)}")
+        raise InvalidParameterError(
+            "reject", message=f"reject is the loss of not deciding and must be at least 0, got {shown(reject)}"
+        )
     table = checked_losses(losses, family.n_clusters)
     if rule in SET_RULES:
         if reject is not None:
-            raise InvalidInputError(f"reject has no meaning for rule={rule!r}, which already keeps several acts")
+            raise InvalidParameterError(
+                "reject", message=f"reject has no meaning for rule={rule!r}, which already keeps several acts"
+            )
         keep = interval_dominance if rule == "interval_dominance" else maximality
         return keep(masses, family, table)
     return choose_acts(expected_losses(masses, family, table, rule, optimism), reject)
@@ -75,16 +79,16 @@ def decide_sets(
 
 def _check_share(value: Any, name: str, least: float) -> None:
     if not (is_number(value) and least <= value <= 1):
-        raise InvalidInputError(f"{name} must lie in [{least:g}, 1], got {shown(value)}")
+        raise InvalidParameterError(name, must=f"lie in [{least:g}, 1]", value=value)
 
 
 def checked_losses(losses: Any, c: int) -> np.ndarray:
     """(c or c + 1, acts) losses; 0-1 if none are given."""
     table = 1.0 - np.eye(c) if losses is None else as_reals(losses, "losses").astype(float, copy=False)
     if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
-        raise InvalidInputError(f"losses must have {c} rows (or one more), got shape {table.shape}")
+        raise InvalidParameterError("losses", must=f"have {c} rows (or one more), got shape {table.shape}")
     if not np.isfinite(table).all():
-        raise InvalidInputError("losses must be finite")
+        raise InvalidParameterError("losses", must="be finite")
     return table
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import frozen
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, as_truth, check_flags, check_memory, is_integer, listed, shown, texts
 
 __all__ = ["gabriel_pairs"]
@@ -69,12 +69,14 @@ class FocalSets:
     def __init__(self, membership: Any):
         rows = as_truth(membership, "membership")
         if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
-            raise InvalidInputError(
-                f"membership must be a 2-D array with at least one set and one cluster, got {rows.shape}"
+            raise InvalidParameterError(
+                "membership", must=f"be a 2-D array with at least one set and one cluster, got {rows.shape}"
             )
         rows = np.array(rows, order="C")
         if len(unique_sets(rows)[0]) < len(rows):
-            raise InvalidInputError("membership has the same set twice; the sets of a family must differ")
+            raise InvalidParameterError(
+                "membership", message="membership has the same set twice; the sets of a family must differ"
+            )
         rows.flags.writeable = False
         self._membership = rows
 
@@ -136,7 +138,7 @@ class FocalSets:
         _membership_rows(c, chosen, "pairs")  # refuses what is no cluster
         for pair in chosen:
             if len(pair) != 2 or pair[0] == pair[1]:
-                raise InvalidInputError(f"pairs must hold two different clusters each, got {pair}")
+                raise InvalidParameterError("pairs", must="hold two different clusters each", value=pair)
         return cls._canonical(c, [(k,) for k in range(c)] + chosen, empty=empty, omega=omega)
 
     @classmethod
@@ -278,7 +280,7 @@ class FocalSets:
         """Position of each row of a membership matrix in this family, -1 where it is absent."""
         rows = np.ascontiguousarray(as_truth(membership, "membership"))
         if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
-            raise InvalidInputError(f"membership must have shape (s, {self.n_clusters}), got {rows.shape}")
+            raise InvalidParameterError("membership", must=f"have shape (s, {self.n_clusters}), got {rows.shape}")
         return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
 
     def index(self, clusters: Iterable[int]) -> int:
@@ -294,7 +296,7 @@ class FocalSets:
         given = range(self.n_clusters) if cluster_names is None else cluster_names
         labels = [*given] if isinstance(given, str) else texts(given, "cluster_names", "names")
         if len(labels) != self.n_clusters:
-            raise InvalidInputError(f"cluster_names must hold {self.n_clusters} names, got {len(labels)}")
+            raise InvalidParameterError("cluster_names", must=f"hold {self.n_clusters} names, got {len(labels)}")
 
         def name(row: np.ndarray) -> str:
             if row.all() and len(row) > 1:
@@ -358,7 +360,7 @@ def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def checked_family(family: Any, name: str) -> FocalSets:
     """The family itself, if it is one."""
     if not isinstance(family, FocalSets):
-        raise InvalidInputError(f"{name} must be a FocalSets, got {type(family).__name__}")
+        raise InvalidParameterError(name, "a FocalSets", family)
     return family
 
 
@@ -369,13 +371,13 @@ def _listed_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
 def _check_n_clusters(n_clusters: Any) -> int:
     c = _checked_integer(n_clusters, "n_clusters")
     if c > _MOST_CLUSTERS:
-        raise InvalidInputError(f"n_clusters must be at most {_MOST_CLUSTERS:,}, got {n_clusters}")
+        raise InvalidParameterError("n_clusters", f"at most {_MOST_CLUSTERS:,}", n_clusters)
     return c
 
 
 def _checked_integer(number: Any, name: str) -> int:
     if not is_integer(number) or number < 1:
-        raise InvalidInputError(f"{name} must be an integer of at least 1, got {shown(number)}")
+        raise InvalidParameterError(name, "an integer of at least 1", number)
     return int(number)
 
 
@@ -389,8 +391,8 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
     for i, clusters in enumerate(sets):
         for k in clusters:
             if not is_integer(k) or not 0 <= k < c:
-                raise InvalidInputError(
-                    f"{name} must hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
+                raise InvalidParameterError(
+                    name, must=f"hold cluster numbers from 0 to {c - 1}, got {shown(k)} in {shown(clusters)}"
                 )
         rows[i, list(clusters)] = True
     return rows
@@ -414,15 +416,15 @@ def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
     if centers is not None:
         points = as_reals(centers, "centers").astype(float, copy=False)
         if points.ndim != 2 or points.size == 0 or not np.isfinite(points).all():
-            raise InvalidInputError(
-                f"centers must be a finite array of shape (n_clusters, n_features), got {points.shape}"
+            raise InvalidParameterError(
+                "centers", must=f"be a finite array of shape (n_clusters, n_features), got {points.shape}"
             )
         gap = points[:, None] - points[None]
         return np.einsum("kld,kld->kl", gap, gap)
     squares = as_reals(squared_distances, "squared_distances").astype(float, copy=False)
     square = squares.ndim == 2 and squares.shape[0] == squares.shape[1] and len(squares) > 0
     if not square or not ((squares >= 0) & (squares < np.inf)).all():
-        raise InvalidInputError(
-            f"squared_distances must be a square matrix of nonnegative numbers, got shape {squares.shape}"
+        raise InvalidParameterError(
+            "squared_distances", must=f"be a square matrix of nonnegative numbers, got shape {squares.shape}"
         )
     return squares

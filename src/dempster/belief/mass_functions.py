@@ -33,7 +33,6 @@ from dempster._validation import (
     names_of_table,
     order_of_names,
     ordered_like,
-    shown,
     table,
 )
 from dempster.belief import combination, decisions, opinions, transforms
@@ -120,7 +119,7 @@ class MassFunctions:
             frame = masses.frame if frame is None else frame
             masses = masses.masses
         if not isinstance(focal_sets, FocalSets):
-            raise InvalidInputError(f"focal_sets must be a FocalSets, got {type(focal_sets).__name__}")
+            raise InvalidParameterError("focal_sets", "a FocalSets", focal_sets)
         names = checked_frame(frame, focal_sets.n_clusters)
         index = names_of_table(masses)["index"] if index is None else index
         masses = in_order_of_sets(masses, focal_sets, names)
@@ -162,13 +161,13 @@ class MassFunctions:
         names = checked_frame(listed_names, len(listed_names))
         rows = [masses] if isinstance(masses, Mapping) else listed(masses, "masses", "dictionaries {set: mass}")
         if not rows or not all(isinstance(row, Mapping) for row in rows):
-            raise InvalidInputError(
-                f"masses must hold at least one dictionary {{set: mass}} and nothing else, got {shown(masses)}"
+            raise InvalidParameterError(
+                "masses", must="hold at least one dictionary {set: mass} and nothing else", value=masses
             )
         sets = [{positions(key, names, "masses"): value for key, value in row.items()} for row in rows]
         for row, given in zip(sets, rows, strict=True):
             if len(row) < len(given):
-                raise InvalidInputError(f"masses names the same set twice: {list(given)}")
+                raise InvalidParameterError("masses", message=f"masses names the same set twice: {list(given)}")
         used = sorted({s for row in sets for s in row}, key=lambda s: (len(s), s))
         family = FocalSets.from_sets(len(names), used)
         return cls([[row.get(s, 0.0) for s in used] for row in sets], family, index, frame=names)
@@ -178,7 +177,7 @@ class MassFunctions:
         """From unnormalised beliefs of the sets of the family (which must hold all focal sets and the whole frame)."""
         values = transforms.table_of_values(values, checked_family(focal_sets, "focal_sets"))
         if focal_sets.omega_index is None:
-            raise InvalidInputError("focal_sets must hold the whole frame: m(∅) = 1 - bel(whole frame)")
+            raise InvalidParameterError("focal_sets", must="hold the whole frame: m(∅) = 1 - bel(whole frame)")
         empty = 1 - values[:, [focal_sets.omega_index]]
         return cls.from_implicability(values + empty, focal_sets, **keywords)
 
@@ -226,7 +225,7 @@ class MassFunctions:
         """Least committed mass functions whose pignistic probabilities are given, (n, c) with rows summing to one."""
         p = checked_probabilities(probabilities, "probabilities")
         if np.any(np.abs(p.sum(axis=1) - 1) > SUM_TOLERANCE):
-            raise InvalidInputError("probabilities must sum to one in every row")
+            raise InvalidParameterError("probabilities", must="sum to one in every row")
         return cls(
             *transforms.nested_masses(*transforms.consonant_from_pignistic(p)),
             **(names_of_table(probabilities) | keywords),
@@ -489,7 +488,7 @@ class MassFunctions:
         check_flags(normalized=normalized)
         rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
         if not single:
-            raise InvalidInputError(f"event must be one set of answers, got {shown(event)}")
+            raise InvalidParameterError("event", "one set of answers", event)
         certain = MassFunctions.unchecked(like(np.ones((1, 1)), self._masses), FocalSets(rows), None, self.frame)
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
@@ -511,10 +510,12 @@ class MassFunctions:
         if checked_family(focal_sets, "focal_sets") == self.focal_sets:
             return self
         if focal_sets.n_clusters != self.n_clusters:
-            raise InvalidInputError(f"focal_sets has {focal_sets.n_clusters} clusters instead of {self.n_clusters}")
+            raise InvalidParameterError(
+                "focal_sets", message=f"focal_sets has {focal_sets.n_clusters} clusters instead of {self.n_clusters}"
+            )
         where = focal_sets.find(self.focal_sets.membership)
         if (self._masses[:, where < 0] > 0).any():
-            raise InvalidInputError("focal_sets lacks a set that carries mass")
+            raise InvalidParameterError("focal_sets", message="focal_sets lacks a set that carries mass")
         out = zeros((len(self), len(focal_sets)), self._masses)
         out[:, where[where >= 0]] = self._masses[:, where >= 0]
         return self._like(out, focal_sets)
@@ -704,14 +705,14 @@ class MassFunctions:
 
     def _check_frame(self, other: Any) -> None:
         if not isinstance(other, MassFunctions):
-            raise InvalidInputError(f"other must be MassFunctions, got {type(other).__name__}")
+            raise InvalidParameterError("other", "MassFunctions", other)
         if other.frame != self.frame:
             raise InvalidInputError(f"the frames differ: {self.frame} and {other.frame}")
 
 
 def _rows_of(other: MassFunctions, ours: MassFunctions) -> Array:
     if len(other) not in (1, len(ours)):
-        raise InvalidInputError(f"other must hold {len(ours)} mass functions (or one), got {len(other)}")
+        raise InvalidParameterError("other", must=f"hold {len(ours)} mass functions (or one), got {len(other)}")
     return library_of(other.masses).broadcast_to(other.masses, (len(ours), other.masses.shape[1]))
 
 

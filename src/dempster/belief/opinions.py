@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
-from dempster._validation import as_reals, check, choice, in_order_of, read_fields, real, shown
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._validation import as_reals, check, choice, in_order_of, read_fields, real
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets
 
@@ -54,7 +54,7 @@ class Opinions:
             ("base_rate", self.base_rate.sum(keepdims=True)),
         ):
             if (np.abs(total - 1) > _SINGLE_TOLERANCE).any():
-                raise InvalidInputError(f"{name} must sum to one, got {total[np.abs(total - 1).argmax()]:.6g}")
+                raise InvalidParameterError(name, must=f"sum to one, got {total[np.abs(total - 1).argmax()]:.6g}")
         if any((part < -_SINGLE_TOLERANCE).any() for part in (self.belief, self.uncertainty, self.base_rate)):
             raise InvalidInputError("belief, uncertainty and base_rate must not be negative")
 
@@ -95,15 +95,15 @@ def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarr
         unknown = 1 - known.sum(axis=1)
         if (unknown < -_tolerance(known)).any():
             row = int(unknown.argmin())
-            raise InvalidInputError(
-                f"belief must sum to at most one in every row; row {row} sums to {1 - unknown[row]:.6g}"
+            raise InvalidParameterError(
+                "belief", must=f"sum to at most one in every row; row {row} sums to {1 - unknown[row]:.6g}"
             )
         unknown = np.maximum(unknown, 0)
     else:
         unknown = as_reals(uncertainty, "uncertainty")
         if unknown.shape != (len(known),) or not (np.isfinite(unknown) & (unknown >= 0)).all():
-            raise InvalidInputError(
-                f"uncertainty must hold {len(known)} nonnegative numbers, got shape {unknown.shape}"
+            raise InvalidParameterError(
+                "uncertainty", must=f"hold {len(known)} nonnegative numbers, got shape {unknown.shape}"
             )
         total = known.sum(axis=1) + unknown
         if (np.abs(total - 1) > _tolerance(known)).any():
@@ -120,15 +120,16 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
     c = parameters.shape[1]
     before = as_reals(prior, "prior")
     if before.shape not in ((), (c,)) or not (np.isfinite(before) & (before > 0)).all():
-        raise InvalidInputError(f"prior must be a positive number, or {c} of them, got {shown(prior)}")
+        raise InvalidParameterError("prior", f"a positive number, or {c} of them", prior)
     before = np.broadcast_to(before, (c,)).astype(parameters.dtype)
     evidence = parameters - before
     short = evidence < -_tolerance(parameters) * before
     if short.any():
         row, k = np.unravel_index(short.argmax(), short.shape)
-        raise InvalidInputError(
-            f"alpha must be at least the prior ({before[k]:g}), got {parameters[row, k]:.6g} in row {row}, column {k}; "
-            "if alpha holds evidence alone, add the prior to it"
+        raise InvalidParameterError(
+            "alpha",
+            must=f"be at least the prior ({before[k]:g}), got {parameters[row, k]:.6g} in row {row}, column {k}; if "
+            "alpha holds evidence alone, add the prior to it",
         )
     evidence = np.maximum(evidence, 0)
     weight = before.sum()
@@ -150,7 +151,7 @@ def opinions_of(masses: MassFunctions, base_rate: Any = None) -> Opinions:
         )
     rate = np.full(c, 1 / c) if base_rate is None else as_reals(in_order_of(base_rate, masses.frame), "base_rate")
     if rate.shape != (c,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
-        raise InvalidInputError(f"base_rate must hold {c} probabilities that sum to one, got {shown(base_rate)}")
+        raise InvalidParameterError("base_rate", must=f"hold {c} probabilities that sum to one", value=base_rate)
     known = masses.mass(FocalSets.simple(c, empty=False, omega=False))
     unknown = masses.mass(FocalSets.from_sets(c, [range(c)]))[:, 0]
     return Opinions(known, unknown, rate)
@@ -159,9 +160,9 @@ def opinions_of(masses: MassFunctions, base_rate: Any = None) -> Opinions:
 def _table(values: Any, name: str) -> np.ndarray:
     array = np.atleast_2d(as_reals(values, name))
     if array.ndim != 2 or array.shape[1] < 2 or not (np.isfinite(array) & (array >= 0)).all():
-        raise InvalidInputError(
-            f"{name} must be a table (n, c) of finite nonnegative numbers for at least two answers, got shape "
-            f"{array.shape}"
+        raise InvalidParameterError(
+            name,
+            must=f"be a table (n, c) of finite nonnegative numbers for at least two answers, got shape {array.shape}",
         )
     return array
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, as_array, is_tensor, library_of
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check_memory, check_size
 from dempster.belief.focal_sets import FocalSets, checked_family, inside, unique_sets
 
@@ -250,11 +250,11 @@ def table_of_values(values: Any, family: FocalSets) -> np.ndarray:
     """(n, f) numbers, one for each set of the family, that are finite and can be added."""
     values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
     if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
-        raise InvalidInputError(
-            f"values must have a row at least and one column per set ({len(family)}), got {values.shape}"
+        raise InvalidParameterError(
+            "values", must=f"have a row at least and one column per set ({len(family)}), got {values.shape}"
         )
     if not np.isfinite(values).all():
-        raise InvalidInputError("values must be finite; they hold NaN or infinite values")
+        raise InvalidParameterError("values", must="be finite; they hold NaN or infinite values")
     check_size(values, "values")
     return values
 

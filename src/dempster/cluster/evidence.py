@@ -3,7 +3,7 @@
 A model that can say it has a method ``evidence(values, itself)``, where it stands beside the formula that gives the
 masses. The evidence for a cluster is a number, the larger the more the object belongs there, and it is a sum: over the
 attributes where the model has centers or densities, or over the objects that the model compares with, each of whose
-terms is then shared by the attributes in which the two differ (`dempster.dissimilarity.shares`).
+terms is then shared by the attributes in which the two differ (`dempster.dissimilarity.sources`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dempster._types import TableLike
-from dempster.dissimilarity.shares import attribute_shares
-from dempster.dissimilarity.sources import References
+from dempster.dissimilarity.sources import References, attribute_shares
 from dempster.optimize.blocks import block_map
 from dempster.partition import CredalPartition
 

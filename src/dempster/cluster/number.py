@@ -27,10 +27,10 @@ from dempster._validation import has_missing, mean_of_rows
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._peaks import PeakSettings, find_peaks
 from dempster.data.sampling import order_along_line, sample_in_order
-from dempster.dissimilarity.dimension import intrinsic_dimension
 from dempster.dissimilarity.neighbors import finder
 from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
+from dempster.dissimilarity.transform import intrinsic_dimension
 from dempster.optimize.blocks import Apply
 from dempster.optimize.k_means import k_means
 

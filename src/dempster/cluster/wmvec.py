@@ -37,9 +37,9 @@ from dempster.cluster._starts import distances_to_centers, fuzziness, isolated, 
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, asks_for_peaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
-from dempster.dissimilarity.dimension import intrinsic_dimension
 from dempster.dissimilarity.input import DissimilarityInput, mark_tags
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource
+from dempster.dissimilarity.transform import intrinsic_dimension
 from dempster.dissimilarity.views import Views, index_of_views, split_views
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations

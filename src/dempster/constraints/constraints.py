@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import generator
 from dempster._validation import as_labels, check_memory, is_integer, listed, reading, reading_labels, shown
 from dempster.partition import CredalPartition
@@ -56,25 +56,25 @@ def checked_pairs(pairs: Any, name: str) -> np.ndarray:
     elif isinstance(pairs, Iterable) and not (isinstance(pairs, _READ_AS_THEY_ARE) or hasattr(pairs, "__array__")):
         pairs = listed(pairs, name, "pairs of object numbers")
     if isinstance(pairs, Mapping) or np.ma.is_masked(pairs):
-        raise InvalidInputError(f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}")
+        raise InvalidParameterError(name, must="hold pairs of object numbers, shape (p, 2)", value=pairs)
     try:
         array = np.asarray(pairs)
     except Exception as error:  # rows of different lengths, and what is no array
-        raise InvalidInputError(
-            f"{name} must hold pairs of object numbers, shape (p, 2), got {shown(pairs)}"
-        ) from error
+        raise InvalidParameterError(name, must="hold pairs of object numbers, shape (p, 2)", value=pairs) from error
     if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidInputError(f"{name} must hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
+        raise InvalidParameterError(name, must=f"hold pairs of object numbers, shape (p, 2), got shape {array.shape}")
     if array.dtype == object and all(map(is_integer, array.flat)):
         array = np.array([[int(i), int(j)] for i, j in array])  # too large a number stays an object and is refused
     if array.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} must hold integers (object numbers), got {shown(pairs)} of type {array.dtype}")
+        raise InvalidParameterError(
+            name, must=f"hold integers (object numbers), got {shown(pairs)} of type {array.dtype}"
+        )
     for bad, words in ((array < 0, "nonnegative"), (array > _LARGEST_OBJECT, f"at most {_LARGEST_OBJECT}")):
         if bad.any():
             i, j = array[bad.any(axis=1)][0]
-            raise InvalidInputError(f"{name} must hold object numbers that are {words}, got the pair ({i}, {j})")
+            raise InvalidParameterError(name, must=f"hold object numbers that are {words}, got the pair ({i}, {j})")
     return array.astype(np.int64)
 
 
@@ -125,9 +125,9 @@ def draw_pairs(objects: np.ndarray, n_pairs: int, random_state: Any) -> np.ndarr
 
 def checked_count(value: Any, name: str) -> int:
     if not is_integer(value):
-        raise InvalidInputError(f"{name} must be an integer, got {shown(value)}")
+        raise InvalidParameterError(name, "an integer", value)
     if not 0 <= value <= _LARGEST_OBJECT:
-        raise InvalidInputError(f"{name} must be at least 0 and at most {_LARGEST_OBJECT}, got {value}")
+        raise InvalidParameterError(name, f"at least 0 and at most {_LARGEST_OBJECT}", value)
     return int(value)
 
 
@@ -140,7 +140,7 @@ def selected_rows(rows: Any, n: int) -> np.ndarray:
     with reading(rows, "rows"):
         chosen = np.asarray(rows)
     if chosen.ndim != 1 or chosen.dtype.kind not in ("biu" if chosen.size else "biuf"):
-        raise InvalidInputError(f"rows must be a slice, a Boolean mask or an array of positions, got {shown(rows)}")
+        raise InvalidParameterError("rows", "a slice, a Boolean mask or an array of positions", rows)
     if chosen.dtype == bool:
         if len(chosen) != n:
             raise IndexError(f"rows must be a mask of {n} values, one for each object, got {len(chosen)}")
@@ -176,7 +176,7 @@ class Contradiction:
         return f"{i} and {j} must not link, but {' - '.join(map(str, self.chain))} are must-linked"
 
 
-class ContradictionError(ValueError):
+class ContradictionError(InvalidInputError):
     """Constraints that contradict each other have no closure, and a pair that must and must not link fits no method."""
 
 
@@ -427,8 +427,8 @@ class Constraints:
         must, cannot = checked_pairs(must_link, "must_link"), checked_pairs(cannot_link, "cannot_link")
         alone = cannot[:, 0] == cannot[:, 1]
         if alone.any():
-            raise InvalidInputError(
-                f"cannot_link must hold two different objects in each pair, got {_shown(cannot[alone][0])}"
+            raise InvalidParameterError(
+                "cannot_link", must=f"hold two different objects in each pair, got {_shown(cannot[alone][0])}"
             )
         self._must_link = normalised_pairs(must[must[:, 0] != must[:, 1]])
         self._cannot_link = normalised_pairs(cannot)
@@ -460,9 +460,8 @@ class Constraints:
         labelled = np.flatnonzero(codes != UNLABELLED)
         wanted, most = checked_count(n_constraints, "n_constraints"), n_pairs_of(len(labelled))
         if wanted > most:
-            raise InvalidInputError(
-                f"n_constraints must be at most {most}, the number of pairs of the {len(labelled)} labelled objects, "
-                f"got {wanted}"
+            raise InvalidParameterError(
+                "n_constraints", f"at most {most}, the number of pairs of the {len(labelled)} labelled objects", wanted
             )
         return cls._labelled(draw_pairs(labelled, wanted, random_state), codes)
 
@@ -563,7 +562,9 @@ class Constraints:
             return NotImplemented
         sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
         if len(sizes) > 1:
-            raise InvalidInputError(f"constraints must be about the same objects, got {shown(self)} and {other!r}")
+            raise InvalidParameterError(
+                "constraints", must=f"be about the same objects, got {shown(self)} and {other!r}"
+            )
         return Constraints(
             np.concatenate([self._must_link, other._must_link]),
             np.concatenate([self._cannot_link, other._cannot_link]),
@@ -672,8 +673,8 @@ class Constraints:
 def _check_range(pairs: np.ndarray, name: str, n: int) -> None:
     beyond = (pairs >= n).any(axis=1)
     if beyond.any():
-        raise InvalidInputError(
-            f"{name} must hold object numbers below {n} (the number of objects), got {_shown(pairs[beyond][0])}"
+        raise InvalidParameterError(
+            name, must=f"hold object numbers below {n} (the number of objects), got {_shown(pairs[beyond][0])}"
         )
 
 
@@ -721,9 +722,9 @@ def neighborhoods(
         with reading(data, "D"):
             D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
         if D.shape[0] != D.shape[1]:
-            raise InvalidInputError(
-                f"D must be a square dissimilarity matrix, got shape {D.shape}; give attributes with a metric, "
-                'for example metric="euclidean"'
+            raise InvalidParameterError(
+                "D",
+                must=f"be a square dissimilarity matrix, got shape {D.shape}; give attributes with a metric, euclidean",
             )
         check(len(D))
         with reading(data, "D"):
@@ -745,16 +746,17 @@ def _rows_of(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.ndarr
         bad = ~np.isfinite(rows) | (rows < 0)
         if bad.any():
             i, j = np.argwhere(bad)[0]
-            raise InvalidInputError(
-                f"D must hold finite nonnegative dissimilarities, D[{block[i]}, {j}] is {rows[i, j]:g}"
+            raise InvalidParameterError(
+                "D", must=f"hold finite nonnegative dissimilarities, D[{block[i]}, {j}] is {rows[i, j]:g}"
             )
         gap = np.abs(rows - columns)
         bad = ~(gap <= 1e-6 * rows + 1e-8 * rows.max())
         if bad.any():
             i, j = np.argwhere(bad)[0]
-            raise InvalidInputError(
-                f"D must be symmetric, but D[{block[i]}, {j}] is {rows[i, j]:g} and D[{j}, {block[i]}] is "
-                f"{columns[i, j]:g}"
+            raise InvalidParameterError(
+                "D",
+                must=f"be symmetric, but D[{block[i]}, {j}] is {rows[i, j]:g} and D[{j}, {block[i]}] is "
+                f"{columns[i, j]:g}",
             )
         yield from zip(block.tolist(), rows, strict=True)
 
@@ -881,7 +883,7 @@ def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarr
 
     constraints = Constraints() if constraints is None else constraints
     if not isinstance(constraints, Constraints):
-        raise InvalidInputError(f"constraints must be a Constraints object or None, got {type(constraints).__name__}")
+        raise InvalidParameterError("constraints", "a Constraints object or None", constraints)
     constraints.check(n)
     check_memory(8 * n, f"the links of n={n:,} objects", "give the number of objects that there are")
     must, cannot = constraints.must_link, constraints.cannot_link
@@ -903,7 +905,7 @@ def checked_constraints(constraints: Any, n: int, *, stacklevel: int = 5) -> Con
     if constraints is None:
         return Constraints()
     if not isinstance(constraints, Constraints):
-        raise InvalidInputError(f"constraints must be a Constraints object, got {type(constraints).__name__}")
+        raise InvalidParameterError("constraints", "a Constraints object", constraints)
     constraints.check(n)
     contradictions = constraints.contradictions()
     direct = [c for c in contradictions if len(c.chain) == 2]

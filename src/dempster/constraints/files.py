@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import listed
 from dempster.constraints.constraints import Constraints
 from dempster.io import atomic_write
@@ -119,7 +119,7 @@ def write_constraints(constraints: Constraints, path: str | os.PathLike[str], in
 
     file = as_path(path)
     if not isinstance(constraints, Constraints):
-        raise InvalidInputError(f"constraints must be Constraints, got {type(constraints).__name__}")
+        raise InvalidParameterError("constraints", "Constraints", constraints)
     if file.suffix.lower() not in (".csv", ".tsv"):
         raise InvalidInputError(f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}")
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
@@ -133,8 +133,8 @@ def write_constraints(constraints: Constraints, path: str | os.PathLike[str], in
 def _named(index: Any, pairs: np.ndarray) -> np.ndarray:
     listing = listed(index, "index", "the names of the objects")
     if len(listing) <= pairs.max(initial=-1):
-        raise InvalidInputError(
-            f"index must name every object, got {len(listing):,} names and the object {pairs.max():,}"
+        raise InvalidParameterError(
+            "index", must=f"name every object, got {len(listing):,} names and the object {pairs.max():,}"
         )
     names = np.empty(len(listing), dtype=object)
     names[:] = [encode_cell(name) if isinstance(name, str) else name for name in listing]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._random import generator
 from dempster.constraints.constraints import Constraints, checked_count, must_link_components, pair_codes
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
@@ -75,7 +75,7 @@ def suggest_pairs(
     wanted = checked_count(n, "n")
     known = Constraints() if constraints is None else constraints
     if not isinstance(known, Constraints):
-        raise InvalidInputError(f"constraints must be a Constraints, got {type(known).__name__}")
+        raise InvalidParameterError("constraints", "a Constraints", known)
     known.check(len(credal))
     groups = _Groups.of(credal, known, random_state)
     # A first question comes before all questions about less uncertain objects, and is dropped only for objects with

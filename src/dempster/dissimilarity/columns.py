@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import is_tensor, to_host
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import with_plain_columns
 
 __all__ = ["Column", "read_columns"]
@@ -190,7 +190,9 @@ def _array_as_frame(table: Any) -> Any:
     # a list of lists must not turn its numbers into text beside text
     array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
     if array.ndim != 2:
-        raise InvalidInputError(f"table must be a DataFrame or an array with two dimensions, got shape {array.shape}")
+        raise InvalidParameterError(
+            "table", must=f"be a DataFrame or an array with two dimensions, got shape {array.shape}"
+        )
     if array.dtype.kind in "iuf" and array.dtype.name in ("float16", "longdouble", "float128"):
         array = array.astype(float)
     if array.dtype.kind == "T":  # text of any length

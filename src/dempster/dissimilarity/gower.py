@@ -17,9 +17,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
-from dempster._validation import shown
 from dempster.dissimilarity.columns import Column, read_columns
 from dempster.dissimilarity.partial import same_rows
 
@@ -120,7 +119,7 @@ class GowerData:
     def __getitem__(self, rows: Any) -> GowerData:
         chosen = self.positions[rows]
         if chosen.ndim != 1:
-            raise InvalidInputError(f"rows must be selected by a slice or an array, got {shown(rows)}")
+            raise InvalidParameterError("rows", "selected by a slice or an array", rows)
         return GowerData(self.numeric[rows], self.codes[rows], self.numeric_weights, self.code_weights, chosen)
 
     def _parts(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -339,11 +338,12 @@ class GowerEncoder(BaseEstimator):
         _float_dtype(self.dtype)
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
-            raise InvalidInputError("table must have at least one row and one column")
+            raise InvalidParameterError("table", must="have at least one row and one column")
         asked = set() if self.categorical is None else set(self.categorical)
         if asked - set(names):
-            raise InvalidInputError(
-                f"categorical names columns that the table does not have: {_listed(asked - set(names))}"
+            raise InvalidParameterError(
+                "categorical",
+                message=f"categorical names columns that the table does not have: {_listed(asked - set(names))}",
             )
         weights = _column_weights(self.weights, names)
         kinds = np.array([name in asked or not columns[name].is_numeric for name in names])
@@ -372,14 +372,16 @@ class GowerEncoder(BaseEstimator):
     def _same_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
         """The columns in the order of ``fit``: found by name, by position where either table has no names."""
         if len(columns) != self.n_features_in_:
-            raise InvalidInputError(
-                f"table must have the {self.n_features_in_} columns given to fit, got {len(columns)}"
+            raise InvalidParameterError(
+                "table", must=f"have the {self.n_features_in_} columns given to fit, got {len(columns)}"
             )
         plain = list(range(len(columns)))
         if list(columns) != plain and self.column_names_ != plain:
             absent = set(self.column_names_) - set(columns)
             if absent:
-                raise InvalidInputError(f"table lacks columns that fit has seen: {_listed(absent)}")
+                raise InvalidParameterError(
+                    "table", message=f"table lacks columns that fit has seen: {_listed(absent)}"
+                )
             ordered = [columns[name] for name in self.column_names_]
         else:
             ordered = list(columns.values())
@@ -398,15 +400,17 @@ def _column_weights(weights: Any, names: list[Hashable]) -> np.ndarray:
     if isinstance(weights, Mapping):
         unknown = set(weights) - set(names)
         if unknown:
-            raise InvalidInputError(f"weights names columns that the table does not have: {_listed(unknown)}")
+            raise InvalidParameterError(
+                "weights", message=f"weights names columns that the table does not have: {_listed(unknown)}"
+            )
         weights = [weights.get(name, 1.0) for name in names]
     values = np.asarray(weights, dtype=float)
     if values.shape != (len(names),):
-        raise InvalidInputError(
-            f"weights must hold one number for each of the {len(names)} columns, got {values.shape}"
+        raise InvalidParameterError(
+            "weights", must=f"hold one number for each of the {len(names)} columns, got {values.shape}"
         )
     if not np.isfinite(values).all() or (values < 0).any() or not values.any():
-        raise InvalidInputError(f"weights must be finite, not negative and not all zero, got {values.tolist()}")
+        raise InvalidParameterError("weights", must=f"be finite, not negative and not all zero, got {values.tolist()}")
     return values
 
 
@@ -415,7 +419,7 @@ def _result_dtype(a: GowerData, b: GowerData, dtype: Any, incomparable: str) -> 
         if not isinstance(data, GowerData):
             raise InvalidInputError(f"tables must be encoded by GowerEncoder.transform, got {type(data).__name__}")
     if incomparable not in ("raise", "nan"):
-        raise InvalidInputError(f"incomparable must be 'raise' or 'nan', got {shown(incomparable)}")
+        raise InvalidParameterError("incomparable", "'raise' or 'nan'", incomparable)
     if not (np.array_equal(a.numeric_weights, b.numeric_weights) and np.array_equal(a.code_weights, b.code_weights)):
         raise InvalidInputError(
             "both tables must be encoded by the same GowerEncoder, got different columns or weights"
@@ -426,18 +430,20 @@ def _result_dtype(a: GowerData, b: GowerData, dtype: Any, incomparable: str) -> 
 def _float_dtype(dtype: Any) -> np.dtype:
     kind = np.dtype(dtype)
     if kind not in (np.float64, np.float32):
-        raise InvalidInputError(f"dtype must be float64 or float32, got {shown(dtype)}")
+        raise InvalidParameterError("dtype", "float64 or float32", dtype)
     return kind
 
 
 def _checked_rows(rows: Any, name: str, n: int) -> np.ndarray:
     array = np.asarray(rows)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise InvalidInputError(
-            f"{name} must be a sequence of row numbers, got shape {array.shape} and type {array.dtype}"
+        raise InvalidParameterError(
+            name, must=f"be a sequence of row numbers, got shape {array.shape} and type {array.dtype}"
         )
     if array.size and (array.min() < 0 or array.max() >= n):
-        raise InvalidInputError(f"{name} must hold row numbers from 0 to {n - 1}, got {array.min()} to {array.max()}")
+        raise InvalidParameterError(
+            name, must=f"hold row numbers from 0 to {n - 1}, got {array.min()} to {array.max()}"
+        )
     return array.astype(np.int64)
 
 

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._types import Metric, TableLike
 from dempster._validation import (
     check_missing,
@@ -137,7 +137,9 @@ class DissimilarityInput:
             return source
         if sparse.issparse(values):
             if values.shape[0] != values.shape[1]:
-                raise InvalidInputError(f"X must be a square matrix of dissimilarities, got shape {values.shape}")
+                raise InvalidParameterError(
+                    "X", must=f"be a square matrix of dissimilarities, got shape {values.shape}"
+                )
             return SparseSource(values)
         return MatrixSource(check_square(values, symmetrize=self.symmetrize, remedy=self.remedy))
 
@@ -148,7 +150,7 @@ class DissimilarityInput:
             with naming_table("X"):
                 encoded = _checked_rows(estimator, self.encoder.transform(readable(estimator, X)))
             if len(encoded) == 0:
-                raise InvalidInputError("X has 0 sample(s) while a minimum of 1 is required.")
+                raise InvalidParameterError("X", message="X has 0 sample(s) while a minimum of 1 is required.")
             return encoded
         if self.is_precomputed:
             return self._new_dissimilarities(estimator, X, or_width)
@@ -165,9 +167,11 @@ class DissimilarityInput:
             D = check_array(X, dtype=_FLOATS, accept_sparse="csr" if self.sparse else False, input_name="X")
         if D.shape[1] not in (estimator.n_features_in_, or_width):
             also = "" if or_width is None else f", or to its {or_width} references"
-            raise InvalidInputError(
-                f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
-                f"features as input: the dissimilarities of each new object to the objects of fit{also}"
+            raise InvalidParameterError(
+                "X",
+                message=f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input: the dissimilarities of each new object to the "
+                f"objects of fit{also}",
             )
         check_values(np.asarray(D.data) if sparse.issparse(D) else D, "X")
         return D
@@ -200,7 +204,7 @@ class DissimilarityInput:
 
     def _check_fewest(self, n: int) -> None:
         if n < self.fewest:
-            raise InvalidInputError(f"X has {n} objects, but at least {self.fewest} are needed")
+            raise InvalidParameterError("X", message=f"X has {n} objects, but at least {self.fewest} are needed")
 
 
 def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
@@ -210,8 +214,8 @@ def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
 
         nothing = np.flatnonzero(~present_cells(encoded).any(axis=1))
         if len(nothing):
-            raise InvalidInputError(
-                f"X has no value at all in row {nothing[0]}: nothing can be said of it, leave it out"
+            raise InvalidParameterError(
+                "X", message=f"X has no value at all in row {nothing[0]}: nothing can be said of it, leave it out"
             )
     return encoded
 
@@ -265,7 +269,7 @@ def with_columns(X: TableLike, names: Any) -> TableLike:
     try:
         order = order_of_names(columns, names)
     except ValueError as error:
-        raise InvalidInputError(f"X must have the same names in its columns as the objects: {error}") from error
+        raise InvalidParameterError("X", must=f"have the same names in its columns as the objects: {error}") from error
     if order is None:
         return X
     return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order.tolist()]
@@ -278,14 +282,15 @@ def try_metric(source: AttributeSource) -> None:
     smallest = rounding(source.dtype) * float(D.max())
     i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
     if abs(D[i, j] - D[j, i]) > smallest:
-        raise InvalidInputError(
-            f"metric must be symmetric: it gave {D[i, j]:.6g} from object {which[i]} to object {which[j]}, "
-            f"but {D[j, i]:.6g} the other way"
+        raise InvalidParameterError(
+            "metric",
+            must=f"be symmetric: it gave {D[i, j]:.6g} from object {which[i]} to object {which[j]}, but {D[j, i]:.6g} "
+            "the other way",
         )
     i = np.diagonal(D).argmax()
     if D[i, i] > smallest:
-        raise InvalidInputError(
-            f"metric must give 0 for an object and itself, but gave {D[i, i]:.6g} for object {which[i]}"
+        raise InvalidParameterError(
+            "metric", must=f"give 0 for an object and itself, but gave {D[i, i]:.6g} for object {which[i]}"
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import Seed
@@ -202,9 +202,7 @@ class PointTree:
         self, X: np.ndarray, own: np.ndarray | None, n_neighbors: int, most: int
     ) -> tuple[np.ndarray, np.ndarray]:
         if n_neighbors > most:
-            raise InvalidInputError(
-                f"n_neighbors must be at most the number of other objects, {most}, got {n_neighbors}"
-            )
+            raise InvalidParameterError("n_neighbors", f"at most the number of other objects, {most}", n_neighbors)
         queries = np.ascontiguousarray(X, dtype=np.float64)
         index = np.empty((len(queries), n_neighbors), np.int64)
         distance = np.empty((len(queries), n_neighbors))
@@ -434,7 +432,9 @@ def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
     """
     check_values(distance, "metric")
     if index.size and (index.min() < 0 or index.max() >= n):
-        raise InvalidInputError("metric gave dissimilarities between which no nearest neighbours could be found")
+        raise InvalidParameterError(
+            "metric", message="metric gave dissimilarities between which no nearest neighbours could be found"
+        )
 
 
 def _without_themselves(objects: np.ndarray, index: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
@@ -136,8 +136,8 @@ class DissimilarityPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Docume
             D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         D = check_square(D, symmetrize=bool(self.symmetrize))
         if self.n_components > len(D):
-            raise InvalidInputError(
-                f"n_components must be at most the number of objects, {len(D)}, got {self.n_components}"
+            raise InvalidParameterError(
+                "n_components", must=f"be at most the number of objects, {len(D)}, got {self.n_components}"
             )
         with np.errstate(invalid="ignore"):  # no variance to explain where all dissimilarities are equal
             pca = PCA(self.n_components, random_state=as_random_state(self.random_state)).fit(D)

@@ -8,7 +8,7 @@ references`). Which source it is follows from X and the metric (`dempster.dissim
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from dempster._arrays import Array, precision_of, same_place, to_host
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Metric
 from dempster._validation import SMALLEST, check_size, has_missing, mean_of_rows
 from dempster.dissimilarity.partial import pair_squares, partial_squares
@@ -36,6 +36,7 @@ __all__ = [
     "naming_metric",
     "rounding",
     "References",
+    "attribute_shares",
 ]
 
 
@@ -48,13 +49,14 @@ _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab +
 
 @contextmanager
 def naming_metric(metric: Metric) -> Iterator[None]:
-    """Around the lines that compute with a metric of others: what it refuses, it refuses by its name."""
+    """Name the metric in errors of scikit-learn or of a function of the user that computes it."""
     try:
         yield
+    except InvalidInputError:
+        raise  # our own errors name the argument already
     except (TypeError, ValueError) as error:
-        if "metric" in str(error):
-            raise
-        raise InvalidInputError(f"metric={metric!r} cannot be computed for these objects: {error}") from error
+        message = f"metric={metric!r} cannot be computed for these objects: {error}"
+        raise InvalidParameterError("metric", message=message) from error
 
 
 class DissimilaritySource(ABC):
@@ -382,8 +384,8 @@ def check_square(
 ) -> np.ndarray:
     """A square matrix of dissimilarities, symmetric (or made so when asked), with a zero diagonal."""
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
-        raise InvalidInputError(
-            f"X must be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}"
+        raise InvalidParameterError(
+            "X", must=f"be a square matrix of dissimilarities when metric='precomputed', got shape {D.shape}"
         )
     D = check_values(D, "X")
     asymmetry = float(np.abs(D - D.T).max()) if len(D) else 0.0
@@ -391,19 +393,20 @@ def check_square(
     if asymmetry > smallest:
         if not symmetrize:
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
-            raise InvalidInputError(
-                f"X must be symmetric: X[{i}, {j}] = {D[i, j]:.6g} but X[{j}, {i}] = {D[j, i]:.6g} "
-                f"(difference {asymmetry:.6g}){remedy}"
+            raise InvalidParameterError(
+                "X",
+                must=f"be symmetric: X[{i}, {j}] = {D[i, j]:.6g} but X[{j}, {i}] = {D[j, i]:.6g} (difference "
+                f"{asymmetry:.6g}){remedy}",
             )
         D = (D + D.T) / 2
     if len(D) and 0 < D.max() < SMALLEST:
-        raise InvalidInputError(
-            f"X must hold dissimilarities of at least {SMALLEST:g}, got up to {D.max():.6g}: scale X"
+        raise InvalidParameterError(
+            "X", must=f"hold dissimilarities of at least {SMALLEST:g}, got up to {D.max():.6g}: scale X"
         )
     worst = float(np.diagonal(D).max()) if len(D) else 0.0
     if worst > smallest:
-        raise InvalidInputError(
-            f"X must have a zero diagonal (an object does not differ from itself), got up to {worst:.6g}"
+        raise InvalidParameterError(
+            "X", must=f"have a zero diagonal (an object does not differ from itself), got up to {worst:.6g}"
         )
     return D
 
@@ -428,8 +431,8 @@ class References:
 
     def __post_init__(self) -> None:
         if self.source is not None and len(self.source) != len(self.positions):
-            raise InvalidInputError(
-                f"source must hold the {len(self.positions)} references, got {len(self.source)} objects"
+            raise InvalidParameterError(
+                "source", must=f"hold the {len(self.positions)} references, got {len(self.source)} objects"
             )
 
     @classmethod
@@ -506,3 +509,76 @@ class References:
     def _rounded_twins(self) -> Twins:
         assert self.source is not None
         return Twins(self.source.keys(self.source.objects.astype(np.float32, copy=False)))
+
+
+_OF_SQUARES = ("euclidean", "l2", "sqeuclidean", "nan_euclidean")
+_OF_DIFFERENCES = ("manhattan", "cityblock", "l1", "braycurtis")
+_SUMS = (*_OF_SQUARES, *_OF_DIFFERENCES, "seuclidean", "mahalanobis", "canberra", "hamming", "matching")
+_PAIRS = 64  # compared at once by a metric that is no sum
+
+
+def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.ndarray:
+    """(r, p) shares of the attributes in the dissimilarities of one object to r others.
+
+    Attributes that one of the two lacks have none; where two objects do not differ in any other, these have the same.
+
+    Parameters
+    ----------
+    source : AttributeSource or GowerSource
+        The metric. The columns of a `GowerSource` are the numeric ones first, then the categories.
+    one, others : as ``source.objects``; ``one`` of a single object
+    """
+    if isinstance(source, GowerSource):
+        terms = _gower_terms(one, others)
+    else:
+        assert isinstance(source, AttributeSource)
+        x, Y = np.asarray(one, dtype=float)[0], np.asarray(others, dtype=float)
+        metric = source.metric
+        known = isinstance(metric, str) and metric in _SUMS
+        terms = _terms_of(str(metric), source.parameters)(x, Y) if known else _losses(source, x, Y)
+    known = np.isfinite(terms)
+    terms = np.where(known, terms, 0)
+    total = terms.sum(axis=1, keepdims=True)
+    equal = known / np.maximum(known.sum(axis=1, keepdims=True), 1)
+    return np.where(total > 0, terms / np.where(total > 0, total, 1), equal)
+
+
+def _terms_of(metric: str, parameters: dict[str, np.ndarray]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """The terms of the sum that a metric is, by attribute."""
+    if metric in _OF_SQUARES:
+        return lambda x, Y: (Y - x) ** 2
+    if metric in _OF_DIFFERENCES:
+        return lambda x, Y: np.abs(Y - x)
+    if metric == "seuclidean":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return lambda x, Y: np.where(parameters["V"] > 0, (Y - x) ** 2 / parameters["V"], 0)
+    if metric == "mahalanobis":
+        return lambda x, Y: (Y - x) * ((Y - x) @ parameters["VI"])
+    if metric == "canberra":
+        return lambda x, Y: np.abs(Y - x) / np.maximum(np.abs(Y) + np.abs(x), np.finfo(float).tiny)
+    return lambda x, Y: (x != Y).astype(float)
+
+
+def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """What the dissimilarity loses when an attribute is made the same; one attribute after the other."""
+    whole = source.between(x[None], Y)[0]
+    # metrics know blocks only, of which the diagonal is needed: small ones, single pairs where a function is called
+    size = 1 if callable(source.metric) else _PAIRS
+    terms = np.empty(Y.shape)
+    for d in range(Y.shape[1]):
+        for start in range(0, len(Y), size):
+            some = Y[start : start + size]
+            mixed = np.repeat(x[None], len(some), axis=0)
+            mixed[:, d] = some[:, d]
+            terms[start : start + size, d] = np.diagonal(source.between(mixed, some))
+    return np.maximum(whole[:, None] - terms, 0)
+
+
+def _gower_terms(one: Any, others: Any) -> np.ndarray:
+    """Terms of Gower's mean, numeric columns first: none contributes more than its weight; NaN for missing ones."""
+    numbers = np.minimum(np.abs(others.numeric - one.numeric[0]), 1) * others.numeric_weights
+    # negative codes are missing cells (-1) or categories that were never seen (-2), which differ from everything
+    missing = (others.codes == -1) | (one.codes[0] == -1)
+    differ = (others.codes != one.codes[0]) | (others.codes < 0)
+    categories = np.where(missing, np.nan, differ * others.code_weights)
+    return np.hstack([numbers, categories])

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Index, Metric, TableLike
 from dempster._validation import column_names, numbered_attributes, object_index, order_of_names, printable
 from dempster.dissimilarity.input import DissimilarityInput, with_columns_like_rows
@@ -88,9 +88,9 @@ class Views:
             return None
         names, tables = split
         if not tables:
-            raise InvalidInputError("X must hold at least one table, got none")
+            raise InvalidParameterError("X", must="hold at least one table, got none")
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-            raise InvalidInputError(f"X must have different names of views, got {twice[0]!r} more than once")
+            raise InvalidParameterError("X", must=f"have different names of views, got {twice[0]!r} more than once")
         for name, table in zip(names, tables, strict=True):
             try:
                 shape = np.shape(table)
@@ -182,7 +182,7 @@ class Views:
                     BaseEstimator(), table
                 )
             except (ValueError, TypeError) as error:
-                raise type(error)(f"{name!r} in X: {error}") from error
+                raise InvalidParameterError("X", message=f"{name!r} in X: {error}") from error
             assert isinstance(source, MatrixSource)
             total += np.square(source.matrix[np.ix_(place, place)], dtype=float)
         np.sqrt(total, out=total)
@@ -202,7 +202,7 @@ class Views:
         for name, table, row in zip(self.names, self.tables, rows, strict=True):
             found, width = _cells(row, table), np.shape(table)[1]
             if len(found) != width:
-                raise InvalidInputError(f"i must have {width} attributes in {name!r}, got {len(found)}")
+                raise InvalidParameterError("i", must=f"have {width} attributes in {name!r}, got {len(found)}")
             cells += found
         return cells
 
@@ -210,14 +210,17 @@ class Views:
         """(V, n) dissimilarities of a new object in each of the views."""
         rows = self._split(i)
         if rows is None or len(rows) != len(self.tables):
-            raise InvalidInputError(
-                f"i must be a position, a name, or a row of dissimilarities for each of the {len(self.tables)} views "
-                f"({', '.join(self.names)})"
+            raise InvalidParameterError(
+                "i",
+                must=f"be a position, a name, or a row of dissimilarities for each of the {len(self.tables)} views "
+                f"({', '.join(self.names)})",
             )
         found = [np.asarray(row, dtype=float).reshape(-1) for row in rows]
         for name, table, row in zip(self.names, self.tables, found, strict=True):
             if len(row) != np.shape(table)[1]:
-                raise InvalidInputError(f"i must have {np.shape(table)[1]} dissimilarities in {name!r}, got {len(row)}")
+                raise InvalidParameterError(
+                    "i", must=f"have {np.shape(table)[1]} dissimilarities in {name!r}, got {len(row)}"
+                )
         return np.array(found)
 
     def _split(self, i: Any) -> list[Any] | None:
@@ -254,7 +257,9 @@ def _frame(table: Any) -> pd.DataFrame:
     from scipy import sparse
 
     if sparse.issparse(table):
-        raise InvalidInputError("X must hold dense tables, got a sparse matrix; use X.toarray(), or fewer columns")
+        raise InvalidParameterError(
+            "X", must="hold dense tables, got a sparse matrix; use X.toarray(), or fewer columns"
+        )
     if hasattr(table, "iloc"):
         return table.reset_index(drop=True)
     if hasattr(table, "columns"):
@@ -267,13 +272,15 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
     names = column_names(table)
     if hasattr(row, "columns"):
         if len(row) != 1:
-            raise InvalidInputError(f"i must be one object, got a table of {len(row)} rows")
+            raise InvalidParameterError("i", must=f"be one object, got a table of {len(row)} rows")
         row = dict(zip(row.columns, _frame(row).iloc[0], strict=True))
         names = names or list(row)
     if isinstance(row, Mapping) or (names is not None and object_index(row) is not None):
         missing = [name for name in names or () if name not in row]
         if names is None or missing or len(row) != len(names):
             wanted = "a sequence: X names no columns" if names is None else ", ".join(map(str, names))
-            raise InvalidInputError(f"i must give the attributes {wanted}; got {', '.join(map(str, row.keys()))}")
+            raise InvalidParameterError(
+                "i", must=f"give the attributes {wanted}; got {', '.join(map(str, row.keys()))}"
+            )
         return [row[name] for name in names]
     return np.asarray(row, dtype=object).reshape(-1).tolist()

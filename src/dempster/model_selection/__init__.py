@@ -1,7 +1,6 @@
 """Choosing a model: how many clusters."""
 
 from dempster.cluster.number import NumberOfClusters
-from dempster.model_selection.n_clusters import NClustersCurve, n_clusters_curve
-from dempster.model_selection.number import number_of_clusters
+from dempster.model_selection.n_clusters import NClustersCurve, n_clusters_curve, number_of_clusters
 
 __all__ = ["number_of_clusters", "NumberOfClusters", "n_clusters_curve", "NClustersCurve"]

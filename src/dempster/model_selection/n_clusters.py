@@ -7,21 +7,62 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import _num_samples
 
-from dempster._errors import InvalidInputError
+from dempster import _validation as rule
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import seed_number
-from dempster._validation import check, check_flags, is_estimator, reading_table, shown, verbosity
+from dempster._types import ArrayLike, Metric, Seed, TableLike
+from dempster._validation import (
+    check,
+    check_flags,
+    is_estimator,
+    is_integer,
+    listed,
+    object_index,
+    object_weights,
+    ordered_like,
+    reading_table,
+    verbosity,
+)
 from dempster.belief import FocalSets
-from dempster.model_selection._candidates import checked_candidates
-from dempster.optimize.blocks import fits_in_threads, n_threads
+from dempster.cluster.number import NumberOfClusters, compared_numbers
+from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
+from dempster.dissimilarity.sources import SparseSource
+from dempster.optimize.blocks import block_map, fits_in_threads, n_threads
 from dempster.partition import CredalPartition
+
+__all__ = ["checked_candidates", "n_clusters_curve", "NClustersCurve", "number_of_clusters"]
+
+
+_MOST = 100_000
+
+
+def checked_candidates(given: Any, name: str) -> list[int]:
+    """Different integers of at least 2, increasing; ``name`` is what the user calls them."""
+    if not isinstance(given, Iterable):
+        raise InvalidParameterError(name, "a range or a sequence of integers", given)
+    values = listed(given, name, "integers")
+    if len(values) > _MOST:
+        raise InvalidParameterError(name, must=f"hold at most {_MOST:,} numbers", value=given)
+    if not values:
+        raise InvalidParameterError(name, must="hold at least one number", value=given)
+    if not all(map(is_integer, values)):
+        raise InvalidParameterError(name, must="hold integers", value=values)
+    candidates = sorted(int(c) for c in values)
+    if len(set(candidates)) < len(candidates):
+        raise InvalidParameterError(name, must="hold different numbers", value=values)
+    if candidates[0] < 2:
+        raise InvalidParameterError(
+            name, must=f"be at least 2 (a single cluster cannot be compared), got {candidates[0]}"
+        )
+    return candidates
+
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["n_clusters_curve", "NClustersCurve"]
 
 # Pairs tell too many clusters from enough: a cluster cut in two puts mass on the pair. Single clusters and the frame
 # alone often do not (the curve goes on falling or stays flat), so they serve only where pairs are too many.
@@ -170,7 +211,9 @@ def n_clusters_curve(
     with reading_table(X, "X"):
         n = _num_samples(X)
     if candidates[-1] > n:
-        raise InvalidInputError(f"n_clusters must not pass the number of objects in X, {n}, got {candidates[-1]}")
+        raise InvalidParameterError(
+            "n_clusters", must=f"not pass the number of objects in X, {n}, got {candidates[-1]}"
+        )
     models = _models(estimator, candidates)
     check_flags(return_estimators=return_estimators)
     check(verbose, "verbose", verbosity)
@@ -201,7 +244,9 @@ def _fit(
     model.set_params(**{name: parameters[name] for name in changed})
     partition = getattr(model, "credal_partition_", None)
     if not isinstance(partition, CredalPartition):
-        raise InvalidInputError(f"estimator must have credal_partition_ once fitted, {type(model).__name__} has not")
+        raise InvalidParameterError(
+            "estimator", must=f"have credal_partition_ once fitted, {type(model).__name__} has not"
+        )
     objective = float(getattr(model, "objective_", np.nan))
     return partition.to_numpy(), objective, bool(getattr(model, "converged_", True)), model if keep else None
 
@@ -209,7 +254,7 @@ def _fit(
 def _models(estimator: Any, candidates: list[int]) -> list[Any]:
     """A copy of the estimator for each candidate, with one kind of focal sets and seeds of their own."""
     if not is_estimator(estimator) or "n_clusters" not in estimator.get_params(deep=False):
-        raise InvalidInputError(f"estimator must be a clusterer with the parameter n_clusters, got {shown(estimator)}")
+        raise InvalidParameterError("estimator", "a clusterer with the parameter n_clusters", estimator)
     parameters = estimator.get_params(deep=False)
     common: dict[str, Any] = {}
     family = parameters.get("focal_sets")
@@ -233,3 +278,116 @@ def _with_progress(results: Iterable[Any], total: int, name: str) -> Iterable[An
     from tqdm.auto import tqdm
 
     return tqdm(results, total=total, desc=f"{name}, number of clusters", unit="fit")
+
+
+_FEWEST = 6  # objects: three for each of two clusters
+_RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}
+
+
+def number_of_clusters(
+    X: TableLike,
+    *,
+    metric: Metric = "euclidean",
+    candidates: Iterable[int] | None = None,
+    sample_weight: ArrayLike = None,
+    random_state: Seed = None,
+    n_jobs: int | None = -1,
+) -> NumberOfClusters:
+    """How many clusters these objects have, and what speaks for each candidate.
+
+    Four witnesses are heard on a sample of at most 1,500 objects (their definitions are in `dempster.cluster.number`):
+    the silhouette, the penalised likelihoods of round clusters of one size and of a size each, and the number of belief
+    peaks. Each is scaled to [0, 1] over the candidates, and the candidate with the largest mean is the best.
+    Clusterers with ``n_clusters="auto"`` ask the same question, and keep the answer in ``number_``.
+
+    When to believe it:
+
+    - *It helps* where clusters are compact, in any number, of unequal sizes or with some noise around them. There the
+      witnesses rarely err together; look at the picture, and at how close the next candidate comes.
+    - *It cannot find one cluster.* The silhouette has no value there, so the candidates begin at two: ask yourself
+      first whether there are groups at all.
+    - *Rings, spirals and other clusters without a center* are cut into compact pieces, and the pieces are counted.
+    - *Classes are not clusters.* On labelled public data it finds the number of classes less than half of the time,
+      as every method does that sees no labels (``benchmarks/DEFAULTS.md``). When the number is known, say it.
+
+    Parameters
+    ----------
+    X : table, array or square matrix of dissimilarities
+        Scale the attributes first if their units differ.
+    metric : str or callable, default="euclidean"
+        A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and categories, or
+        "precomputed" if X holds dissimilarities.
+    candidates : iterable of int or None, default=None
+        Different numbers of at least 2; None stands for 2 to 25 and the numbers within a fifth of that of the belief
+        peaks, which may be more. Those above a third of the number of different objects are left out.
+    sample_weight : array-like of shape (n,), optional
+    random_state : int, RandomState, Generator or None
+    n_jobs : int or None, default=-1
+        Threads: -1 uses all processors, None one unless `joblib.parallel_config` says otherwise. The result does not
+        depend on it.
+
+    Returns
+    -------
+    NumberOfClusters
+        With ``best``, ``reasons()``, ``to_frame()`` and ``plot()``.
+
+    See Also
+    --------
+    n_clusters_curve : the nonspecificity of a method's partitions against the number of clusters.
+
+    References
+    ----------
+    P. J. Rousseeuw (1987). Silhouettes: a graphical aid to the interpretation and validation of cluster analysis.
+    J. Computational and Applied Mathematics 20.
+
+    G. Schwarz (1978). Estimating the dimension of a model. Annals of Statistics 6.
+
+    D. Peel and G. J. McLachlan (2000). Robust mixture modelling using the t distribution. Statistics and Computing 10.
+
+    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems 27.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dempster.model_selection import number_of_clusters
+    >>> centers = np.array([[0, 0], [9, 0], [0, 9], [9, 9]])
+    >>> X = np.repeat(centers, 40, axis=0) + np.random.default_rng(0).normal(size=(160, 2))
+    >>> numbers = number_of_clusters(X, candidates=range(2, 9), random_state=0)
+    >>> numbers.best
+    4
+    >>> numbers.to_frame()["support"].round(2).tolist()
+    [0.05, 0.44, 1.0, 0.78, 0.55, 0.33, 0.29]
+    """
+    reader = _Reader(metric, random_state, n_jobs)
+    rule.check_parameters(reader, _RULES)
+    wanted = None if candidates is None else checked_candidates(candidates, "candidates")
+    source = DissimilarityInput(metric, centered=True).training(reader, X)
+    assert not isinstance(source, SparseSource)  # which this reading refuses
+    if len(source) < _FEWEST:
+        raise InvalidParameterError(
+            "X", must=f"hold at least {_FEWEST} objects, for three in each of two clusters, got {len(source)}"
+        )
+    weights = object_weights(ordered_like(sample_weight, object_index(X)), len(source))
+    with block_map(n_jobs) as apply:
+        numbers = compared_numbers(source, weights, wanted, random_state, apply)
+    if wanted is None and numbers.best < 2:
+        raise InvalidParameterError(
+            "X",
+            must=f"hold at least {_FEWEST} different objects that are not far from all others, for three in each of "
+            f"two clusters; {numbers.n_objects} were looked at",
+        )
+    if wanted is not None and not np.isin(numbers.n_clusters, wanted).all():
+        raise InvalidParameterError(
+            "candidates",
+            must="hold a number of at most a third of the different objects that are looked at (of "
+            f"{numbers.n_objects})",
+            value=wanted,
+        )
+    return numbers
+
+
+class _Reader(BaseEstimator):
+    """Stands in for an estimator, for which parameters and X are checked."""
+
+    def __init__(self, metric: Metric, random_state: Seed, n_jobs: int | None):
+        self.metric, self.random_state, self.n_jobs = metric, random_state, n_jobs

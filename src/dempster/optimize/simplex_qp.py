@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._validation import as_reals, check, check_size, integer
 from dempster.optimize.blocks import block_map, row_blocks
@@ -176,7 +176,7 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
     """
     squares = _check_array(h, "h", (None,), np.float64)
     if len(squares) == 0 or squares.min() < 0:
-        raise InvalidInputError(f"h must hold at least one number and none below zero, got {squares}")
+        raise InvalidParameterError("h", must="hold at least one number and none below zero", value=squares)
     linear = _check_array(g, "g", squares.shape, np.float64)
     x = np.empty(len(squares))
     _diagonal_simplex_qp(squares, linear, x, np.empty(len(squares), np.int64))
@@ -188,9 +188,9 @@ def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.
     array: np.ndarray = np.asarray(as_reals(values, name), dtype=dtype, order="C")
     if array.ndim != len(shape) or any(want not in (None, got) for want, got in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("n" if want is None else str(want) for want in shape)
-        raise InvalidInputError(f"{name} must have shape ({wanted}{',' * (len(shape) == 1)}), got {array.shape}")
+        raise InvalidParameterError(name, must=f"have shape ({wanted}{',' * (len(shape) == 1)}), got {array.shape}")
     if not np.isfinite(array).all():
-        raise InvalidInputError(f"{name} must be finite, got NaN or infinity")
+        raise InvalidParameterError(name, must="be finite, got NaN or infinity")
     return array
 
 
@@ -198,18 +198,18 @@ def _check_hessian(H: ArrayLike) -> np.ndarray:
     """A square, symmetric, positive semidefinite float64 matrix; differences within rounding are averaged out."""
     hessian = _check_array(H, "H", (None, None), np.float64)
     if len(hessian) == 0 or hessian.shape[0] != hessian.shape[1]:
-        raise InvalidInputError(f"H must be a square matrix, got shape {hessian.shape}")
+        raise InvalidParameterError("H", must=f"be a square matrix, got shape {hessian.shape}")
     check_size(hessian, "H")
     tolerance = 1e-6 * np.abs(hessian).max()  # H may come from single precision
     asymmetry = np.abs(hessian - hessian.T).max()
     if asymmetry > tolerance:
-        raise InvalidInputError(
-            f"H must be symmetric, got entries that differ by {asymmetry:.3g} from their mirror image"
+        raise InvalidParameterError(
+            "H", must=f"be symmetric, got entries that differ by {asymmetry:.3g} from their mirror image"
         )
     hessian = 0.5 * (hessian + hessian.T)
     smallest = np.linalg.eigvalsh(hessian)[0]
     if smallest < -tolerance:
-        raise InvalidInputError(f"H must be positive semidefinite, got an eigenvalue of {smallest:.3g}")
+        raise InvalidParameterError("H", must=f"be positive semidefinite, got an eigenvalue of {smallest:.3g}")
     return hessian
 
 
@@ -218,9 +218,10 @@ def _check_masses(x: ArrayLike, name: str, shape: tuple, dtype: type) -> np.ndar
     masses = _check_array(x, name, shape, dtype).copy()
     sums = masses.sum(-1, dtype=np.float64)
     if masses.size and (masses.min() < -1e-6 or np.abs(sums - 1).max() > 1e-5):
-        raise InvalidInputError(
-            f"{name} must lie on the simplex, without negative entries and summing to 1: "
-            f"got {masses.min():.3g} as its smallest entry and sums from {sums.min():.6g} to {sums.max():.6g}"
+        raise InvalidParameterError(
+            name,
+            must=f"lie on the simplex, without negative entries and summing to 1: got {masses.min():.3g} as its "
+            f"smallest entry and sums from {sums.min():.6g} to {sums.max():.6g}",
         )
     return masses
 

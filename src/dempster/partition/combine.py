@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import generator
 from dempster._validation import (
     check,
@@ -104,9 +104,10 @@ def combine_partitions(
     sources = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     family = _checked(sources, rule, n_clusters, focal_sets, normalization)
     if len(family) > _MOST_SETS:
-        raise InvalidInputError(
-            f"focal_sets must hold at most {_MOST_SETS} sets, got {len(family):,}: every sweep solves a quadratic "
-            "program of as many unknowns for each object; take 'simple' or 'pairs'"
+        raise InvalidParameterError(
+            "focal_sets",
+            must=f"hold at most {_MOST_SETS} sets, got {len(family):,}: every sweep solves a quadratic program of as "
+            "many unknowns for each object; take 'simple' or 'pairs'",
         )
     for value, name, valid in (
         (n_init, "n_init", repetitions()),
@@ -299,7 +300,7 @@ def _chosen_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np
 
 def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
     if len(sources) < 1:
-        raise InvalidInputError("partitions must hold at least one partition")
+        raise InvalidParameterError("partitions", must="hold at least one partition")
     if len({len(p) for p in sources}) != 1:
         raise InvalidInputError(f"the partitions must be of the same objects, got {[len(p) for p in sources]} objects")
     if len(sources[0]) < 2:
@@ -310,8 +311,9 @@ def _checked(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
     c = max(p.n_clusters for p in sources) if n_clusters is None else n_clusters
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
-            raise InvalidInputError(
-                f"focal_sets is a family on {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}"
+            raise InvalidParameterError(
+                "focal_sets",
+                message=f"focal_sets is a family on {focal_sets.n_clusters} clusters, but n_clusters={n_clusters}",
             )
         return focal_sets
     check(focal_sets, "focal_sets", kind(FocalSets) | choice("simple", "pairs", "full"))

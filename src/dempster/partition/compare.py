@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import seed_number
 from dempster._validation import (
     Rule,
@@ -337,11 +337,11 @@ def map_of_partitions(
     """
     partitions = [as_credal_partition(p, "partitions") for p in listed(partitions, "partitions", "partitions")]
     if len(partitions) < 2:
-        raise InvalidInputError(f"partitions must hold at least two partitions, got {len(partitions)}")
+        raise InvalidParameterError("partitions", must=f"hold at least two partitions, got {len(partitions)}")
     check_choice(rule, "rule", ("smacof", "classical"))
     labels = texts(range(len(partitions)) if names is None else names, "names", "names")
     if len(labels) != len(partitions):
-        raise InvalidInputError(f"names must hold {len(partitions)} names, got {len(labels)}")
+        raise InvalidParameterError("names", must=f"hold {len(partitions)} names, got {len(labels)}")
     seed = seed_number(random_state)
     d = np.zeros((len(partitions), len(partitions)))
     for i in range(len(partitions)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dempster._arrays import Array, copied, frozen, library_of, looked_up, positions_where, to_host
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import join_some, join_words, printable
 from dempster._validation import (
     as_reals,
@@ -29,7 +29,6 @@ from dempster._validation import (
     object_index,
     reading_labels,
     same_label,
-    shown,
 )
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.partition.relational import RelationalPartition
@@ -60,7 +59,7 @@ def masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, li
     is_noise = _are_same(values, mark)
     names, code = _sorted_names(values[~is_noise])
     if len(names) == 0:
-        raise InvalidInputError("labels must hold at least one object that belongs to a cluster")
+        raise InvalidParameterError("labels", must="hold at least one object that belongs to a cluster")
     c = len(names)
     check_memory(8 * (len(values) + c) * (c + 1), f"a partition into {c:,} clusters", "labels are names of clusters")
     family = FocalSets.simple(len(names), empty=bool(is_noise.any()), omega=False)
@@ -77,14 +76,14 @@ def _label_array(labels: Any) -> np.ndarray:
     with reading_labels(labels, "labels"):
         values = np.array(labels, dtype=object) if mixed else np.asarray(labels)
     if values.ndim != 1 or len(values) == 0:
-        raise InvalidInputError(f"labels must be a nonempty sequence, got shape {values.shape}")
+        raise InvalidParameterError("labels", must=f"be a nonempty sequence, got shape {values.shape}")
     missing = values.dtype.kind in "OMm" and any(map(is_missing, values.tolist()))
     if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-        raise InvalidInputError(
-            "labels must not hold NaN, None or infinite values; mark objects without a cluster by -1"
+        raise InvalidParameterError(
+            "labels", must="not hold NaN, None or infinite values; mark objects without a cluster by -1"
         )
     if values.dtype.kind in "cV":
-        raise InvalidInputError(f"labels must be names or real numbers, got {values.dtype}")
+        raise InvalidParameterError("labels", must=f"be names or real numbers, got {values.dtype}")
     return values
 
 
@@ -102,8 +101,8 @@ def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
     try:
         names = sorted(set(values.tolist()), key=lambda v: (not isinstance(v, Number), v))
     except TypeError as error:
-        raise InvalidInputError(
-            f"labels must be names or numbers that can be told apart and ordered: {error}"
+        raise InvalidParameterError(
+            "labels", must=f"be names or numbers that can be told apart and ordered: {error}"
         ) from error
     where = {name: k for k, name in enumerate(names)}
     return names, np.array([where[v] for v in values.tolist()], dtype=np.intp)
@@ -113,11 +112,11 @@ def masses_from_fuzzy(memberships: Any) -> tuple[np.ndarray, FocalSets]:
     """Memberships become masses of the singletons, what is missing to one the mass of the empty set."""
     u = as_reals(memberships, "memberships").astype(float, copy=False)
     if u.ndim != 2 or u.size == 0:
-        raise InvalidInputError(f"memberships must be a nonempty table (n, c), got shape {u.shape}")
+        raise InvalidParameterError("memberships", must=f"be a nonempty table (n, c), got shape {u.shape}")
     missing = 1 - u.sum(axis=1)
     if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
-        raise InvalidInputError(
-            "memberships must be nonnegative with rows summing to at most one (else: from_possibilistic)"
+        raise InvalidParameterError(
+            "memberships", must="be nonnegative with rows summing to at most one (else: from_possibilistic)"
         )
     family = FocalSets.simple(u.shape[1], omega=False)
     return np.column_stack([np.clip(missing, 0, None), u]), family
@@ -129,20 +128,21 @@ def masses_from_soft(memberships: Any, rule: str, remainder: str, max_size: int 
     check_choice(remainder, "remainder", ("outlier", "ignorance"))
     u = as_reals(memberships, "memberships").astype(float, copy=False)
     if u.ndim != 2 or u.size == 0:
-        raise InvalidInputError(f"memberships must be a nonempty table (n, c), got shape {u.shape}")
+        raise InvalidParameterError("memberships", must=f"be a nonempty table (n, c), got shape {u.shape}")
     c = u.shape[1]
     check(max_size, "max_size", integer(1) | choice(None))
     largest = c if max_size is None else int(max_size)
     total = u.sum(axis=1)
     if not np.isfinite(u).all():
         row = int((~np.isfinite(u).all(axis=1)).argmax())
-        raise InvalidInputError(f"memberships must be finite, but row {row} holds NaN or infinite values")
+        raise InvalidParameterError("memberships", must=f"be finite, but row {row} holds NaN or infinite values")
     if u.min() < -1e-10:
-        raise InvalidInputError(f"memberships must not be negative, got {u.min():.6g}")
+        raise InvalidParameterError("memberships", must=f"not be negative, got {u.min():.6g}")
     if total.max() > 1 + _ROUNDING:
-        raise InvalidInputError(
-            f"memberships must sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g} "
-            "(possibilities, which may sum to more: from_possibilistic)"
+        raise InvalidParameterError(
+            "memberships",
+            must=f"sum to at most one in every row, but row {total.argmax()} sums to {total.max():.6g} (possibilities, "
+            "which may sum to more: from_possibilistic)",
         )
     known = np.minimum(total, 1)
     known[np.abs(total - 1) <= _ROUNDING] = 1
@@ -169,8 +169,8 @@ def checked_possibilities(possibilities: Any) -> np.ndarray:
     """(n, c) degrees of possibility."""
     values = as_reals(possibilities, "possibilities")
     if values.ndim not in (1, 2) or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
-        raise InvalidInputError(
-            f"possibilities must be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}"
+        raise InvalidParameterError(
+            "possibilities", must=f"be a nonempty table (n, c) of numbers in [0, 1], got shape {values.shape}"
         )
     return values
 
@@ -179,11 +179,11 @@ def masses_from_rough(upper: Any, lower: Any = None) -> tuple[np.ndarray, FocalS
     """All mass on the set of clusters whose upper approximation holds the object."""
     up = as_truth(upper, "upper")
     if up.ndim != 2 or up.size == 0:
-        raise InvalidInputError("upper must be a nonempty Boolean table (n, c)")
+        raise InvalidParameterError("upper", must="be a nonempty Boolean table (n, c)")
     if lower is not None:
         low = as_truth(lower, "lower")
         if low.shape != up.shape:
-            raise InvalidInputError(f"lower must have the shape of upper {up.shape}, got {low.shape}")
+            raise InvalidParameterError("lower", must=f"have the shape of upper {up.shape}, got {low.shape}")
         wrong = (low & (up.sum(axis=1) != 1)[:, None]) | (low & ~up)
         if wrong.any():
             row = int(np.flatnonzero(wrong.any(axis=1))[0])
@@ -461,11 +461,9 @@ class CredalPartition(MassFunctions):
         try:
             rows, _ = self.membership_rows((cluster,))
         except ValueError as error:
-            raise InvalidInputError(
-                f"cluster must be a name of the frame {self.frame}, got {shown(cluster)}"
-            ) from error
+            raise InvalidParameterError("cluster", f"a name of the frame {self.frame}", cluster) from error
         if rows[0].sum() != 1:
-            raise InvalidInputError(f"cluster must be one name of the frame {self.frame}, got {shown(cluster)}")
+            raise InvalidParameterError("cluster", f"one name of the frame {self.frame}", cluster)
         return int(rows[0].argmax())
 
 
@@ -478,7 +476,8 @@ def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartit
     try:
         return CredalPartition.from_hard(to_host(partition))
     except (ValueError, TypeError) as error:
-        raise type(error)(f"{name} must be a CredalPartition or one label for each object: {error}") from error
+        message = f"{name} must be a CredalPartition or one label for each object: {error}"
+        raise InvalidParameterError(name, message=message) from error
 
 
 def find_labels(partition: CredalPartition, apply: Apply) -> None:

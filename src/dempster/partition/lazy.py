@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
-from dempster._validation import check, choice, integer, is_integer, shown
+from dempster._errors import InvalidParameterError
+from dempster._validation import check, choice, integer, is_integer
 from dempster.belief import FocalSets
 from dempster.data.blocks import Blocks
 from dempster.optimize.blocks import Apply
@@ -240,10 +240,10 @@ class LazyCredalPartition:
         """
         check(top, "top", choice(None) | integer(1))
         if not isinstance(folder, str | os.PathLike):
-            raise InvalidInputError(f"folder must be text or a Path, got {type(folder).__name__}")
+            raise InvalidParameterError("folder", "text or a Path", folder)
         target = Path(folder).absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise InvalidInputError(f"folder must be new or empty, but {folder} is not")
+            raise InvalidParameterError("folder", must=f"be new or empty, but {folder} is not")
         target.mkdir(parents=True, exist_ok=True)
         paths = self._rows.each(_written, (self.focal_sets, self.metadata, target, top))
         return [path for path in paths if path is not None]
@@ -264,7 +264,7 @@ class LazyCredalPartition:
 
     def _checked(self, cluster: int) -> int:
         if not is_integer(cluster) or not 0 <= cluster < self.n_clusters:
-            raise InvalidInputError(f"cluster must be an integer from 0 to {self.n_clusters - 1}, got {shown(cluster)}")
+            raise InvalidParameterError("cluster", f"an integer from 0 to {self.n_clusters - 1}", cluster)
         return int(cluster)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidParameterError
 from dempster._random import generator
 from dempster._validation import check, check_memory, choice, integer, reading
 from dempster.belief import FocalSets, MassFunctions
@@ -55,7 +55,7 @@ class RelationalPartition:
 
     def __init__(self, partition: MassFunctions, pairs: Any = None):
         if not isinstance(partition, MassFunctions):
-            raise InvalidInputError(f"partition must be a CredalPartition, got {type(partition).__name__}")
+            raise InvalidParameterError("partition", "a CredalPartition", partition)
         self.partition = partition = partition.to_numpy()
         self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
         self._pairs = None if pairs is None else checked_pairs(pairs, len(partition))
@@ -169,9 +169,13 @@ def checked_pairs(pairs: Any, n: int) -> np.ndarray:
     if pairs.size == 0 and pairs.ndim in (1, 2):
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise InvalidInputError(f"pairs must be an array of object numbers of shape (p, 2), got shape {pairs.shape}")
+        raise InvalidParameterError(
+            "pairs", must=f"be an array of object numbers of shape (p, 2), got shape {pairs.shape}"
+        )
     if pairs.min() < 0 or pairs.max() >= n:
-        raise InvalidInputError(f"pairs must hold object numbers from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}")
+        raise InvalidParameterError(
+            "pairs", must=f"hold object numbers from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}"
+        )
     if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise InvalidInputError("pairs must hold two different objects each")
+        raise InvalidParameterError("pairs", must="hold two different objects each")
     return pairs

@@ -8,8 +8,7 @@ from dempster import CredalPartition, FocalSets
 from dempster.cluster import EVCLUS, BeliefPeaks
 from dempster.constraints import Constraints
 from dempster.datasets import load_butterfly
-from dempster.dissimilarity.sampling import random_pairs
-from dempster.dissimilarity.transform import to_conflict
+from dempster.dissimilarity.transform import random_pairs, to_conflict
 from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
 
 # ---- published numbers ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from dempster import CredalPartition
 from dempster.cluster import EVCLUS
 from dempster.cluster.evclus import evclus as _evclus
-from dempster.dissimilarity.sampling import random_pairs
+from dempster.dissimilarity.transform import random_pairs
 from tests.cluster.evclus.helpers import blobs, evclus, iris, masses_of, sampled
 
 # ---- new objects ----------------------------------------------------------------------------------------------------

@@ -28,9 +28,16 @@ from dempster.belief import FocalSets
 from dempster.cluster.evclus._pairs import WeightedPairs, link_form
 from dempster.constraints import Constraints
 from dempster.dissimilarity.input import with_columns_like_rows
-from dempster.dissimilarity.sampling import drawn_pairs, random_pairs
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource, check_square
-from dempster.dissimilarity.transform import conflicts_among, decay, default_quantile, scale_at, to_conflict
+from dempster.dissimilarity.transform import (
+    conflicts_among,
+    decay,
+    default_quantile,
+    drawn_pairs,
+    random_pairs,
+    scale_at,
+    to_conflict,
+)
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.lbfgs import LBFGS
 

@@ -62,10 +62,8 @@ from dempster.cluster.evclus._pairs import (
 )
 from dempster.constraints import Constraints
 from dempster.data.sampling import systematic_draw
-from dempster.dissimilarity.dimension import intrinsic_dimension
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.partial import filled
-from dempster.dissimilarity.sampling import choose_landmarks, drawn_pairs, pairs_of_sparse, random_pairs
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
@@ -74,7 +72,15 @@ from dempster.dissimilarity.sources import (
     SparseSource,
     TensorSource,
 )
-from dempster.dissimilarity.transform import scale_at, to_conflict
+from dempster.dissimilarity.transform import (
+    choose_landmarks,
+    drawn_pairs,
+    intrinsic_dimension,
+    pairs_of_sparse,
+    random_pairs,
+    scale_at,
+    to_conflict,
+)
 from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, as_likely
 from dempster.optimize.projection import projection_hessian, settle_links

@@ -63,8 +63,8 @@ from dempster.constraints import Constraints
 from dempster.data.device import torch_on
 from dempster.data.rows import BlockRows
 from dempster.data.sampling import order_along_line
-from dempster.dissimilarity.sampling import choose_landmarks
 from dempster.dissimilarity.sources import DissimilaritySource
+from dempster.dissimilarity.transform import choose_landmarks
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
