@@ -14,32 +14,22 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import generator
 from dempster._validation import as_labels, check_memory, is_integer, listed, reading, reading_labels, shown
+from dempster.optimize.row_fit import symmetric_pairs
 from dempster.partition import CredalPartition
 from dempster.partition.credal_partition import as_credal_partition
 
 __all__ = [
-    "checked_pairs",
-    "normalised_pairs",
-    "pair_codes",
-    "n_pairs_of",
-    "pairs_at",
-    "all_pairs",
-    "draw_pairs",
-    "checked_count",
-    "selected_rows",
+    "Constraints",
     "Contradiction",
     "ContradictionError",
     "ContradictionWarning",
-    "closed",
-    "find_contradictions",
-    "must_link_components",
-    "pairs_between",
     "Violations",
-    "Constraints",
-    "neighborhoods",
-    "expanded",
-    "links",
     "checked_constraints",
+    "checked_count",
+    "links",
+    "must_link_components",
+    "pair_codes",
+    "pairs_at",
 ]
 
 
@@ -724,7 +714,8 @@ def neighborhoods(
         if D.shape[0] != D.shape[1]:
             raise InvalidParameterError(
                 "D",
-                must=f"be a square dissimilarity matrix, got shape {D.shape}; give attributes with a metric, euclidean",
+                must=f"be a square dissimilarity matrix, got shape {D.shape}; give attributes with a metric, "
+                'for example metric="euclidean"',
             )
         check(len(D))
         with reading(data, "D"):
@@ -879,8 +870,6 @@ def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarr
     >>> links(Constraints(must_link=[(0, 2)], cannot_link=[(1, 2)]), 3)
     (array([0, 1, 2, 4]), array([2, 2, 0, 1], dtype=int32), array([ 1., -1.,  1., -1.]))
     """
-    from dempster.optimize.row_fit import symmetric_pairs  # compiled code, imported by those who use it
-
     constraints = Constraints() if constraints is None else constraints
     if not isinstance(constraints, Constraints):
         raise InvalidParameterError("constraints", "a Constraints object or None", constraints)

@@ -63,7 +63,7 @@ def read_constraints(path: str | os.PathLike[str], index: Any = None, *, n_objec
     index = None if index is None else listed(index, "index", "the names of the objects")
     n = n_objects if index is None else len(index)
     if file.suffix.lower() == ".dempster":
-        from dempster.persistence import load
+        from dempster.persistence import load  # above this package, which it saves
 
         known = load(file, kind=Constraints)
         if n is not None:

@@ -25,8 +25,6 @@ from dempster.dissimilarity.partial import same_rows
 __all__ = [
     "MISSING",
     "UNSEEN",
-    "fill_block",
-    "fill_pairs",
     "GowerEncoder",
     "GowerData",
     "gower_block",
@@ -42,6 +40,8 @@ __all__ = [
 MISSING = -1  # code of a cell that is missing
 UNSEEN = -2  # code of a category that the encoder does not know
 
+# Both give the place of the first pair that has no column in common, or -1. The others of a block are stored column by
+# column.
 _block = kernel("""gower_block(
     numeric: real[a, p], codes: int32[a, q], other_numeric: real[p, b], other_codes: int32[q, b],
     numeric_weights: real[p], code_weights: real[q], out: real[a, b] out) -> int""")
@@ -49,37 +49,6 @@ _pairs = kernel("""gower_pairs(
     numeric: real[a, p], codes: int32[a, q], first: int64[n] below a, other_numeric: real[b, p],
     other_codes: int32[b, q], second: int64[n] below b, numeric_weights: real[p], code_weights: real[q],
     out: real[n] out) -> int""")
-
-
-def fill_block(
-    numeric: np.ndarray,
-    codes: np.ndarray,
-    other_numeric: np.ndarray,
-    other_codes: np.ndarray,
-    numeric_weights: np.ndarray,
-    code_weights: np.ndarray,
-    out: np.ndarray,
-) -> int:
-    """Write dissimilarities (a, b) of rows to others, which are stored column by column.
-
-    Returns the first pair without common columns (its place in ``out``), or -1.
-    """
-    return _block(numeric, codes, other_numeric, other_codes, numeric_weights, code_weights, out)
-
-
-def fill_pairs(
-    numeric: np.ndarray,
-    codes: np.ndarray,
-    i: np.ndarray,
-    other_numeric: np.ndarray,
-    other_codes: np.ndarray,
-    j: np.ndarray,
-    numeric_weights: np.ndarray,
-    code_weights: np.ndarray,
-    out: np.ndarray,
-) -> int:
-    """Write dissimilarities of chosen pairs; returns the place of the first pair without common columns, or -1."""
-    return _pairs(numeric, codes, i, other_numeric, other_codes, j, numeric_weights, code_weights, out)
 
 
 # ---- encoded tables -------------------------------------------------------------------------------------------------
@@ -163,7 +132,7 @@ def gower_block(rows: GowerData, columns: GowerData, *, dtype: Any = None, incom
     out = np.empty((len(rows), len(columns)), dtype=kind)
     numeric, codes = columns._parts(kind)
     others = np.ascontiguousarray(numeric.T), np.ascontiguousarray(codes.T)
-    apart = fill_block(*rows._parts(kind), *others, *rows._weights(kind), out)
+    apart = _block(*rows._parts(kind), *others, *rows._weights(kind), out)
     if apart >= 0 and incomparable == "raise":
         i, j = divmod(apart, len(columns))
         raise _no_common_column(rows.positions[i], columns.positions[j])
@@ -201,7 +170,7 @@ def gower_pairs(
     if len(first) != len(second):
         raise InvalidInputError(f"i and j must be of the same length, got {len(first)} and {len(second)}")
     out = np.empty(len(first), dtype=kind)
-    apart = fill_pairs(*data_a._parts(kind), first, *data_b._parts(kind), second, *data_a._weights(kind), out)
+    apart = _pairs(*data_a._parts(kind), first, *data_b._parts(kind), second, *data_a._weights(kind), out)
     if apart >= 0 and incomparable == "raise":
         raise _no_common_column(data_a.positions[first[apart]], data_b.positions[second[apart]])
     return out

@@ -11,7 +11,7 @@ a name, a callable     attributes, compared by a metric of scikit-learn or a fun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +34,7 @@ from dempster._validation import (
     readable,
     reading,
 )
+from dempster.dissimilarity.gower import GowerData, GowerEncoder, present_cells
 from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
@@ -44,9 +45,6 @@ from dempster.dissimilarity.sources import (
     check_values,
     rounding,
 )
-
-if TYPE_CHECKING:
-    from dempster.dissimilarity.gower import GowerData
 
 __all__ = [
     "METRIC_RULE",
@@ -118,8 +116,6 @@ class DissimilarityInput:
     def training(self, estimator: BaseEstimator, X: TableLike) -> DissimilaritySource | SparseSource:
         """The objects of a fit; sets what scikit-learn wants to know of them (``n_features_in_``)."""
         if self.is_gower:
-            from dempster.dissimilarity.gower import GowerEncoder
-
             self.encoder = GowerEncoder()
             with naming_table("X"):
                 encoded = _checked_rows(estimator, self.encoder.fit_transform(readable(estimator, X)))
@@ -210,8 +206,6 @@ class DissimilarityInput:
 def _checked_rows(estimator: BaseEstimator, encoded: GowerData) -> GowerData:
     """An encoded table; where rows are compared although some of their cells are missing, each must have one."""
     if getattr(estimator, "missing", "refuse") == "partial":
-        from dempster.dissimilarity.gower import present_cells
-
         nothing = np.flatnonzero(~present_cells(encoded).any(axis=1))
         if len(nothing):
             raise InvalidParameterError(

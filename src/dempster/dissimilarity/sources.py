@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,13 @@ from dempster._arrays import Array, precision_of, same_place, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Metric
 from dempster._validation import SMALLEST, check_size, has_missing, mean_of_rows
+from dempster.dissimilarity.gower import (
+    GowerData,
+    gower_block,
+    gower_pairs,
+    partial_gower_block,
+    partial_gower_pairs,
+)
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 
 __all__ = [
@@ -38,10 +45,6 @@ __all__ = [
     "References",
     "attribute_shares",
 ]
-
-
-if TYPE_CHECKING:
-    from dempster.dissimilarity.gower import GowerData
 
 
 _FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
@@ -269,11 +272,7 @@ class GowerSource(DissimilaritySource):
 
     def between(self, A: GowerData, B: GowerData, *, exact: bool = False) -> np.ndarray:
         if self.usual is not None:
-            from dempster.dissimilarity.gower import partial_gower_block
-
             return partial_gower_block(A, B, self.usual)
-        from dempster.dissimilarity.gower import gower_block
-
         return gower_block(A, B)
 
     def keys(self, A: GowerData) -> list[bytes]:
@@ -282,11 +281,7 @@ class GowerSource(DissimilaritySource):
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         if self.usual is not None:
-            from dempster.dissimilarity.gower import partial_gower_pairs
-
             return partial_gower_pairs(self.objects, i, j, self.usual)
-        from dempster.dissimilarity.gower import gower_pairs
-
         return gower_pairs(self.objects, i, self.objects, j)
 
     def subset(self, which: np.ndarray) -> GowerSource:

@@ -114,7 +114,7 @@ class NClustersCurve:
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Draw the curve (see `dempster.plot.NonspecificityDisplay`)."""
-        from dempster.plot import NonspecificityDisplay  # a view of this value, imported when looked at
+        from dempster.plot import NonspecificityDisplay  # above this package; needs matplotlib
 
         return NonspecificityDisplay.from_curve(self, ax=ax, **options)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._native import interruptible
 from dempster._random import generator
 from dempster._validation import (
     check,
@@ -24,6 +25,7 @@ from dempster._validation import (
 )
 from dempster.belief import FocalSets
 from dempster.belief.combination import NORMALIZATIONS
+from dempster.optimize.row_fit import no_links, pair_distances, sweep_rows, symmetric_pairs
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import pair_forms, sample_pairs
 
@@ -179,8 +181,6 @@ class _Recovery:
     the sum of distances) are minimised over one row at a time, which never lowers the credal Rand index."""
 
     def __init__(self, pairs: np.ndarray, relation: np.ndarray, family: FocalSets, n: int):
-        from dempster.optimize.row_fit import no_links, symmetric_pairs
-
         forms = pair_forms(family)[:3]
         root = _ROOT
         if family.empty_index is None and not relation[:, 0].any():
@@ -195,15 +195,10 @@ class _Recovery:
         self.order = np.arange(n)
 
     def index(self, masses: np.ndarray) -> float:
-        from dempster.optimize.row_fit import pair_distances
-
         return float(1 - pair_distances(masses, self.pairs, self.targets, self.forms).mean())
 
     def run(self, start: np.ndarray, max_iter: int, tol: float) -> tuple[np.ndarray, float, int]:
         """Masses, index and number of sweeps."""
-        from dempster._native import interruptible
-        from dempster.optimize.row_fit import sweep_rows
-
         masses = np.array(start, dtype=float, order="C")
         index, sweeps = self.index(masses), 0
         for _ in range(max_iter):
