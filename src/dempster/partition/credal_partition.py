@@ -405,7 +405,9 @@ def _masses_from_fuzzy(memberships: Any) -> tuple[np.ndarray, FocalSets]:
     return np.column_stack([np.clip(missing, 0, None), u]), family
 
 
-def _masses_from_soft(memberships: Any, rule: str, remainder: str, max_size: int | None) -> tuple[np.ndarray, FocalSets]:
+def _masses_from_soft(
+    memberships: Any, rule: str, remainder: str, max_size: int | None
+) -> tuple[np.ndarray, FocalSets]:
     """Nested masses: the doubt between clusters of similar membership becomes mass on their union."""
     check_choice(rule, "rule", _NESTED)
     check_choice(remainder, "remainder", ("outlier", "ignorance"))
