@@ -12,7 +12,7 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._native import kernel
+from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
@@ -21,6 +21,7 @@ from dempster.cluster._mass_step import MassStep, doubtful_masses, plausible_on_
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Method, Sample, require_singletons
 from dempster.cluster._starts import outlier_distance, too_few
+from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
 from dempster.cluster.evidence import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.sampling import order_along_line
@@ -37,16 +38,11 @@ __all__ = [
     "blocks_of_rows",
     "raised",
     "MedoidModel",
-    "MedoidSettings",
     "Representatives",
     "Medoids",
     "MedoidDescent",
     "PlainMedoidDescent",
     "MedoidMethod",
-    "fill_costs",
-    "add_totals",
-    "fill_products",
-    "relational_step",
     "RELATIONAL_RULES",
     "MEDOID_RULES",
     "RelationalClusterer",
@@ -226,23 +222,6 @@ _ROUNDING = 1e-6  # of the mean dissimilarity: that of twins, in a matrix made b
 _QUANTILE = 0.95  # of the dissimilarities: delta="auto"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MedoidSettings:
-    """What a user may set. ``delta`` is None if it follows from the data; ``init`` is the name of a way to draw
-    starts, or the positions of objects or the partition to start from."""
-
-    n_clusters: int
-    power: float = 1.0
-    alpha: float
-    beta: float
-    delta: float | None
-    n_candidates: int | str | None
-    init: str | ArrayLike | CredalPartition
-    n_init: int
-    max_iter: int
-    tol: float
-
-
 @dataclass(frozen=True)
 class Representatives:
     """What represents the clusters while a method descends; ``step`` holds the penalties and the family, ``gaps`` are
@@ -260,14 +239,14 @@ class Medoids(Representatives):
 
 
 State = TypeVar("State", bound=Representatives)
-Settings = TypeVar("Settings", bound=MedoidSettings)
 
 
-class MedoidDescent(ABC, Generic[Settings, State]):
+class MedoidDescent(ABC, Generic[State]):
     """Some objects, all or a sample of them, and how a method descends there."""
 
-    def __init__(self, settings: Settings, objects: ComparedObjects, apply: Apply):
-        self.settings, self.objects, self.apply = settings, objects, apply
+    def __init__(self, method: MedoidMethod[State], objects: ComparedObjects):
+        self.params: Any = method.params  # each method has some of its own
+        self.objects, self.apply, self.unit = objects, method.apply, method.unit
 
     @abstractmethod
     def start(self, step: MassStep, medoids: np.ndarray) -> State:
@@ -287,7 +266,7 @@ class MedoidDescent(ABC, Generic[Settings, State]):
 
     def candidates(self, scores: np.ndarray) -> np.ndarray | None:
         """Objects that may become the medoid of a cluster: all (None), or those of largest score."""
-        wanted = self.settings.n_candidates
+        wanted = self.params.n_candidates
         if wanted == "auto":
             wanted = None if self.objects.matrix is not None else _MANY_CANDIDATES
         if wanted is None or int(wanted) >= len(self.objects):
@@ -319,7 +298,7 @@ class MedoidDescent(ABC, Generic[Settings, State]):
         return taken
 
 
-class PlainMedoidDescent(MedoidDescent[Settings, Medoids]):
+class PlainMedoidDescent(MedoidDescent[Medoids]):
     """Descends with one medoid for each cluster."""
 
     def start(self, step: MassStep, medoids: np.ndarray) -> Medoids:
@@ -329,34 +308,32 @@ class PlainMedoidDescent(MedoidDescent[Settings, Medoids]):
         return replace(state, positions=positions[state.positions])
 
 
-class MedoidMethod(Method[State, State], Generic[Settings, State]):
-    """A medoid method: `_descent` says which."""
+class MedoidMethod(Method[State, State], Generic[State]):
+    """A medoid method: ``descent`` says which."""
 
+    descent: type[MedoidDescent[State]]
     cost_power = 1  # costs are the dissimilarities, raised already, to this power
     pairs_can_win = False  # whether the published cost of a pair is below those of its clusters for objects in between
 
-    def __init__(
-        self, settings: Settings, sample: Sample[DissimilaritySource], rng: np.random.RandomState, apply: Apply
-    ):
-        self.settings, self.source, self.rng, self.apply = settings, sample.values, rng, apply
+    def __init__(self, params: MedoidClusterer, sample: Sample[DissimilaritySource], task: Task):
+        self.params, self.source, self.apply, self.n_clusters = params, sample.values, task.apply, task.n_clusters
+        self.peaks = peaks_of_source(params.init, sample.values, task.n_clusters, params.random_state, params.n_jobs)
+        self.rng = rng = as_random_state(params.random_state)
         n = len(self.source)
-        whole = ComparedObjects(self.source, settings.power, np.ones(n) if sample.weights is None else sample.weights)
-        check_different_objects(lambda i: whole.columns(np.array([i]))[:, 0], whole.weights, settings.n_clusters)
+        whole = ComparedObjects(self.source, params.power, np.ones(n) if sample.weights is None else sample.weights)
+        check_different_objects(lambda i: whole.columns(np.array([i]))[:, 0], whole.weights, self.n_clusters)
         self.positions, part = np.arange(n), whole
         if n > SAMPLE_SIZE:
             self.positions, weights = sampling.sample_in_order(whole.order, whole.weights, SAMPLE_SIZE, rng)
             part = whole.subset(self.positions, weights)
         assert part.matrix is not None
         self.zero = 1e-12 * float((part.matrix**self.cost_power).mean())
-        self.rounding = _ROUNDING**settings.power * float(part.matrix.mean())
+        self.rounding = _ROUNDING**params.power * float(part.matrix.mean())
         share = part.weights / part.weights.sum()
         self.unit = float(share @ part.matrix @ share)  # mean dissimilarity: the same if rows are repeated
-        self._delta2 = None if settings.delta is None else settings.delta**2
-        self.whole = self._descent(whole)
-        self.part = self.whole if part is whole else self._descent(part)
-
-    @abstractmethod
-    def _descent(self, objects: ComparedObjects) -> MedoidDescent[Settings, State]: ...
+        self._delta2 = None if isinstance(params.delta, str) else float(params.delta) ** 2
+        self.whole = self.descent(self, whole)
+        self.part = self.whole if part is whole else self.descent(self, part)
 
     @property
     def delta(self) -> float:
@@ -375,12 +352,12 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
         delta2 = np.inf if family.empty_index is None else self.delta2
-        return MassStep(family, self.settings.alpha, self.settings.beta, delta2, self.zero)
+        return MassStep(family, self.params.alpha, self.params.beta, delta2, self.zero)
 
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> State | None:
-        init = self.settings.init
+        init = self.params.init if self.peaks is None else self.peaks.peak_indices_
         return None if isinstance(init, str) else self.whole.start(self._mass_step(family), self._given_medoids(init))
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[State], int]:
@@ -389,22 +366,22 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
 
     def _drawn_medoids(self) -> list[np.ndarray]:
         """Positions in the sample, drawn along an order that has nothing to do with the rows."""
-        s, objects = self.settings, self.part.objects
+        n_init, objects = self.params.n_init, self.part.objects
         order = objects.order[objects.weights[objects.order] > 0]
         assert objects.matrix is not None
         D, weights = np.ascontiguousarray(objects.matrix[np.ix_(order, order)]), objects.weights[order]
         rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
-        if s.init == "medoids":
-            drawn = medoid_starts(D, s.n_clusters, s.n_init, rng, weights)
+        if self.params.init == "medoids":
+            drawn = medoid_starts(D, self.n_clusters, n_init, rng, weights)
         else:
-            drawn = [_different_objects(D, weights, s.n_clusters, self.rounding, rng) for _ in range(s.n_init)]
+            drawn = [_different_objects(D, weights, self.n_clusters, self.rounding, rng) for _ in range(n_init)]
         return [order[places] for places in drawn]
 
     def _given_medoids(self, init: ArrayLike | CredalPartition) -> np.ndarray:
-        n, c = len(self.source), self.settings.n_clusters
+        n, c = len(self.source), self.n_clusters
         if isinstance(init, CredalPartition):
             _starts.check_partition(init, n, c)
-            return self.whole.central(init.pignistic() ** self.settings.beta)
+            return self.whole.central(init.pignistic() ** self.params.beta)
         medoids = _starts.checked_positions(init, n, c)
         twins = np.argwhere(np.tril(self.whole.objects.columns(medoids)[medoids] <= 0, -1))
         if len(twins):
@@ -431,7 +408,7 @@ class MedoidMethod(Method[State, State], Generic[Settings, State]):
     def with_neighbors(self, run: Run[State]) -> Run[State]:
         model = self.whole.fitted(run.model)
         if self._delta2 is None:
-            power = self.cost_power * self.settings.power
+            power = self.cost_power * self.params.power
             nearest = model.costs_of_objects(self._values).min(axis=1) ** (1 / power)
             self._delta2 = outlier_distance(nearest, self.whole.objects.weights) ** power
         medoids = model.medoid_positions
@@ -473,71 +450,6 @@ def _different_objects(
     return chosen
 
 
-_median_costs = kernel("""median_costs(
-    near: float64[n, c], between: float64[c, c], sets: bool[g, c], gamma: float, eta: float,
-    costs: float64[n, g] out)""")
-_median_totals = kernel("""median_totals(
-    rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n], to_candidates: float64[c, candidates],
-    between: float64[c, c], sets: bool[h, c], gamma: float, eta: float, totals: float64[candidates] out)""")
-_relational_products = kernel("""relational_products(
-    D: real[n, m], P: float64[c, m], out: float64[n, c] out)""")
-_relational_step = kernel("""relational_step(
-    products: float64[n, c], P: float64[c, n], sets: bool[g, c], weights: float64[n] or None, factor: float64[g],
-    size: int64[g], delta2: float, beta: float, zero: float, negative: float, shift: float, alpha: float,
-    following: float64[c, n] out, least: float64[1] out) -> float""")
-
-
-def fill_costs(
-    near: np.ndarray, between: np.ndarray, sets: np.ndarray, gamma: float, eta: float, costs: np.ndarray
-) -> None:
-    """(n, g) costs for dissimilarities ``near`` (n, c) to the medoids and ``between`` (c, c) them."""
-    _median_costs(near, between, sets, gamma, eta, costs)
-
-
-def add_totals(
-    rows: np.ndarray,
-    weights: np.ndarray,
-    near: np.ndarray,
-    to_candidates: np.ndarray,
-    between: np.ndarray,
-    sets: np.ndarray,
-    gamma: float,
-    eta: float,
-    totals: np.ndarray,
-) -> None:
-    """For every candidate (a row of dissimilarities to all objects) the part of the objective that a cluster has a
-    share in, were the candidate its medoid.
-
-    ``weights`` (h, n) are |A|^alpha m_i(A)^beta for the h sets with the cluster, ``sets`` (h, c) their other members;
-    ``near`` (c, n) dissimilarities to the medoids, ``between`` (c, c) among them, ``to_candidates`` (c, candidates)
-    from them to the candidates.
-    """
-    _median_totals(rows, weights, near, to_candidates, between, sets, gamma, eta, totals)
-
-
-def fill_products(D: np.ndarray, P: np.ndarray, out: np.ndarray) -> None:
-    """D (n, m) times P' (m, c): without BLAS, whose threads get in the way of small products, again and again."""
-    _relational_products(D, P, out)
-
-
-def relational_step(
-    products: np.ndarray,
-    P: np.ndarray,
-    sets: np.ndarray,
-    weights: np.ndarray,
-    penalties: tuple,
-    negative: float,
-    shift: float,
-    alpha: float,
-) -> tuple[float, float, np.ndarray]:
-    """One iteration: the objective of the prototypes P (c, n), the smallest squared distance, and the prototypes that
-    follow. ``products`` (n, c) are those with the dissimilarities, ``penalties`` as `MassStep` gives them."""
-    following, least = np.empty_like(P), np.empty(1)
-    given = weights if len(weights) else None
-    objective = _relational_step(products, P, sets, given, *penalties, negative, shift, alpha, following, least)
-    return objective, float(least[0]), following
-
-
 RELATIONAL_RULES = {
     **COMMON_RULES,
     "metric": METRIC_RULE,
@@ -550,7 +462,7 @@ RELATIONAL_RULES = {
 MEDOID_RULES = {
     **RELATIONAL_RULES,
     "n_candidates": rule.choice("auto") | rule.choice(None) | rule.integer(1),
-    "init": rule.choice("medoids", "random") | rule.kind(CredalPartition) | rule.array,
+    "init": rule.choice("medoids", "random") | rule.kind(CredalPartition) | rule.array | PEAKS_RULE,
 }
 
 
@@ -595,22 +507,14 @@ class MedoidClusterer(RelationalClusterer):
     beta: float
     delta: float | str
     n_candidates: int | str | None
+    init: str | BeliefPeaks | ArrayLike | CredalPartition
     n_init: int
     max_iter: int
+    power = 1.0  # for methods without this parameter
+    _method_type: type[MedoidMethod[Any]]
 
-    def _shared_settings(self, task: Task, init: str | ArrayLike | CredalPartition) -> dict[str, Any]:
-        """What all medoid methods are set by; ``init`` without belief peaks."""
-        return {
-            "n_clusters": task.n_clusters,
-            "alpha": self.alpha,
-            "beta": self.beta,
-            "delta": None if self.delta == "auto" else float(self.delta),
-            "n_candidates": self.n_candidates,
-            "init": init,
-            "n_init": self.n_init,
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-        }
+    def _method(self, sample: Sample[DissimilaritySource], task: Task) -> MedoidMethod[Any]:
+        return self._method_type(self, sample, task)
 
     def _attributes(self, method: Any, model: Any) -> dict[str, Any]:
         medoids = model.medoid_positions

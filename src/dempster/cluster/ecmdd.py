@@ -9,33 +9,22 @@ from typing import Any
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
-from dempster.cluster._base import Task
 from dempster.cluster._medoids import (
     MEDOID_RULES,
-    ComparedObjects,
     MedoidClusterer,
     MedoidMethod,
     MedoidModel,
     Medoids,
-    MedoidSettings,
     PlainMedoidDescent,
 )
-from dempster.cluster._search import Sample
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
-from dempster.dissimilarity.sources import DissimilaritySource, References
+from dempster.cluster.belief_peaks import BeliefPeaks
+from dempster.dissimilarity.sources import References
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-__all__ = ["SingleMedoidSettings", "SingleMedoidModel", "SingleMedoidMethod", "ECMdd"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SingleMedoidSettings(MedoidSettings):
-    gamma: float
-    eta: float
+__all__ = ["ECMdd", "SingleMedoidMethod", "SingleMedoidModel"]
 
 
 @dataclass(frozen=True)
@@ -107,48 +96,44 @@ def descend_until_back(
     return run
 
 
-class SingleMedoidDescent(PlainMedoidDescent[SingleMedoidSettings]):
+class SingleMedoidDescent(PlainMedoidDescent):
     def fitted(self, state: Medoids) -> SingleMedoidModel:
         chosen = self._set_medoids(state.step.family, self.objects.columns(state.positions))
         references = References.of(self.objects.source, np.concatenate([state.positions, chosen]))
-        s = self.settings
+        s = self.params
         return SingleMedoidModel(state.step, references, s.power, s.gamma, gaps=state.gaps)
 
     def run(self, start: Medoids) -> Run[Medoids]:
-        return descend_until_back(self._next, start, self.settings.max_iter)
+        return descend_until_back(self._next, start, self.params.max_iter)
 
     def _next(self, state: Medoids) -> tuple[float, Medoids]:
         """The objective, and the most central objects given the masses."""
         family = state.step.family
         to_medoids = self.objects.columns(state.positions)
         to_set_medoids = self.objects.columns(self._set_medoids(family, to_medoids))
-        costs = costs_of_sets(to_medoids, to_set_medoids, family, self.settings.gamma)
+        costs = costs_of_sets(to_medoids, to_set_medoids, family, self.params.gamma)
         objective, masses = state.step.masses(costs, self.objects.weights, self.apply)
-        return objective, replace(
-            state, positions=self.central(masses[:, family.singleton_index] ** self.settings.beta)
-        )
+        return objective, replace(state, positions=self.central(masses[:, family.singleton_index] ** self.params.beta))
 
     def _set_medoids(self, family: FocalSets, to_medoids: np.ndarray) -> np.ndarray:
         """The object for each set of several clusters (Zhou et al., 2016); of objects as good as each other, as two
         medoids are for the set of both, the one nearest to the first cluster, in whatever order the rows are."""
         sets = family.membership[family.cardinality > 1]
         chosen = np.empty(len(sets), dtype=np.intp)
+        eta = self.params.eta * self.unit  # a variance is in squared units, a mean is not
         for j, members in enumerate(sets):
             near = to_medoids[:, members]
-            spread = near.var(axis=1) + self.settings.eta * near.mean(axis=1)
+            spread = near.var(axis=1) + eta * near.mean(axis=1)
             spread = np.where(self.objects.weights > 0, spread, np.inf)
             best = np.flatnonzero(spread <= spread.min() * (1 + 1e-12))
             chosen[j] = best[np.lexsort(near[best].T[::-1])[0]]
         return chosen
 
 
-class SingleMedoidMethod(MedoidMethod[SingleMedoidSettings, Medoids]):
+class SingleMedoidMethod(MedoidMethod[Medoids]):
     """Evidential c-medoids with one medoid for each cluster."""
 
-    def _descent(self, objects: ComparedObjects) -> SingleMedoidDescent:
-        # a variance is in squared units, a mean is not: eta counts in units of the data
-        settings = replace(self.settings, eta=self.settings.eta * self.unit)
-        return SingleMedoidDescent(settings, objects, self.apply)
+    descent = SingleMedoidDescent
 
 
 class ECMdd(MedoidClusterer):
@@ -268,9 +253,9 @@ default="medoids"
     """
 
     _advice = "increase max_iter"
+    _method_type = SingleMedoidMethod
     _rules = {
         **MEDOID_RULES,
-        "init": MEDOID_RULES["init"] | PEAKS_RULE,
         "power": rule.real(0, 50, open_low=True),
         "gamma": rule.real(0),
         "eta": rule.real(0),
@@ -320,14 +305,6 @@ default="medoids"
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _method(self, sample: Sample[DissimilaritySource], task: Task) -> SingleMedoidMethod:
-        peaks = peaks_of_source(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
-        init = self.init if peaks is None else peaks.peak_indices_
-        settings = SingleMedoidSettings(
-            power=self.power, gamma=self.gamma, eta=self.eta, **self._shared_settings(task, init)
-        )
-        return SingleMedoidMethod(settings, sample, as_random_state(self.random_state), task.apply)
 
     def _attributes(self, method: SingleMedoidMethod, model: SingleMedoidModel) -> dict[str, Any]:
         return {**super()._attributes(method, model), "set_medoid_indices_": model.set_medoid_positions}

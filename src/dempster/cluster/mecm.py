@@ -7,36 +7,38 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._random import as_random_state
+from dempster._native import kernel
 from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
-from dempster.cluster import _medoids as _kernels
-from dempster.cluster._base import Task
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import (
     MEDOID_RULES,
-    ComparedObjects,
     MedoidClusterer,
     MedoidMethod,
     MedoidModel,
     Medoids,
-    MedoidSettings,
     PlainMedoidDescent,
 )
-from dempster.cluster._search import Sample
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
-from dempster.dissimilarity.sources import DissimilaritySource, References
+from dempster.cluster.belief_peaks import BeliefPeaks
+from dempster.dissimilarity.sources import References
 from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
 
-__all__ = ["MedianSettings", "MedianModel", "MedianMethod", "MECM"]
+__all__ = ["MECM", "MedianMethod", "MedianModel"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class MedianSettings(MedoidSettings):
-    gamma: float
-    eta: float
+# (n, g) costs for dissimilarities ``near`` to the medoids and ``between`` them.
+fill_costs = kernel("""median_costs(
+    near: float64[n, c], between: float64[c, c], sets: bool[g, c], gamma: float, eta: float,
+    costs: float64[n, g] out)""")
+# For every candidate (a row of dissimilarities to all objects) the part of the objective that a cluster has a share in,
+# were the candidate its medoid. ``weights`` are |A|^alpha m_i(A)^beta for the h sets with the cluster, ``sets`` their
+# other members; ``near`` dissimilarities to the medoids, ``between`` among them, ``to_candidates`` from them to the
+# candidates.
+add_totals = kernel("""median_totals(
+    rows: float64[candidates, n], weights: float64[h, n], near: float64[c, n], to_candidates: float64[c, candidates],
+    between: float64[c, c], sets: bool[h, c], gamma: float, eta: float, totals: float64[candidates] out)""")
 
 
 @dataclass(frozen=True)
@@ -66,19 +68,19 @@ class MedianModel(MedoidModel):
     def costs(self, near: np.ndarray) -> np.ndarray:
         sets = self.family.membership[self.family.cardinality > 0]
         costs = np.empty((len(near), len(sets)))
-        _kernels.fill_costs(np.ascontiguousarray(near), self.between, sets, self.gamma, self.eta, costs)
+        fill_costs(np.ascontiguousarray(near), self.between, sets, self.gamma, self.eta, costs)
         return costs
 
 
-class MedianDescent(PlainMedoidDescent[MedianSettings]):
+class MedianDescent(PlainMedoidDescent):
     def fitted(self, state: Medoids) -> MedianModel:
-        medoids, s = state.positions, self.settings
+        medoids, s = state.positions, self.params
         between = self.objects.columns(medoids)[medoids]
         references = References.of(self.objects.source, medoids)
         return MedianModel(state.step, references, s.power, between, s.gamma, s.eta)
 
     def run(self, start: Medoids) -> Run[Medoids]:
-        return descend(self._next, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
+        return descend(self._next, start, max_iter=self.params.max_iter, tol=self.params.tol)
 
     def _next(self, state: Medoids) -> tuple[float, Medoids]:
         """The objective, and better medoids."""
@@ -93,17 +95,17 @@ class MedianDescent(PlainMedoidDescent[MedianSettings]):
         return objective, replace(state, positions=medoids)
 
     def _masses(self, state: Medoids, near: np.ndarray) -> tuple[float, np.ndarray]:
-        family, s = state.step.family, self.settings
+        family, s = state.step.family, self.params
         sets = family.membership[family.cardinality > 0]
         costs = np.empty((len(near), len(sets)))
         between = near[state.positions]
         blocks = row_blocks(len(near))
-        self.apply(_kernels.fill_costs, [(near[a:b], between, sets, s.gamma, s.eta, costs[a:b]) for a, b in blocks])
+        self.apply(fill_costs, [(near[a:b], between, sets, s.gamma, s.eta, costs[a:b]) for a, b in blocks])
         return state.step.masses(costs, self.objects.weights, self.apply)
 
     def _best_medoid(self, k: int, medoids: np.ndarray, near: np.ndarray, masses: np.ndarray, step: MassStep) -> int:
         """The candidate that lowers the objective most, the present medoid unless there is a better one."""
-        s, family = self.settings, step.family
+        s, family = self.params, step.family
         sets = family.membership[family.membership[:, k]].copy()
         own = masses[:, family.membership[:, k]]
         weights = own**s.beta * sets.sum(axis=1) ** s.alpha * self.objects.weights[:, None]
@@ -122,7 +124,7 @@ class MedianDescent(PlainMedoidDescent[MedianSettings]):
         def work(start: int, stop: int) -> None:
             rows, some = self.objects.block(candidates[start:stop]), totals[start:stop]
             to_candidates = np.ascontiguousarray(near[candidates[start:stop]].T)
-            _kernels.add_totals(rows, weights, to_medoids, to_candidates, between, sets, s.gamma, s.eta, some)
+            add_totals(rows, weights, to_medoids, to_candidates, between, sets, s.gamma, s.eta, some)
 
         self.apply(work, self._candidate_blocks(len(candidates)))
         here = float(totals[np.searchsorted(candidates, medoids[k])])
@@ -136,14 +138,12 @@ class MedianDescent(PlainMedoidDescent[MedianSettings]):
         return row_blocks(n_candidates, min(size, 256), most=None)
 
 
-class MedianMethod(MedoidMethod[MedianSettings, Medoids]):
+class MedianMethod(MedoidMethod[Medoids]):
     """Median evidential c-means."""
 
+    descent = MedianDescent
     cost_power = 2
     pairs_can_win = True
-
-    def _descent(self, objects: ComparedObjects) -> MedianDescent:
-        return MedianDescent(self.settings, objects, self.apply)
 
 
 class MECM(MedoidClusterer):
@@ -254,9 +254,9 @@ default="medoids"
     array([5])
     """
 
+    _method_type = MedianMethod
     _rules = {
         **MEDOID_RULES,
-        "init": MEDOID_RULES["init"] | PEAKS_RULE,
         "gamma": rule.real(0),
         "eta": rule.real(0, open_low=True),
     }
@@ -303,9 +303,3 @@ default="medoids"
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _method(self, sample: Sample[DissimilaritySource], task: Task) -> MedianMethod:
-        peaks = peaks_of_source(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
-        init = self.init if peaks is None else peaks.peak_indices_
-        settings = MedianSettings(gamma=self.gamma, eta=self.eta, **self._shared_settings(task, init))
-        return MedianMethod(settings, sample, as_random_state(self.random_state), task.apply)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster._native import interruptible
+from dempster._native import interruptible, kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
@@ -22,9 +22,7 @@ from dempster.cluster._medoids import (
     RELATIONAL_RULES,
     RelationalClusterer,
     check_different_objects,
-    fill_products,
     pair_quantile,
-    relational_step,
 )
 from dempster.cluster._search import Method, Sample, Search, require_singletons
 from dempster.cluster._starts import isolated_by_distances, outlier_distance
@@ -43,14 +41,21 @@ __all__ = [
     "WeightedMeans",
     "WeightedMeansModel",
     "smallest_eigenvalue",
-    "RelationalSettings",
     "RelationalObjects",
     "RelationalMethod",
     "NotEuclidean",
-    "shifted_methods",
     "RECM",
 ]
 
+
+# D times P': without BLAS, whose threads get in the way of small products, again and again.
+fill_products = kernel("relational_products(D: real[n, m], P: float64[c, m], out: float64[n, c] out)")
+# One iteration: returns the objective of the prototypes P, whose products with the dissimilarities are given, and
+# writes the prototypes that follow and the smallest squared distance. The penalties are those of `MassStep`.
+relational_step = kernel("""relational_step(
+    products: float64[n, c], P: float64[c, n], sets: bool[g, c], weights: float64[n] or None, factor: float64[g],
+    size: int64[g], delta2: float, beta: float, zero: float, negative: float, shift: float, alpha: float,
+    following: float64[c, n] out, least: float64[1] out) -> float""")
 
 _SQUARED_ALREADY = ("precomputed", "sqeuclidean", "gower")
 
@@ -133,11 +138,12 @@ class WeightedMeans:
     def iterated(self, D: np.ndarray, weights: np.ndarray, apply: Apply) -> tuple[float, float, Self]:
         """One iteration with the objects of the fit: the objective, the smallest squared distance, the prototypes that
         follow; ``weights`` are those of the objects in the objective."""
-        objective, least, following = relational_step(
-            self._products(D, apply), self.weights, self.step.sets > 0, weights, self.step.kernel_arguments(),
-            self.negative, self.shift, self.step.alpha,
+        following, least, step = np.empty_like(self.weights), np.empty(1), self.step
+        objective = relational_step(
+            self._products(D, apply), self.weights, step.sets > 0, weights if len(weights) else None,
+            *step.kernel_arguments(), self.negative, self.shift, step.alpha, following, least,
         )  # fmt: skip
-        return objective, least, replace(self, weights=following, inner=None)
+        return objective, float(least[0]), replace(self, weights=following, inner=None)
 
     def _products(self, D: np.ndarray, apply: Apply) -> np.ndarray:
         """(n, c) Delta P', without the shift."""
@@ -283,24 +289,6 @@ class NotEuclidean(Exception):
     """A squared distance was negative, or the objective rose: no points have these dissimilarities."""
 
 
-@dataclass(frozen=True)
-class RelationalSettings:
-    """What a user may set. ``delta`` is None if it follows from the data; ``init`` is the name of a way to draw
-    starts, or the positions of objects, masses or the partition to start from."""
-
-    n_clusters: int
-    symmetrize: bool
-    square: bool
-    alpha: float
-    beta: float
-    delta: float | None
-    correction: str
-    init: str | ArrayLike | CredalPartition
-    n_init: int
-    max_iter: int
-    tol: float
-
-
 @dataclass(frozen=True, eq=False)
 class RelationalObjects:
     """Objects known by the squared distances between them.
@@ -353,26 +341,6 @@ class RelationalObjects:
         return which, RelationalObjects(D, weights, np.arange(len(D)))
 
 
-def shifted_methods(
-    settings: RelationalSettings, sample: Sample[DissimilaritySource], rng: np.random.RandomState, apply: Apply
-) -> Iterator[RelationalMethod]:
-    """The method with the shifts that the correction asks for, to be tried one after the other until one does not give
-    up; the last of them never does."""
-    source = sample.values
-    D = squared_matrix(source, square=settings.square, symmetrize=settings.symmetrize)
-    objects = RelationalObjects.of(D, sample.kernel_weights)
-    references = References.of(source, np.arange(len(source)))
-    make = partial(RelationalMethod, settings, objects, references, rng.randint(np.iinfo(np.int32).max), apply)
-    if settings.correction == "clip":
-        yield make(0.0, watched=False)
-        return
-    if settings.correction == "auto":
-        yield make(0.0, watched=True)
-    enough = max(0.0, -2 * smallest_eigenvalue(D))  # to make the dissimilarities Euclidean
-    for share in _SHARES_OF_SHIFT if settings.correction == "auto" else (1.0,):
-        yield make(share * enough, watched=share < 1)
-
-
 class RelationalMethod(Method[Draw, WeightedMeans]):
     """Relational evidential c-means, with one shift of the dissimilarities.
 
@@ -381,7 +349,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def __init__(
         self,
-        settings: RelationalSettings,
+        params: RECM,
+        n_clusters: int,
+        init: str | ArrayLike | CredalPartition,
         objects: RelationalObjects,
         references: References,
         seed: int,
@@ -390,12 +360,14 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         *,
         watched: bool,
     ):
-        self.settings, self.objects, self.references = settings, objects, references
+        self.params, self.n_clusters, self.init = params, n_clusters, init
+        self.objects, self.references = objects, references
         self.rng, self.apply = np.random.RandomState(seed), apply
         self.shift, self.watched = shift, watched
         self.negative = -objects.mean_distance * (1e-9 if objects.distances.dtype == np.float64 else 1e-4)
-        check_different_objects(objects.distances.__getitem__, objects.all_weights, settings.n_clusters, objects.zero)
-        self._delta = None if settings.delta is None else float(np.sqrt(settings.delta**2 + shift / 2))
+        check_different_objects(objects.distances.__getitem__, objects.all_weights, n_clusters, objects.zero)
+        given = params.delta
+        self._delta = None if isinstance(given, str) else float(np.sqrt(float(given) ** 2 + shift / 2))
         self.sampled, self.part = objects.sample(self.rng)
 
     @property
@@ -408,7 +380,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     # ---- starts ---------------------------------------------------------------------------------------------------
 
     def given_start(self, family: FocalSets) -> Draw | None:
-        init, n, c = self.settings.init, len(self.objects), self.settings.n_clusters
+        init, n, c = self.init, len(self.objects), self.n_clusters
         if isinstance(init, str):
             return None
         if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
@@ -420,15 +392,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         return lambda: given
 
     def drawn_starts(self, family: FocalSets) -> tuple[Iterable[Draw], int]:
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.settings.n_init)
-        draw = self._drawn_objects if self.settings.init == "k-means++" else self._drawn_masses
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
+        draw = self._drawn_objects if self.init == "k-means++" else self._drawn_masses
         return (partial(draw, family, np.random.RandomState(seed)) for seed in seeds), len(seeds)
 
     def _drawn_objects(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
         """Objects far from each other."""
         part = self.part
         weights = part.all_weights if family.empty_index is not None else self._crowded_weights
-        chosen = _starts.far_objects(part.distances.__getitem__, weights, part.order, self.settings.n_clusters, rng)
+        chosen = _starts.far_objects(part.distances.__getitem__, weights, part.order, self.n_clusters, rng)
         return self._means_of_objects(family, chosen, len(part))
 
     @cached_property
@@ -437,7 +409,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         to take them."""
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
         weights = np.where(isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
-        return weights if (weights > 0).sum() > 2 * self.settings.n_clusters else self.part.all_weights
+        return weights if (weights > 0).sum() > 2 * self.n_clusters else self.part.all_weights
 
     def _drawn_masses(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
         masses = np.empty((len(self.part), int((family.cardinality > 0).sum())))
@@ -447,7 +419,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
         require_singletons(family)
         delta2 = np.inf if family.empty_index is None else self.delta**2
-        step = MassStep(family, self.settings.alpha, self.settings.beta, delta2, self.objects.zero)
+        step = MassStep(family, self.params.alpha, self.params.beta, delta2, self.objects.zero)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
     def _means_of_objects(self, family: FocalSets, chosen: np.ndarray, n: int) -> WeightedMeans:
@@ -457,14 +429,14 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def _means_of_masses(self, family: FocalSets, masses: np.ndarray, objects: RelationalObjects) -> WeightedMeans:
         n = len(objects)
-        alike = self._means(family, np.full((self.settings.n_clusters, n), 1 / n))
+        alike = self._means(family, np.full((self.n_clusters, n), 1 / n))
         return alike.updated(masses, objects.weights)
 
     # ---- runs -----------------------------------------------------------------------------------------------------
 
     def compete(self, start: Draw) -> Run[WeightedMeans]:
         run = self._run(start(), self.part)
-        if self.settings.init == "random":
+        if self.init == "random":
             for _ in range(1, _REDRAWS):
                 if not self._coincide(run.model):
                     break
@@ -486,7 +458,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def completed(self, best: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self.part is self.objects:
             return best
-        weights = np.zeros((self.settings.n_clusters, len(self.objects)))
+        weights = np.zeros((self.n_clusters, len(self.objects)))
         weights[:, self.sampled] = best.model.weights
         return self._run(replace(best.model, weights=weights), self.objects)
 
@@ -514,7 +486,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
             lowest = objective
             return objective, following
 
-        return descend(step, start, max_iter=self.settings.max_iter, tol=self.settings.tol)
+        return descend(step, start, max_iter=self.params.max_iter, tol=self.params.tol)
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -526,7 +498,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         D = self.objects.distances
         _, inner = run.model.costs(D, run.model.weights.T, self.apply)
         means = replace(run.model, inner=inner)
-        return WeightedMeansModel(means, self.references, self.settings.square), means.masses(D, self.apply)
+        return WeightedMeansModel(
+            means, self.references, is_to_be_squared(self.params.square, self.params.metric)
+        ), means.masses(D, self.apply)
 
 
 class RECM(RelationalClusterer):
@@ -691,28 +665,35 @@ class RECM(RelationalClusterer):
     def _searched(
         self, search: Search, sample: Sample[DissimilaritySource], task: Task
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
-        """Shifts are tried one after the other."""
-        peaks = peaks_of_source(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
-        settings = RelationalSettings(
-            n_clusters=task.n_clusters,
-            symmetrize=bool(self.symmetrize),
-            square=is_to_be_squared(self.square, self.metric),
-            alpha=self.alpha,
-            beta=self.beta,
-            delta=None if self.delta == "auto" else float(self.delta),
-            correction=self.correction,
-            init=self.init if peaks is None else peaks.peak_indices_,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-        )
+        """Try shifts one after the other until one does not give up; the last of them never does."""
+        source = sample.values
+        peaks = peaks_of_source(self.init, source, task.n_clusters, self.random_state, self.n_jobs)
+        init = self.init if peaks is None else peaks.peak_indices_
+        rng = as_random_state(self.random_state)
+        square = is_to_be_squared(self.square, self.metric)
+        D = squared_matrix(source, square=square, symmetrize=bool(self.symmetrize))
+        objects = RelationalObjects.of(D, sample.kernel_weights)
+        references, seed = References.of(source, np.arange(len(source))), rng.randint(np.iinfo(np.int32).max)
         families = self._families(task.n_clusters)
-        for method in shifted_methods(settings, sample, as_random_state(self.random_state), task.apply):
+        for shift, watched in self._shifts(D):
+            method = RelationalMethod(
+                self, task.n_clusters, init, objects, references, seed, task.apply, shift, watched=watched
+            )
             try:
                 return method, search.run(method, families, sample.weights)
             except NotEuclidean:
                 continue
         raise AssertionError("the last method does not give up")
+
+    def _shifts(self, D: np.ndarray) -> Iterator[tuple[float, bool]]:
+        """Yield the shifts that the correction asks for, and whether each is watched for signs that it is too small."""
+        if self.correction != "shift":
+            yield 0.0, self.correction == "auto"
+        if self.correction == "clip":
+            return
+        enough = max(0.0, -2 * smallest_eigenvalue(D))  # to make the dissimilarities Euclidean
+        for share in _SHARES_OF_SHIFT if self.correction == "auto" else (1.0,):
+            yield share * enough, share < 1
 
     def _attributes(self, method: RelationalMethod, model: WeightedMeansModel) -> dict[str, Any]:
         return {"prototype_weights_": model.means.weights, "shift_": method.shift, "delta_": method.delta}

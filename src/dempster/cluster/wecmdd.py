@@ -9,10 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
-from dempster.cluster._base import Task
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import (
     MEDOID_RULES,
@@ -22,28 +20,20 @@ from dempster.cluster._medoids import (
     MedoidDescent,
     MedoidMethod,
     MedoidModel,
-    MedoidSettings,
     Representatives,
 )
-from dempster.cluster._search import MassModel, Sample
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, peaks_of_source
+from dempster.cluster._search import MassModel
+from dempster.cluster.belief_peaks import BeliefPeaks
 from dempster.data import sampling
-from dempster.dissimilarity.sources import DissimilaritySource, References
-from dempster.optimize.blocks import Apply
+from dempster.dissimilarity.sources import References
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
-__all__ = ["WeightedMedoidSettings", "WeightedMedoidModel", "WeightedMedoidMethod", "WECMdd"]
+__all__ = ["WECMdd", "WeightedMedoidMethod", "WeightedMedoidModel"]
 
 
 _LONGEST_TURN = 8  # iterations after which an objective that comes back is noticed
 _COINCIDE = 0.01  # of the weights differ between clusters that are one
-
-
-@dataclass(frozen=True, kw_only=True)
-class WeightedMedoidSettings(MedoidSettings):
-    psi: float
-    concentration: float
 
 
 @dataclass(frozen=True)
@@ -178,18 +168,12 @@ def _turn(history: list[float], tol: float) -> int | None:
     return None
 
 
-class WeightedMedoidDescent(MedoidDescent[WeightedMedoidSettings, PrototypeWeights]):
+class WeightedMedoidDescent(MedoidDescent[PrototypeWeights]):
     """Descends on some objects, of which all or some, drawn at random, may have weights."""
 
-    def __init__(
-        self,
-        settings: WeightedMedoidSettings,
-        objects: ComparedObjects,
-        apply: Apply,
-        rng: np.random.RandomState,
-    ):
-        super().__init__(settings, objects, apply)
-        wanted, n = settings.n_candidates, len(objects)
+    def __init__(self, method: MedoidMethod[PrototypeWeights], objects: ComparedObjects):
+        super().__init__(method, objects)
+        wanted, n, rng = self.params.n_candidates, len(objects), method.rng
         if wanted == "auto":
             wanted = None if objects.matrix is not None else SAMPLE_SIZE
         which, counts = sampling.sample_in_order(
@@ -214,10 +198,10 @@ class WeightedMedoidDescent(MedoidDescent[WeightedMedoidSettings, PrototypeWeigh
     def fitted(self, state: PrototypeWeights) -> WeightedMedoidModel:
         references = References.of(self.objects.source, self.candidate_positions)
         what = state.weights, self.counts, self._costs(state)
-        return WeightedMedoidModel(state.step, references, self.settings.power, *what, gaps=state.gaps)
+        return WeightedMedoidModel(state.step, references, self.params.power, *what, gaps=state.gaps)
 
     def run(self, start: PrototypeWeights) -> Run[PrototypeWeights]:
-        return descend_until_settled(self._next, start, self.settings.max_iter, self.settings.tol)
+        return descend_until_settled(self._next, start, self.params.max_iter, self.params.tol)
 
     def _next(self, state: PrototypeWeights) -> tuple[float, PrototypeWeights]:
         """The objective, and the best weights given the masses."""
@@ -235,10 +219,10 @@ class WeightedMedoidDescent(MedoidDescent[WeightedMedoidSettings, PrototypeWeigh
 
     def _single_masses(self, masses: np.ndarray, state: PrototypeWeights) -> np.ndarray:
         """(n, c) masses of the single clusters, as they count in the objective."""
-        return masses[:, state.step.family.singleton_index] ** self.settings.beta
+        return masses[:, state.step.family.singleton_index] ** self.params.beta
 
     def _best_weights(self, totals: np.ndarray) -> np.ndarray:
-        return best_weights(totals, self.counts, self.settings.psi)
+        return best_weights(totals, self.counts, self.params.psi)
 
     def _masses(self, state: PrototypeWeights) -> np.ndarray:
         costs = self._costs(state)
@@ -248,26 +232,26 @@ class WeightedMedoidDescent(MedoidDescent[WeightedMedoidSettings, PrototypeWeigh
         return np.concatenate(parts)
 
     def _costs(self, state: PrototypeWeights) -> SetCosts:
-        s = self.settings
-        return SetCosts.of(state.weights, self.counts, state.step.family, s.psi, s.concentration)
+        psi, concentration = self.params.psi, self.params.concentration
+        return SetCosts.of(state.weights, self.counts, state.step.family, psi, concentration)
 
     def _blocks(self) -> list[tuple[int, int]]:
         n = len(self.objects)
         return [(0, n)] if self.objects.matrix is not None else self.objects.blocks_of(n)
 
 
-class WeightedMedoidMethod(MedoidMethod[WeightedMedoidSettings, PrototypeWeights]):
+class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
     """Evidential c-medoids with weighted medoids."""
 
-    def _descent(self, objects: ComparedObjects) -> WeightedMedoidDescent:
-        return WeightedMedoidDescent(self.settings, objects, self.apply, self.rng)
+    params: WECMdd
+    descent = WeightedMedoidDescent
 
     def remarks(self, model: MassModel[Any]) -> list[str]:
         assert isinstance(model, WeightedMedoidModel)
         for k, weights in enumerate(model.weights):
             apart = np.abs(model.weights[:k] - weights).sum(axis=1) / 2
             if k > 0 and apart.min() < _COINCIDE:
-                used = f"{self.settings.psi:g} and {self.settings.beta:g}"
+                used = f"{self.params.psi:g} and {self.params.beta:g}"
                 return [f"clusters {apart.argmin()} and {k} coincide; try a smaller psi or beta, got {used}"]
         return []
 
@@ -393,9 +377,9 @@ default="medoids"
     ((4, 200), True)
     """
 
+    _method_type = WeightedMedoidMethod
     _rules = {
         **MEDOID_RULES,
-        "init": MEDOID_RULES["init"] | PEAKS_RULE,
         "power": rule.real(0, 50, open_low=True),
         "psi": rule.real(1, 50, open_low=True),
         "concentration": rule.real(0, open_low=True),
@@ -445,14 +429,6 @@ default="medoids"
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _method(self, sample: Sample[DissimilaritySource], task: Task) -> WeightedMedoidMethod:
-        peaks = peaks_of_source(self.init, sample.values, task.n_clusters, self.random_state, self.n_jobs)
-        init = self.init if peaks is None else peaks.peak_indices_
-        settings = WeightedMedoidSettings(
-            power=self.power, psi=self.psi, concentration=self.concentration, **self._shared_settings(task, init)
-        )
-        return WeightedMedoidMethod(settings, sample, as_random_state(self.random_state), task.apply)
 
     def _attributes(self, method: WeightedMedoidMethod, model: WeightedMedoidModel) -> dict[str, Any]:
         candidates = model.references.positions

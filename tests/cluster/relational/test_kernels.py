@@ -7,8 +7,8 @@ import pytest
 
 from dempster.belief import FocalSets
 from dempster.cluster._mass_step import MassStep
-from dempster.cluster._medoids import add_totals, fill_costs, fill_products
-from dempster.cluster.recm import WeightedMeans
+from dempster.cluster.mecm import add_totals, fill_costs
+from dempster.cluster.recm import WeightedMeans, fill_products
 
 SETS = np.array([[k in chosen for k in range(4)] for size in (1, 2, 3, 4) for chosen in combinations(range(4), size)])
 
