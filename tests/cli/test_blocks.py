@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 from sklearn.preprocessing import StandardScaler
 
+from dempster.apps.cli import cluster_blocks
 from dempster.apps.cli.cluster import cluster
-from dempster.apps.cli.shared import passes
 from dempster.apps.cli.shared.errors import UserError
 from dempster.cluster import ECM
 from dempster.io import read_partition
@@ -93,7 +93,7 @@ def test_a_missing_value_names_its_block(folder):
 
 def test_workers_of_dask(folder, monkeypatch):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(passes, "_PATIENCE", 1)
+    monkeypatch.setattr(cluster_blocks, "DASK_TIMEOUT", 1)
     expected = run(folder / "in", "-o", folder / "here", "--exclude", "n")
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
         done = run(folder / "in", "-o", folder / "there", "--exclude", "n", "--dask", cluster.scheduler_address)

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import dempster
 from dempster.apps.cli import COMMANDS, program
-from dempster.apps.cli.shared.errors import in_one_line
+from dempster.apps.cli.shared.errors import describe_exception
 from dempster.apps.recipe import choose_attributes
 from dempster.cluster import ECM
 from dempster.io import read_partition
@@ -562,6 +562,6 @@ def test_parquet_output_without_pyarrow(data, monkeypatch):
 
 
 def test_words_for_other_exceptions():
-    assert in_one_line(MemoryError()) == (1, "not enough memory")
-    assert in_one_line(OSError("odd")) == (1, "odd")
-    assert in_one_line(ZeroDivisionError("x"))[0] == 70
+    assert describe_exception(MemoryError()) == (1, "not enough memory")
+    assert describe_exception(OSError("odd")) == (1, "odd")
+    assert describe_exception(ZeroDivisionError("x"))[0] == 70

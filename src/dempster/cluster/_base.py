@@ -270,8 +270,12 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         with progress_bar(f"{name}, passes over X", None, " passes", shown=bool(self.verbose)) as advance:
             source = self._open_blocks(X)
             journal = self._journal(source, weighted=sample_weight is not None)
+            mark = {"is_pass": True}  # for handlers that count passes
             runner = PassRunner(
-                apply, journal, lambda text: _LOG.info("%s: a pass over X begins, for %s", name, text), advance
+                apply,
+                journal,
+                lambda text: _LOG.info("%s: a pass over X begins, for %s", name, text, extra=mark),
+                advance,
             )
             rows = BlockRows(
                 source,

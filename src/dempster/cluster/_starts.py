@@ -14,7 +14,7 @@ import numpy as np
 
 from dempster._arrays import Array, to_host
 from dempster._blas import one_blas_thread
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import ArrayLike
 from dempster._validation import as_reals, check_size, reading
 from dempster.belief import FocalSets
@@ -62,7 +62,8 @@ def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weigh
 def too_few(n_clusters: int, different: int, weights: np.ndarray | None) -> ValueError:
     """Says that there are more clusters than different objects, and why some may not count."""
     which = "in X" if weights is None or weights.all() else "of X whose sample_weight is not zero"
-    return ValueError(f"n_clusters={n_clusters} is more than the {different} different objects {which}")
+    message = f"n_clusters={n_clusters} is more than the {different} different objects {which}"
+    return InvalidParameterError("n_clusters", message=message)
 
 
 def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, is_tensor, library_of, same_place, to_host
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, MissingExtraError
 from dempster.data import sampling
 from dempster.data.sampling import direction_of_line, order_along_line
 
@@ -202,7 +202,7 @@ def torch_on(device: Any, what: str | None = None) -> Any:
     try:
         import torch
     except ImportError as error:
-        raise ImportError(f"{what or f'device={device!r}'} needs torch: pip install 'dempster[nn]'") from error
+        raise MissingExtraError(what or f"device={device!r}", "torch", "nn") from error
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, TypeError) as error:

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from dempster._arrays import made_by
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, MissingExtraError
 from dempster._validation import LARGEST, SMALLEST, check_size, column_names, printable, reading
 from dempster.data.blocks import BlockFunction, Blocks, comes_in_blocks, is_dask
 from dempster.optimize.blocks import Apply, block_map
@@ -439,7 +439,7 @@ def parquet_dataset(path: Path) -> Any:
     try:
         import pyarrow.dataset as ds
     except ImportError as error:
-        raise ImportError("X is a path: Parquet files need pyarrow (pip install 'dempster[parquet]')") from error
+        raise MissingExtraError("X as a path of Parquet files", "pyarrow", "parquet") from error
     if not path.exists():
         raise FileNotFoundError(f"X is the path {path}, but there is no such file or folder")
     if not path.is_dir() and not path.is_file():  # pipes and devices can be read once, or never end

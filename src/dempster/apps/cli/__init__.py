@@ -8,7 +8,7 @@ import sys
 import click
 
 from dempster import __version__
-from dempster.apps.cli.shared.errors import Program, heed_signals
+from dempster.apps.cli.shared.errors import Program, install_signal_handlers
 
 __all__ = ["COMMANDS", "main", "program"]
 
@@ -61,7 +61,7 @@ def _open_streams() -> None:
 
 def main() -> None:
     """Entry point of the executable."""
-    heed_signals()
+    install_signal_handlers()
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -8,22 +8,35 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from dempster._text import format_count
 from dempster.apps.cli.predict import count_decisions, write_decisions
-from dempster.apps.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from dempster.apps.cli.shared.kinds import PATH, ColumnNames, MethodName, WholeNumber
-from dempster.apps.cli.shared.options import RecipeCommand, common, parameters_from, reading, split_names
+from dempster.apps.cli.shared.errors import UserError, WrongUse
+from dempster.apps.cli.shared.inputs import read_rows
+from dempster.apps.cli.shared.options import (
+    RecipeCommand,
+    column_options,
+    output_option,
+    parameters_from,
+    reading_options,
+    save_model_option,
+    scale_option,
+    screen_options,
+    seed_option,
+    settings_option,
+    split_names,
+)
 from dempster.apps.cli.shared.output import (
     DECISIONS,
     Screen,
-    all_or_none,
     beside,
-    check_extensions,
+    check_extension,
     check_outputs,
+    check_own_file,
     further_outputs,
-    keep_files_of_others,
+    write_files,
 )
-from dempster.apps.cli.shared.subjects import read_rows
-from dempster.apps.recipe.words import counted
+from dempster.apps.cli.shared.param_types import PATH, MethodName, WholeNumber
+from dempster.registry import find_method
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +50,7 @@ _RULES = ("pignistic", "maximax", "maximin", "hurwicz", *_SETS)
 
 
 class ClassifyCommand(RecipeCommand):
-    """The same for classifiers."""
+    """A command with the parameters of the chosen classifier as options."""
 
     package = "classify"
 
@@ -46,8 +59,8 @@ class ClassifyCommand(RecipeCommand):
 @click.argument("file", type=PATH)
 @click.option("--target", required=True, metavar="COLUMN|PATH", help="The classes; rows without one are decided on.")
 @click.option("--new", type=PATH, metavar="PATH", help="Another table, whose rows are decided on.")
-@click.option("-o", "--output", type=PATH, metavar="PATH", help="[default: FILE.decisions.csv]")
-@click.option("--save-model", type=PATH, metavar="PATH", help="Keep the model for dempster predict: .dempster.")
+@output_option("[default: FILE.decisions.csv]")
+@save_model_option
 @click.option("--method", type=MethodName("classify"), default="eknn", show_default=True, help="See below.")
 @click.option(
     "--rule",
@@ -65,16 +78,14 @@ class ClassifyCommand(RecipeCommand):
     metavar="N",
     help="Folds of the test, two at least; 0: none.",
 )
-@click.option("--columns", multiple=True, type=ColumnNames(), metavar="A,B,...", help="The columns to use.")
-@click.option("--exclude", multiple=True, type=ColumnNames(), metavar="A,B,...", help="Columns not to use.")
-@reading
+@column_options
+@reading_options
 @click.option("--missing", type=click.Choice(["refuse", "drop"]), default="refuse", show_default=True)
-@click.option("--scale/--no-scale", default=True, show_default=True, help="Standardise the columns.")
-@click.option("--seed", type=WholeNumber(0, 2**31 - 1), default=0, show_default=True, help="Same seed, same result.")
-@click.option("-p", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the method.")
-@common
-@click.pass_context
-def classify(ctx: click.Context, file: Path, **options: Any) -> None:
+@scale_option
+@seed_option
+@settings_option
+@screen_options
+def classify(file: Path, screen: Screen, **options: Any) -> None:
     """Learn from the rows of FILE whose class is known, and decide on the others, or on those of another table.
 
     An answer may be a class, several classes between which the evidence cannot tell (--rule), or "undecided"
@@ -90,34 +101,35 @@ def classify(ctx: click.Context, file: Path, **options: Any) -> None:
         raise WrongUse(f"--reject must be a number of at least 0, got {options['reject']}")
     if options["cv"] == 1:
         raise WrongUse("--cv must be 0 or at least 2, got 1")
-    screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
     method = options["method"]
     parameters = parameters_from(options, "classify", method)
     outputs = _outputs(file, options)
     check_outputs(list(outputs.values()), _inputs(file, options))
-    with readable_warnings(), screen.working(f"reading {file.name}"), user_errors(parameters=tuple(parameters)):
+    with screen.working(f"reading {file.name}"):
         attributes, y = _read(file, options, screen)
-        estimator = _estimator(method, parameters, options["seed"])
+        info = find_method(method, "classify")
+        seed = {"random_state": options["seed"]} if info.parameter("random_state") else {}
+        estimator = info.load()(**seed, **parameters)
         known = y.notna().to_numpy()
         if known.sum() < 2 or y[known].nunique() < 2:
             raise UserError(f"--target {options['target']}: rows of two classes at least are needed to learn from")
         classes = y[known].astype(str).to_numpy()
-        _check_words(classes, options)
-        tested = _cross_validated(estimator, attributes.table.to_numpy()[known], classes, options, screen)
+        _check_class_names(classes, options)
+        tested = _cross_validate(estimator, attributes.table.to_numpy()[known], classes, options, screen)
         estimator.fit(attributes.values[known], classes)
         rows = _rows_to_decide(attributes, known, options, screen)
-        decisions = None if rows is None else _decided(estimator, rows, options)
+        decisions = None if rows is None else _decide(estimator, rows, options)
         if decisions is None:
             outputs.pop("decisions")
         _write(outputs, estimator, attributes, rows, decisions)
     name = type(estimator).__name__
     screen.result(
-        f"{name}: learned {counted(estimator.classes_.size, 'class').replace('classs', 'classes')} from "
-        f"{counted(int(known.sum()), 'row')}, {counted(len(attributes.columns), 'attribute')}",
+        f"{name}: learned {estimator.classes_.size:,} classes from "
+        f"{format_count(int(known.sum()), 'row')}, {format_count(len(attributes.columns), 'attribute')}",
         style="bold",
     )
     if tested:
-        screen.result(f"in {options['cv']}-fold cross-validation: " + ", ".join(_in_words(tested)))
+        screen.result(f"in {options['cv']}-fold cross-validation: " + ", ".join(_describe_scores(tested)))
     found: dict[str, int] = {}
     if decisions is not None:
         screen.result()
@@ -137,8 +149,8 @@ def classify(ctx: click.Context, file: Path, **options: Any) -> None:
 
 
 def _inputs(file: Path, options: dict[str, Any]) -> list[Path]:
-    """The files that are read, none of which may be overwritten."""
-    from dempster.apps.recipe.known import is_file_name
+    """List the files that are read, none of which may be overwritten."""
+    from dempster.apps.recipe.labels import is_file_name
 
     new, target = options["new"], options["target"]
     return [file, *([] if new is None else [new]), *([Path(target)] if is_file_name(target) else [])]
@@ -146,22 +158,18 @@ def _inputs(file: Path, options: dict[str, Any]) -> list[Path]:
 
 def _outputs(file: Path, options: dict[str, Any]) -> dict[str, Path]:
     shown = options["new"] or file
-    found = {"decisions": options["output"] or keep_files_of_others(beside(shown, ".decisions.csv"), DECISIONS)}
-    suffix = found["decisions"].suffix
-    if suffix.lower() not in (".csv", ".tsv", ".parquet"):
-        raise WrongUse(f"--output: the extension must be .csv, .tsv or .parquet, got {suffix or 'none'}")
-    found |= further_outputs(options)
-    check_extensions(found)
-    return found
+    found = {"decisions": options["output"] or check_own_file(beside(shown, ".decisions.csv"), DECISIONS)}
+    check_extension("--output", found["decisions"], (".csv", ".tsv", ".parquet"))
+    return found | further_outputs(options)
 
 
 def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Any, pd.Series]:
     from dempster.apps.recipe import choose_attributes
-    from dempster.apps.recipe.known import is_file_name, labels_of
-    from dempster.apps.recipe.reading import notes_of_reading
+    from dempster.apps.recipe.labels import find_labels, is_file_name
+    from dempster.apps.recipe.run import notes_of_reading
 
     table = read_rows(file, options)
-    labels = labels_of("target", options["target"], table)
+    labels = find_labels("target", options["target"], table)
     target = [] if is_file_name(options["target"]) else [options["target"]]
     attributes = choose_attributes(
         table,
@@ -175,14 +183,7 @@ def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Any, pd.
     return attributes, labels.iloc[attributes.rows]
 
 
-def _estimator(method: str, parameters: dict[str, Any], seed: int) -> Any:
-    from dempster.apps.recipe.methods import load_method, method_takes
-
-    with_seed = {"random_state": seed} if method_takes(method, "random_state", "classify") else {}
-    return load_method(method, "classify")(**with_seed, **parameters)
-
-
-def _check_words(classes: np.ndarray, options: dict[str, Any]) -> None:
+def _check_class_names(classes: np.ndarray, options: dict[str, Any]) -> None:
     """Refuse names of classes that would read as an answer which is not that class."""
     if options["reject"] is not None:
         odd = [name for name in classes if name == UNDECIDED]
@@ -195,7 +196,7 @@ def _check_words(classes: np.ndarray, options: dict[str, Any]) -> None:
 
 
 def _answers(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndarray]:
-    """The classes that each answer names: one, several, or none."""
+    """Return the classes that each answer names: one, several, or none."""
     rule, classes = options["rule"], estimator.classes_
     if rule in _SETS:
         return [classes[kept] for kept in estimator.decide(rows, rule)]
@@ -204,15 +205,15 @@ def _answers(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndar
     return [alone.get(one, classes[:0]) for one in estimator.decide(rows, rule, **rejection)]
 
 
-def _decided(estimator: Any, rows: Any, options: dict[str, Any]) -> np.ndarray:
-    """Decisions in words: a class, ``a or b``, or undecided."""
+def _decide(estimator: Any, rows: Any, options: dict[str, Any]) -> np.ndarray:
+    """Return decisions in words: a class, ``a or b``, or undecided."""
     return np.array([_OR.join(named) or UNDECIDED for named in _answers(estimator, rows, options)])
 
 
-def _cross_validated(
+def _cross_validate(
     estimator: Any, values: np.ndarray, classes: np.ndarray, options: dict[str, Any], screen: Screen
 ) -> dict[str, float]:
-    """How good the decisions are on rows that were not learned from; nothing if there are too few rows."""
+    """Score decisions on rows that were not learned from; nothing if there are too few rows."""
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
@@ -221,7 +222,9 @@ def _cross_validated(
     if folds < 2:
         return {}
     if smallest < folds:
-        screen.note(f"no cross-validation: the smallest class has {counted(smallest, 'row')}, fewer than --cv {folds}")
+        screen.note(
+            f"no cross-validation: the smallest class has {format_count(smallest, 'row')}, fewer than --cv {folds}"
+        )
         return {}
     right, held, decided, size = [], [], [], []
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=options["seed"]).split(values, classes):
@@ -246,7 +249,7 @@ def _cross_validated(
     return found
 
 
-def _in_words(tested: dict[str, float]) -> list[str]:
+def _describe_scores(tested: dict[str, float]) -> list[str]:
     words = {
         "accuracy": "right in {:.1%} of the rows",
         "single": "a single class in {:.1%}",
@@ -259,7 +262,7 @@ def _in_words(tested: dict[str, float]) -> list[str]:
 
 
 def _rows_to_decide(attributes: Any, known: np.ndarray, options: dict[str, Any], screen: Screen) -> Any:
-    """Rows of the other table, or those without a class; None if there are none."""
+    """Return the rows of the other table, or those without a class; None if there are none."""
     if options["new"] is not None:
         return attributes.preparation.transform(read_rows(options["new"], options), screen.note)
     return None if known.all() else attributes.values[~known]
@@ -269,9 +272,8 @@ def _write(outputs: dict[str, Path], estimator: Any, attributes: Any, rows: Any,
     from dempster.apps.recipe import TableModel
     from dempster.persistence import save
 
-    with all_or_none(list(outputs.values())) as temporaries:
-        for name, path in zip(outputs, temporaries, strict=True):
-            if name == "model":
-                save(TableModel(estimator, attributes.preparation), path)
-            else:
-                write_decisions(estimator.predict_mass(rows), decisions, path)
+    writers = {
+        "decisions": lambda path: write_decisions(estimator.predict_mass(rows), decisions, path),
+        "model": lambda path: save(TableModel(estimator, attributes.preparation), path),
+    }
+    write_files({path: writers[name] for name, path in outputs.items()})

@@ -7,29 +7,29 @@ from typing import Any
 
 import click
 
-from dempster.apps.cli.shared.errors import WrongUse, readable_warnings, user_errors
-from dempster.apps.cli.shared.kinds import PATH, WholeNumber
-from dempster.apps.cli.shared.options import common
+from dempster._text import format_count
+from dempster.apps.cli.shared.errors import Command, WrongUse
+from dempster.apps.cli.shared.inputs import read_partition_file
+from dempster.apps.cli.shared.options import output_option, screen_options, seed_option
 from dempster.apps.cli.shared.output import (
     PARTITION,
     Screen,
-    all_or_none,
     check_outputs,
+    check_own_file,
     check_partition_kind,
-    keep_files_of_others,
     partition_document,
+    write_files,
 )
-from dempster.apps.cli.shared.subjects import read_partition_file
-from dempster.apps.recipe.words import counted
+from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
 __all__ = ["combine"]
 
 _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive")
 
 
-@click.command(short_help="Make one partition of several.")
+@click.command(cls=Command, short_help="Make one partition of several.")
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
-@click.option("-o", "--output", type=PATH, metavar="PATH", help="[default: combined.csv]")
+@output_option("[default: combined.csv]")
 @click.option(
     "--rule",
     type=click.Choice(_RULES),
@@ -39,9 +39,9 @@ _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjun
 )
 @click.option("-c", "--clusters", type=WholeNumber(1), metavar="N", help="[default: the largest of the partitions]")
 @click.option("--focal-sets", type=click.Choice(["simple", "pairs", "full"]), default="pairs", show_default=True)
-@click.option("--seed", type=WholeNumber(0, 2**31 - 1), default=0, show_default=True, help="Same seed, same result.")
-@common
-def combine(files: tuple[Path, ...], output: Path | None, **options: Any) -> None:
+@seed_option
+@screen_options
+def combine(files: tuple[Path, ...], output: Path | None, screen: Screen, **options: Any) -> None:
     """Combine partitions of the same objects, of different methods or different tables, into one.
 
     FILEs are partitions (.csv, .tsv, .parquet, .npz, .rds, .dempster) or models. Objects correspond by their names
@@ -50,16 +50,16 @@ def combine(files: tuple[Path, ...], output: Path | None, **options: Any) -> Non
     \b
     dempster combine shape.partition.csv color.partition.csv -o both.csv
     """
+    from dempster.io import write_partition
     from dempster.partition import combine_partitions, credal_rand_index
 
     if len(files) < 2:
-        raise WrongUse(f"name two partitions at least, got {counted(len(files), 'file')}")
-    screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
-    output = output or keep_files_of_others(Path("combined.csv"), PARTITION)
+        raise WrongUse(f"name two partitions at least, got {format_count(len(files), 'file')}")
+    output = output or check_own_file(Path("combined.csv"), PARTITION)
     check_partition_kind(output)
     check_outputs([output], files)
     partitions = [read_partition_file(file) for file in files]
-    with readable_warnings(), user_errors(), screen.working("combining"):
+    with screen.working("combining"):
         found = combine_partitions(
             partitions,
             options["rule"],
@@ -68,17 +68,14 @@ def combine(files: tuple[Path, ...], output: Path | None, **options: Any) -> Non
             random_state=options["seed"],
         )
         indices = [float(credal_rand_index(found, one, random_state=0)) for one in partitions]
-        from dempster.io import write_partition
-
-        with all_or_none([output]) as (temporary,):
-            write_partition(found, temporary)
+        write_files({output: lambda path: write_partition(found, path)})
     screen.partition(
-        f"{counted(len(files), 'partition')} combined by {options['rule']}: {counted(len(found), 'object')}, "
-        f"{counted(found.n_clusters, 'cluster')}",
+        f"{format_count(len(files), 'partition')} combined by {options['rule']}: {format_count(len(found), 'object')}, "
+        f"{format_count(found.n_clusters, 'cluster')}",
         found,
     )
-    told = ", ".join(f"{index:.3f} with {file}" for file, index in zip(files, indices, strict=True))
-    screen.result(f"credal Rand index {told}")
+    agreement = ", ".join(f"{index:.3f} with {file}" for file, index in zip(files, indices, strict=True))
+    screen.result(f"credal Rand index {agreement}")
     screen.wrote([output])
     screen.document(
         "combine",

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from dempster._validation import order_of_names
-from dempster.apps.cli.shared.errors import UserError, WrongUse, user_errors
-from dempster.apps.cli.shared.kinds import PATH, WholeNumber
-from dempster.apps.cli.shared.options import common
-from dempster.apps.cli.shared.output import Screen, all_or_none, check_outputs, write_table
-from dempster.apps.cli.shared.pictures import check_picture, draw_display
-from dempster.apps.cli.shared.subjects import read_partition_file
-from dempster.apps.recipe.words import counted
+from dempster._errors import InvalidInputError
+from dempster._text import format_count
+from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
+from dempster.apps.cli.shared.inputs import read_partition_file
+from dempster.apps.cli.shared.options import output_option, plot_option, screen_options
+from dempster.apps.cli.shared.output import (
+    Screen,
+    check_extension,
+    check_outputs,
+    draw_display,
+    write_files,
+    write_table,
+)
+from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,13 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["compare", "moved_objects"]
 
 
-@click.command(short_help="Compare partitions: indices, map, who moved.")
+@click.command(cls=Command, short_help="Compare partitions: indices, map, who moved.")
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
-@click.option("--plot", type=PATH, metavar="PATH", help="Draw a map of the partitions: .png, .svg or .pdf.")
-@click.option("-o", "--output", type=PATH, metavar="PATH", help="Write all objects that moved: .csv.")
+@plot_option("Draw a map of the partitions: .png, .svg or .pdf.")
+@output_option("Write all objects that moved: .csv.")
 @click.option("-n", "--show", type=WholeNumber(0), default=10, show_default=True, metavar="N", help="Objects to show.")
-@common
-def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, show: int, **options: Any) -> None:
+@screen_options
+def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, show: int, screen: Screen) -> None:
     """Compare two or more partitions of the same objects.
 
     The credal Rand index is 1 for the same partition. Consistency is 1 where nothing is contradicted: of two with the
@@ -42,28 +48,27 @@ def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, sho
     dempster compare ecm.csv evclus.csv --plot map.png
     """
     if len(files) < 2:
-        raise WrongUse(f"name two partitions at least, got {counted(len(files), 'file')}")
-    screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
+        raise WrongUse(f"name two partitions at least, got {format_count(len(files), 'file')}")
     outputs = [path for path in (plot, output) if path is not None]
-    if plot is not None:
-        check_picture(plot)
-    if output is not None and output.suffix.lower() != ".csv":
-        raise WrongUse(f"--output: the extension must be .csv, got {output.suffix or 'none'}")
+    check_extension("--plot", plot)
+    check_extension("--output", output, [".csv"])
     check_outputs(outputs, files)
-    partitions = _same_objects(files)
+    partitions = _read_same_objects(files)
     names = _short_names(files)
-    with user_errors(), screen.working("comparing"):
+    with screen.working("comparing"):
         indices = _indices(partitions, names)
         others = zip(names[1:], partitions[1:], strict=True)
         moved = {name: moved_objects(partitions[0], other) for name, other in others}
         _write(partitions, names, moved, plot, output)
-    screen.result(f"{counted(len(files), 'partition')} of {counted(len(partitions[0]), 'object')}", style="bold")
+    screen.result(
+        f"{format_count(len(files), 'partition')} of {format_count(len(partitions[0]), 'object')}", style="bold"
+    )
     screen.result()
     screen.table(indices.round(3))
     for name, table in moved.items():
         screen.result()
         share = len(table) / max(len(partitions[0]), 1)
-        screen.result(f"{counted(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}:", style="bold")
+        screen.result(f"{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}:", style="bold")
         if show and len(table):
             screen.table(table.head(show), index=False)
             if len(table) > show:
@@ -80,8 +85,10 @@ def compare(files: tuple[Path, ...], plot: Path | None, output: Path | None, sho
     )
 
 
-def _same_objects(files: tuple[Path, ...]) -> list[CredalPartition]:
-    """Partitions with their objects in the order of the first."""
+def _read_same_objects(files: tuple[Path, ...]) -> list[CredalPartition]:
+    """Read partitions, with their objects in the order of the first."""
+    from dempster._validation import order_of_names
+
     partitions = [read_partition_file(file) for file in files]
     first = partitions[0]
     for place, (file, one) in enumerate(zip(files, partitions, strict=True)):
@@ -89,7 +96,7 @@ def _same_objects(files: tuple[Path, ...]) -> list[CredalPartition]:
             raise UserError(f"{file} has {len(one):,} objects, {files[0]} has {len(first):,}: they must be the same")
         try:
             order = order_of_names(one.index, first.index)
-        except ValueError as error:
+        except InvalidInputError as error:
             raise UserError(f"{file} and {files[0]}: {error}") from error
         if order is not None:
             partitions[place] = one[order]
@@ -104,6 +111,7 @@ def _short_names(files: tuple[Path, ...]) -> list[str]:
 def _indices(partitions: list[CredalPartition], names: list[str]) -> pd.DataFrame:
     """A row for each pair: how alike, how consistent."""
     import pandas as pd
+    from sklearn.metrics import adjusted_rand_score
 
     from dempster.partition import consistency_index, credal_rand_index
 
@@ -116,23 +124,17 @@ def _indices(partitions: list[CredalPartition], names: list[str]) -> pd.DataFram
                     "partitions": f"{names[i]} and {names[j]}",
                     "credal Rand": float(credal_rand_index(a, b, random_state=0)),
                     "consistency": consistency_index(a, b),
-                    "adjusted Rand": _adjusted_rand(a, b),
+                    "adjusted Rand": float(adjusted_rand_score(a.labels, b.labels)),
                 }
             )
     return pd.DataFrame(rows).set_index("partitions")
 
 
-def _adjusted_rand(a: CredalPartition, b: CredalPartition) -> float:
-    from sklearn.metrics import adjusted_rand_score
-
-    return float(adjusted_rand_score(a.labels, b.labels))
-
-
 def moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFrame:
-    """Objects whose answer changed, the surest changes first: what they were and what they are."""
+    """List the objects whose answer changed, the surest changes first: what they were and what they are."""
     import pandas as pd
 
-    names = matched_names(before, after)
+    names = _match_names(before, after)
     frame = [*before.frame, *(name for name in names if name not in before.frame)]
     places = [frame.index(name) for name in names]
     old = np.zeros((len(before.focal_sets), len(frame)), dtype=bool)
@@ -144,18 +146,18 @@ def moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFra
     sureness = np.minimum(before.masses.max(axis=1), after.masses.max(axis=1))[which]
     which = which[np.argsort(-sureness, kind="stable")]
     index = np.arange(len(before)) if before.index is None else np.asarray(list(before.index), dtype=object)
-    told = {"object": index[which], "was": _answers(was[which], frame), "is": _answers(now[which], frame)}
-    return pd.DataFrame(told)
+    columns = {"object": index[which], "was": _answers(was[which], frame), "is": _answers(now[which], frame)}
+    return pd.DataFrame(columns)
 
 
 def _answers(sets: np.ndarray, frame: list[Any]) -> list[str]:
-    """Sets of clusters in words."""
+    """Write sets of clusters in words."""
     names = np.array([str(name) for name in frame], dtype=object)
     return [" or ".join(names[members]) or "outlier" for members in sets]
 
 
-def matched_names(before: CredalPartition, after: CredalPartition) -> list[Any]:
-    """Names for the clusters of a partition: those of the most similar clusters of another one, each once."""
+def _match_names(before: CredalPartition, after: CredalPartition) -> list[Any]:
+    """Name the clusters of a partition after the most similar clusters of another one, each name once."""
     from scipy.optimize import linear_sum_assignment
 
     shared = before.pignistic().T @ after.pignistic()
@@ -173,15 +175,15 @@ def _write(
 ) -> None:
     import pandas as pd
 
-    targets = [path for path in (plot, output) if path is not None]
-    with all_or_none(targets) as temporaries:
-        for target, path in zip(targets, temporaries, strict=True):
-            if target is plot:
-                from dempster.partition import map_of_partitions
-                from dempster.plot import PartitionMapDisplay
+    def draw_map(path: Path) -> None:
+        from dempster.partition import map_of_partitions
+        from dempster.plot import PartitionMapDisplay
 
-                found = map_of_partitions(partitions, names)
-                draw_display(lambda ax, found=found: PartitionMapDisplay.from_map(found, ax=ax), path, (6, 5))
-            else:
-                tables = [table.assign(partition=name) for name, table in moved.items()]
-                write_table(pd.concat(tables), path)
+        found = map_of_partitions(partitions, names)
+        draw_display(lambda ax: PartitionMapDisplay.from_map(found, ax=ax), path, (6, 5))
+
+    def write_moved(path: Path) -> None:
+        write_table(pd.concat([table.assign(partition=name) for name, table in moved.items()]), path)
+
+    writers = ((plot, draw_map), (output, write_moved))
+    write_files({path: write for path, write in writers if path is not None})

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dempster.apps.cli.shared.errors import UserError, WrongUse, user_errors
-from dempster.apps.cli.shared.kinds import PATH
-from dempster.apps.cli.shared.options import common
-from dempster.apps.cli.shared.output import Screen, all_or_none, check_outputs, partition_document
-from dempster.apps.cli.shared.subjects import read_subject
-from dempster.apps.recipe.words import counted
+from dempster._text import format_count
+from dempster.apps.cli.shared.errors import Command, UserError
+from dempster.apps.cli.shared.inputs import read_subject
+from dempster.apps.cli.shared.options import screen_options
+from dempster.apps.cli.shared.output import Screen, check_extension, check_outputs, partition_document, write_files
+from dempster.apps.cli.shared.param_types import PATH
 
 if TYPE_CHECKING:
     from dempster.apps.recipe import TableModel
@@ -24,11 +24,11 @@ _KINDS = (".csv", ".tsv", ".parquet", ".npz", ".rds", ".dempster")
 _GRAPH = ".onnx"
 
 
-@click.command(short_help="Partitions and models from one kind of file to another.")
+@click.command(cls=Command, short_help="Partitions and models from one kind of file to another.")
 @click.argument("source", type=PATH)
 @click.argument("target", type=PATH)
-@common
-def convert(source: Path, target: Path, quiet: bool, as_json: bool) -> None:
+@screen_options
+def convert(source: Path, target: Path, screen: Screen) -> None:
     """Write the partition of SOURCE as TARGET; their extensions tell the kinds.
 
     Both may be .csv, .tsv, .parquet, .npz, .dempster, or .rds, which holds a credpart of R's package evclust. A model
@@ -40,11 +40,8 @@ def convert(source: Path, target: Path, quiet: bool, as_json: bool) -> None:
     dempster convert flowers.partition.csv flowers.rds
     dempster convert flowers.dempster flowers.onnx
     """
-    screen = Screen(quiet=quiet, as_json=as_json)
-    for name, path in (("SOURCE", source), ("TARGET", target)):
-        kinds = (*_KINDS, _GRAPH) if path is target else _KINDS
-        if path.suffix.lower() not in kinds:
-            raise WrongUse(f"{name}: the extension must be one of {', '.join(kinds)}, got {path.suffix or 'none'}")
+    check_extension("SOURCE", source, _KINDS)
+    check_extension("TARGET", target, (*_KINDS, _GRAPH))
     check_outputs([target], [source])
     subject = read_subject(source)
     if target.suffix.lower() == _GRAPH:
@@ -60,22 +57,20 @@ def _write_partition(partition: CredalPartition | None, source: Path, target: Pa
     from dempster.persistence import save
 
     write = {".rds": write_r, ".dempster": save}.get(target.suffix.lower(), write_partition)
-    with user_errors(), all_or_none([target]) as (temporary,):
-        write(partition, temporary)
-    screen.result(f"{counted(len(partition), 'object')}, {counted(partition.n_clusters, 'cluster')}")
+    write_files({target: lambda path: write(partition, path)})
+    screen.result(f"{format_count(len(partition), 'object')}, {format_count(partition.n_clusters, 'cluster')}")
     screen.wrote([target])
     screen.document("convert", partition=partition_document(partition), files={"partition": str(target)})
 
 
 def _write_graph(model: TableModel | None, source: Path, target: Path, screen: Screen) -> None:
-    """A model with its preparation, for other programs."""
+    """Write a model with its preparation, for other programs."""
     if model is None:
         raise UserError(f"{source} holds a partition, not a model: write one by dempster cluster --save-model")
     from dempster.onnx import to_onnx
 
-    with user_errors(), all_or_none([target]) as (temporary,):
-        to_onnx(model, temporary)
+    write_files({target: lambda path: to_onnx(model, path)})
     name, n_sets = type(model.estimator).__name__, len(model.estimator.focal_sets_)
-    screen.result(f"{name}: masses on {counted(n_sets, 'set')}")
+    screen.result(f"{name}: masses on {format_count(n_sets, 'set')}")
     screen.wrote([target])
     screen.document("convert", model={"method": name, "n_sets": n_sets}, files={"model": str(target)})

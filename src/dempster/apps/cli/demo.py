@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dempster.apps.cli.shared.errors import UserError, readable_warnings
-from dempster.apps.cli.shared.kinds import PATH
-from dempster.apps.cli.shared.options import common
-from dempster.apps.cli.shared.output import Screen, all_or_none, check_outputs, headline, partition_document
-from dempster.apps.cli.shared.pictures import draw_attributes, draw_convergence
+from dempster.apps.cli.shared.errors import Command, UserError
+from dempster.apps.cli.shared.options import screen_options
+from dempster.apps.cli.shared.output import (
+    Screen,
+    check_outputs,
+    draw_attributes,
+    draw_convergence,
+    headline,
+    partition_document,
+    write_files,
+)
+from dempster.apps.cli.shared.param_types import PATH
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +36,7 @@ is on none of them. The possible objects of a cluster are its certain ones and t
 ambiguous ones that may belong to it; the typical one is that it is surest of."""
 
 
-@click.command(short_help="Cluster an example dataset.")
+@click.command(cls=Command, short_help="Cluster an example dataset.")
 @click.option(
     "--output",
     type=PATH,
@@ -38,13 +45,12 @@ ambiguous ones that may belong to it; the typical one is that it is surest of.""
     metavar="FOLDER",
     help="Where to write the data, the partition and two pictures.",
 )
-@common
-def demo(output: Path, quiet: bool, as_json: bool) -> None:
+@screen_options
+def demo(output: Path, screen: Screen) -> None:
     """Cluster 400 example objects in four overlapping groups, and explain the result."""
     from dempster.cluster import ECM
     from dempster.datasets import load_example
 
-    screen = Screen(quiet=quiet, as_json=as_json)
     data = load_example(as_frame=True).data
     made = _make_folder(output)
     try:
@@ -54,11 +60,10 @@ def demo(output: Path, quiet: bool, as_json: bool) -> None:
             if path.exists():
                 raise UserError(f"{path} exists already, and the demo replaces nothing: choose another --output")
         estimator = ECM(4, delta=3.5, random_state=0)
-        with readable_warnings():
-            started = time.perf_counter()
-            estimator.fit(data)
-            seconds = time.perf_counter() - started
-            _write(outputs, estimator, data)
+        started = time.perf_counter()
+        estimator.fit(data)
+        seconds = time.perf_counter() - started
+        _write(outputs, estimator, data)
     except BaseException:
         for folder in made:
             with contextlib.suppress(OSError):
@@ -89,7 +94,7 @@ def demo(output: Path, quiet: bool, as_json: bool) -> None:
 
 
 def _make_folder(path: Path) -> list[Path]:
-    """Make the folder and those above it that are missing; returns the new ones, innermost first."""
+    """Make the folder and those above it that are missing; return the new ones, innermost first."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     if path.exists() and not path.is_dir():
         raise UserError(f"--output: {path} is a file, it must be a folder")
@@ -101,8 +106,11 @@ def _write(outputs: list[Path], estimator: Any, data: pd.DataFrame) -> None:
     from dempster.apps.recipe import choose_attributes
     from dempster.io import write_partition
 
-    with all_or_none(outputs) as (table, partition, picture, convergence):
-        data.to_csv(table, index=False)
-        write_partition(estimator.credal_partition_, partition)
-        draw_attributes(estimator, choose_attributes(data, scale=False), picture, "ECM, four clusters")
-        draw_convergence(estimator, convergence, "ECM: objective after each iteration")
+    attributes = choose_attributes(data, scale=False)
+    writers = (
+        lambda path: data.to_csv(path, index=False),
+        lambda path: write_partition(estimator.credal_partition_, path),
+        lambda path: draw_attributes(estimator, attributes, path, "ECM, four clusters"),
+        lambda path: draw_convergence(estimator, path, "ECM: objective after each iteration"),
+    )
+    write_files(dict(zip(outputs, writers, strict=True)))

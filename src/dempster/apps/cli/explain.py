@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dempster.apps.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from dempster.apps.cli.shared.kinds import PATH
-from dempster.apps.cli.shared.options import common, reading
-from dempster.apps.cli.shared.output import Screen, all_or_none, check_outputs
-from dempster.apps.cli.shared.pictures import check_picture, draw_display
-from dempster.apps.cli.shared.subjects import Subject, read_rows, read_subject, row_named, rows_of
+from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
+from dempster.apps.cli.shared.inputs import Subject, find_object, find_rows, read_rows, read_subject
+from dempster.apps.cli.shared.options import plot_option, reading_options, screen_options
+from dempster.apps.cli.shared.output import Screen, check_extension, check_outputs, draw_display, write_files
+from dempster.apps.cli.shared.param_types import PATH
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,16 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 
-@click.command(short_help="Why an object, a cluster or a pair of clusters.")
+@click.command(cls=Command, short_help="Why an object, a cluster or a pair of clusters.")
 @click.argument("subject", type=PATH)
 @click.argument("table", type=PATH)
 @click.option("--object", "name", metavar="NAME", help="Why this object (name or number of the row) is where it is.")
 @click.option("--cluster", metavar="K", help="What this cluster is.")
 @click.option("--pair", metavar="K,L", help="What tells two clusters apart.")
-@click.option("--plot", type=PATH, metavar="PATH", help="Draw it: .png, .svg or .pdf.")
-@reading
-@common
-def explain(subject: Path, table: Path, **options: Any) -> None:
+@plot_option()
+@reading_options
+@screen_options
+def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
     """Explain a partition, or the model that made it, by the columns of its TABLE.
 
     SUBJECT is a partition or, better, a model of "dempster cluster --save-model": then reasons are those of the
@@ -43,23 +42,19 @@ def explain(subject: Path, table: Path, **options: Any) -> None:
     asked = [name for name in ("name", "cluster", "pair") if options[name] is not None]
     if len(asked) > 1:
         raise WrongUse("give one of --object, --cluster and --pair")
-    screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
+    check_extension("--plot", options["plot"])
     outputs = [options["plot"]] if options["plot"] is not None else []
-    if outputs:
-        check_picture(outputs[0])
     check_outputs(outputs, [subject, table])
     found = read_subject(subject)
     if found.partition is None:
         raise UserError(f"{subject} holds a classifier; dempster explain is for clusters")
-    with readable_warnings(), user_errors(), screen.working(f"reading {table.name}"):
-        rows = rows_of(read_rows(table, options, found.model.recipe if found.model else ""), found.partition, table)
+    with screen.working(f"reading {table.name}"):
+        rows = find_rows(read_rows(table, options, found.recipe), found.partition, table)
         explained = _Explained(found, rows)
         text, document, draw = getattr(explained, {"name": "object"}.get(asked[0], asked[0]) if asked else "all")(
             options[asked[0]] if asked else ""
         )
-        if outputs:
-            with all_or_none(outputs) as (temporary,):
-                draw_display(draw, temporary, (7.5, 4.5))
+        write_files({path: lambda path: draw_display(draw, path, (7.5, 4.5)) for path in outputs})
     screen.result(text)
     screen.wrote(outputs)
     screen.document("explain", **document, files=[str(path) for path in outputs])
@@ -74,10 +69,10 @@ class _Explained:
 
     def object(self, name: str) -> tuple[str, dict[str, Any], Any]:
         from dempster.apps.recipe import choose_attributes
-        from dempster.apps.recipe.units import Units
+        from dempster.apps.recipe.model import Units
         from dempster.explain import explain_object
 
-        place = row_named(self.partition, name)
+        place = find_object(self.partition, name)
         if self.model is not None and self.model.preparation is not None:
             values: Any = self.model.prepared(self.rows)
             found = explain_object(self.model.estimator, values, place)

@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from dempster import __version__
-from dempster.apps.cli.shared.options import common
+from dempster.apps.cli.shared.errors import Command
+from dempster.apps.cli.shared.options import screen_options
 from dempster.apps.cli.shared.output import Screen
 
 __all__ = ["info"]
@@ -22,15 +23,14 @@ _EXTRAS = ("torch", "safetensors", "pyarrow", "polars", "dask", "pynndescent", "
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "DEMPSTER_KERNELS")
 
 
-@click.command(short_help="Versions, devices, threads, kernels, caches.")
-@common
-def info(quiet: bool, as_json: bool) -> None:
+@click.command(cls=Command, short_help="Versions, devices, threads, kernels, caches.")
+@screen_options
+def info(screen: Screen) -> None:
     """Show versions, devices, threads, compiled kernels and caches: what to send along with a question.
 
     \b
     dempster info --json
     """
-    screen = Screen(quiet=quiet, as_json=as_json)
     with screen.working("looking for devices"):
         devices = _devices()
     found: dict[str, dict[str, Any]] = {
@@ -80,10 +80,9 @@ def _kernels() -> dict[str, str]:
     from dempster._native.binding import library
 
     try:
-        shown = repr(library())  # the only public trace of where it lies
+        path = Path(library()._name)
     except ImportError as error:
         return {"library": f"cannot be loaded: {error}"}
-    path = Path(shown.split("'")[1])
     return {"library": path.name, "size": f"{path.stat().st_size / 1024:,.0f} KB"}
 
 

@@ -9,40 +9,39 @@ import click
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster.apps.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from dempster.apps.cli.shared.kinds import PATH
-from dempster.apps.cli.shared.options import common, reading
+from dempster._text import format_count
+from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
+from dempster.apps.cli.shared.inputs import read_rows, read_subject
+from dempster.apps.cli.shared.options import output_option, reading_options, screen_options
 from dempster.apps.cli.shared.output import (
     DECISIONS,
     PARTITION,
     Screen,
-    all_or_none,
     beside,
+    check_extension,
     check_outputs,
-    keep_files_of_others,
+    check_own_file,
     partition_document,
+    write_files,
     write_table,
 )
-from dempster.apps.cli.shared.subjects import read_rows, read_subject
-from dempster.apps.recipe.words import counted
+from dempster.apps.cli.shared.param_types import PATH
 
 __all__ = ["predict"]
 
 
-@click.command(short_help="Apply a saved model to new rows.")
+@click.command(cls=Command, short_help="Apply a saved model to new rows.")
 @click.argument("model", type=PATH)
 @click.argument("file", type=PATH)
-@click.option(
-    "-o", "--output", type=PATH, metavar="PATH", help="Where to write the masses. [default: FILE.predicted.csv]"
-)
-@reading
+@output_option("Where to write the masses. [default: FILE.predicted.csv]")
+@reading_options
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "drop", "partial"]),
     help="Rows with empty cells. [default: as in the training run]",
 )
-@common
-def predict(model: Path, file: Path, output: Path | None, **options: Any) -> None:
+@screen_options
+def predict(model: Path, file: Path, output: Path | None, screen: Screen, **options: Any) -> None:
     """Say of the rows of FILE to which clusters or classes of MODEL they belong, and how certain each is.
 
     MODEL is what "dempster cluster --save-model" or "dempster classify --save-model" wrote. The columns are found by
@@ -53,36 +52,36 @@ def predict(model: Path, file: Path, output: Path | None, **options: Any) -> Non
     dempster cluster flowers.csv -c 3 --save-model flowers.dempster
     dempster predict flowers.dempster new-flowers.csv
     """
-    screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
-    target = output or keep_files_of_others(beside(file, ".predicted.csv"), PARTITION, DECISIONS)
-    if target.suffix.lower() not in (".csv", ".tsv", ".parquet", ".npz"):
-        raise WrongUse(f"--output: the extension must be .csv, .tsv, .parquet or .npz, got {target.suffix or 'none'}")
+    target = output or check_own_file(beside(file, ".predicted.csv"), PARTITION, DECISIONS)
+    check_extension("--output", target, (".csv", ".tsv", ".parquet", ".npz"))
     check_outputs([target], [model, file])
     kept = read_subject(model).model
     if kept is None:
         raise UserError(f"{model} holds a partition, not a model: write one by dempster cluster --save-model")
-    with readable_warnings(), screen.working(f"reading {file.name}"), user_errors():
+    with screen.working(f"reading {file.name}"):
         table = read_rows(file, options, kept.recipe)
-        rows = kept.prepared(_numbers_of(table, kept), missing=options["missing"], note=screen.note)
+        rows = kept.prepared(_select_columns(table, kept), missing=options["missing"], note=screen.note)
         found = kept.estimator.predict_mass(rows)
         is_classifier = hasattr(kept.estimator, "classes_")
         decisions = kept.estimator.predict(rows) if is_classifier else None
-        _write(found, decisions, target)
+        write_files({target: lambda path: _write(found, decisions, path)})
     name = type(kept.estimator).__name__
-    told: dict[str, Any] = {"n_objects": len(found)}
+    content: dict[str, Any] = {"n_objects": len(found)}
     if decisions is not None:
-        screen.result(f"{name}: {counted(len(found), 'new row')}", style="bold")
+        screen.result(f"{name}: {format_count(len(found), 'new row')}", style="bold")
         screen.result()
-        told["decisions"] = count_decisions(decisions, screen)
+        content["decisions"] = count_decisions(decisions, screen)
     else:
-        screen.partition(f"{name}, {counted(found.n_clusters, 'cluster')}: {counted(len(found), 'new row')}", found)
-        told["partition"] = partition_document(found)
+        screen.partition(
+            f"{name}, {format_count(found.n_clusters, 'cluster')}: {format_count(len(found), 'new row')}", found
+        )
+        content["partition"] = partition_document(found)
     screen.wrote([target])
-    screen.document("predict", method=name, **told, files={"masses": str(target)})
+    screen.document("predict", method=name, **content, files={"masses": str(target)})
 
 
-def _numbers_of(table: Any, model: Any) -> Any:
-    """The table, or the array that an estimator without a preparation knows."""
+def _select_columns(table: Any, model: Any) -> Any:
+    """Return the table, or the array that an estimator without a preparation takes."""
     if model.preparation is not None:
         return table
     known = getattr(model.estimator, "feature_names_in_", None)
@@ -100,7 +99,7 @@ def _numbers_of(table: Any, model: Any) -> Any:
 
 
 def count_decisions(decisions: Any, screen: Screen) -> dict[str, int]:
-    """How many rows are decided each way, the most frequent first; shown as a table."""
+    """Count and show how many rows are decided each way, the most frequent first."""
     names, counts = np.unique(np.asarray(decisions).astype(str), return_counts=True)
     order = np.argsort(-counts, kind="stable")
     width = max(map(len, names), default=0) + 2
@@ -110,18 +109,17 @@ def count_decisions(decisions: Any, screen: Screen) -> dict[str, int]:
 
 
 def _write(masses: Any, decisions: Any, path: Path) -> None:
-    """A partition as such; masses on classes as a table of decisions and masses."""
+    """Write a partition, or a table of decisions and masses on classes."""
     from dempster.io import write_partition
 
-    with all_or_none([path]) as (temporary,):
-        if decisions is None:
-            write_partition(masses, temporary)
-        else:
-            write_decisions(masses, decisions, temporary)
+    if decisions is None:
+        write_partition(masses, path)
+    else:
+        write_decisions(masses, decisions, path)
 
 
 def write_decisions(masses: Any, decisions: Any, path: Path) -> None:
-    """Masses on classes as a table: the decision first, then the masses."""
+    """Write masses on classes as a table: the decision first, then the masses."""
     table = masses.to_frame()
     table.insert(0, "decision", np.asarray(decisions))
     if table.index.name is None:

@@ -7,32 +7,33 @@ from typing import Any
 
 import click
 
-from dempster.apps.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from dempster.apps.cli.shared.kinds import PATH
-from dempster.apps.cli.shared.options import common, reading
+from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
+from dempster.apps.cli.shared.inputs import find_rows, read_rows, read_subject
+from dempster.apps.cli.shared.options import output_option, reading_options, screen_options, truth_option
 from dempster.apps.cli.shared.output import (
     PAGE,
     Screen,
-    all_or_none,
     beside,
+    check_extension,
     check_outputs,
-    keep_files_of_others,
+    check_own_file,
     partition_document,
+    write_files,
 )
-from dempster.apps.cli.shared.subjects import read_rows, read_subject, rows_of
+from dempster.apps.cli.shared.param_types import PATH
 
 __all__ = ["report"]
 
 
-@click.command(short_help="A page for people who must act on the result.")
+@click.command(cls=Command, short_help="A page for people who must act on the result.")
 @click.argument("subject", type=PATH)
 @click.argument("table", type=PATH, required=False)
-@click.option("-o", "--output", type=PATH, metavar="PATH", help="[default: SUBJECT.html]")
+@output_option("[default: SUBJECT.html]")
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
-@click.option("--truth", metavar="COLUMN|PATH", help="Known classes to compare with.")
-@reading
-@common
-def report(subject: Path, table: Path | None, output: Path | None, **options: Any) -> None:
+@truth_option
+@reading_options
+@screen_options
+def report(subject: Path, table: Path | None, output: Path | None, screen: Screen, **options: Any) -> None:
     """Write one HTML page that says what the clusters are, what is doubtful and why, and how far to trust it.
 
     SUBJECT is a partition, or a model of "dempster cluster --save-model"; TABLE is what was clustered. The page needs
@@ -43,12 +44,10 @@ def report(subject: Path, table: Path | None, output: Path | None, **options: An
     dempster report flowers.partition.csv flowers.csv -o flowers.html --truth species
     """
     from dempster.apps.recipe import Recipe
-    from dempster.apps.recipe.known import labels_of
+    from dempster.apps.recipe.labels import find_labels
 
-    screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
-    target = output or keep_files_of_others(_page_of(subject), PAGE)
-    if target.suffix.lower() not in (".html", ".htm"):
-        raise WrongUse(f"--output: the extension must be .html, got {target.suffix or 'none'}")
+    target = output or check_own_file(_default_page(subject), PAGE)
+    check_extension("--output", target, (".html", ".htm"))
     for name in ("truth", "index", "header", "delimiter", "decimal"):
         if options[name] is not None and table is None:
             raise WrongUse(f"--{name} needs the TABLE as well")
@@ -56,27 +55,25 @@ def report(subject: Path, table: Path | None, output: Path | None, **options: An
     found = read_subject(subject)
     if found.partition is None:
         raise UserError(f"{subject} holds a classifier; dempster report is for clusters")
-    with readable_warnings(), user_errors(), screen.working("writing the page"):
+    with screen.working("writing the page"):
         from dempster.apps.report import make_report
 
         more: dict[str, Any] = {}
         rows = None
         if table is not None:
-            recipe = found.model.recipe if found.model else ""
-            rows = rows_of(read_rows(table, options, recipe), found.partition, table)
+            rows = find_rows(read_rows(table, options, found.recipe), found.partition, table)
             if options["truth"] is not None:
-                more["y"] = labels_of("truth", options["truth"], rows)
-        if found.model is not None and found.model.recipe:
-            more["recipe"] = Recipe.from_toml(found.model.recipe)
+                more["y"] = find_labels("truth", options["truth"], rows)
+        if found.recipe:
+            more["recipe"] = Recipe.from_toml(found.recipe)
         page = make_report(found.model or found.partition, rows, title=options["title"], **more)
-        with all_or_none([target]) as (temporary,):
-            page.save(temporary)
+        write_files({target: page.save})
     screen.wrote([target])
     screen.document("report", partition=partition_document(found.partition), files={"report": str(target)})
 
 
-def _page_of(subject: Path) -> Path:
-    """``flowers.html`` beside ``flowers.dempster`` and ``flowers.partition.csv``."""
+def _default_page(subject: Path) -> Path:
+    """Return ``flowers.html`` beside ``flowers.dempster`` and ``flowers.partition.csv``."""
     page = beside(subject, ".html")
     return (
         page.with_name(page.name.removesuffix(".partition.html") + ".html")

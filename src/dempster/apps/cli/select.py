@@ -7,31 +7,47 @@ from typing import Any
 
 import click
 
-from dempster.apps.cli.shared.errors import UserError, WrongUse, readable_warnings, user_errors
-from dempster.apps.cli.shared.kinds import PATH, WholeNumber
-from dempster.apps.cli.shared.options import RecipeCommand, common, recipe_from, recipe_options
-from dempster.apps.cli.shared.output import Screen, all_or_none, check_extensions, check_outputs, further_outputs
-from dempster.apps.cli.shared.pictures import check_picture, draw_display
-from dempster.apps.cli.shared.subjects import files_read
-from dempster.apps.recipe.words import counted
+from dempster._text import format_count
+from dempster.apps.cli.shared.errors import UserError, WrongUse
+from dempster.apps.cli.shared.inputs import list_input_files
+from dempster.apps.cli.shared.options import (
+    RecipeCommand,
+    output_option,
+    plot_option,
+    recipe_from,
+    recipe_options,
+    screen_options,
+)
+from dempster.apps.cli.shared.output import (
+    Screen,
+    check_extension,
+    check_outputs,
+    draw_display,
+    further_outputs,
+    write_files,
+    write_text,
+)
+from dempster.apps.cli.shared.param_types import WholeNumber
 
 __all__ = ["select"]
 
-_MOST = 100_000  # clusters
+MAX_CLUSTERS = 100_000
 
 
 @click.command(cls=RecipeCommand, short_help="How many clusters: candidates and reasons.")
 @recipe_options
-@click.option("--from", "low", type=WholeNumber(2, _MOST), metavar="N", help="Fewest clusters. [default: 2]")
-@click.option("--to", "high", type=WholeNumber(2, _MOST), metavar="N", help="Most clusters. [default: as -c auto does]")
+@click.option("--from", "low", type=WholeNumber(2, MAX_CLUSTERS), metavar="N", help="Fewest clusters. [default: 2]")
+@click.option(
+    "--to", "high", type=WholeNumber(2, MAX_CLUSTERS), metavar="N", help="Most clusters. [default: as -c auto does]"
+)
 @click.option(
     "--curve", is_flag=True, help="Also cluster into each number by the method: objective and nonspecificity (slower)."
 )
-@click.option("--plot", type=PATH, metavar="PATH", help="Draw it: .png, .svg or .pdf.")
-@click.option("-o", "--output", type=PATH, metavar="PATH", help="Write the table: .csv.")
-@common
+@plot_option()
+@output_option("Write the table: .csv.")
+@screen_options
 @click.pass_context
-def select(ctx: click.Context, **options: Any) -> None:
+def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Compare numbers of clusters for the rows of FILE, and say what speaks for each.
 
     Four witnesses are heard on a sample: silhouette, two likelihoods, belief peaks; support is their mean. The table is
@@ -41,43 +57,43 @@ def select(ctx: click.Context, **options: Any) -> None:
     dempster select flowers.csv --plot candidates.png
     dempster select flowers.csv --from 2 --to 6 --curve --method ecm
     """
-    screen = Screen(quiet=options["quiet"], as_json=options["as_json"])
     low, high = options["low"], options["high"]
     if low is not None and high is None:
         raise WrongUse("--from needs --to as well")
     if low is not None and low > high:
         raise WrongUse(f"--from {low} must not be above --to {high}")
     recipe = recipe_from(ctx, options)
-    outputs = [path for path in (options["plot"], options["output"], options["save_config"]) if path is not None]
-    if options["plot"] is not None:
-        check_picture(options["plot"])
-    if options["output"] is not None and options["output"].suffix.lower() != ".csv":
-        raise WrongUse(f"--output: the extension must be .csv, got {options['output'].suffix or 'none'}")
-    check_extensions(further_outputs(options))
-    check_outputs(outputs, files_read(recipe))
-    with readable_warnings(), user_errors(), screen.working(f"reading {Path(recipe.files[0]).name}") as told:
-        numbers, curve = _compared(recipe, options, screen, told)
-        table = numbers.to_frame()
-        if curve is not None:
-            table = table.join(_curve_frame(curve))
-        _write(options, numbers, table, recipe)
-    screen.result(f"{counted(numbers.n_objects, 'object')} looked at; most speaks for {numbers.best} clusters", "bold")
+    outputs = further_outputs(options) | ({} if options["output"] is None else {"table": options["output"]})
+    check_extension("--output", options["output"], [".csv"])
+    check_outputs(list(outputs.values()), list_input_files(recipe))
+    with screen.working(f"reading {Path(recipe.files[0]).name}") as progress:
+        numbers, curve = _compare_numbers(recipe, options, screen, progress)
+        table = numbers.to_frame() if curve is None else numbers.to_frame().join(_curve_frame(curve))
+        writers = {
+            "plot": lambda path: draw_display(lambda ax: numbers.plot(ax=ax), path),
+            "table": table.to_csv,
+            "config": write_text(recipe.to_toml()),
+        }
+        write_files({path: writers[name] for name, path in outputs.items()})
+    screen.result(
+        f"{format_count(numbers.n_objects, 'object')} looked at; most speaks for {numbers.best} clusters", "bold"
+    )
     screen.result()
     screen.table(table.round(3))
     screen.result()
     screen.result(f"chosen: {numbers.reasons()}")
-    screen.wrote(outputs)
+    screen.wrote(list(outputs.values()))
     screen.document(
         "select",
         best=numbers.best,
         reasons=numbers.reasons(),
         candidates=table.reset_index().to_dict("records"),
-        files=[str(path) for path in outputs],
+        files=[str(path) for path in outputs.values()],
     )
 
 
-def _compared(recipe: Any, options: dict[str, Any], screen: Screen, told: Any) -> tuple[Any, Any]:
-    """The candidates and, if it is asked for, the method tried with each."""
+def _compare_numbers(recipe: Any, options: dict[str, Any], screen: Screen, progress: Any) -> tuple[Any, Any]:
+    """Compare numbers of clusters and, with --curve, try the method with each."""
     from dempster._progress import heard_by
     from dempster.apps.recipe import prepare
     from dempster.model_selection import n_clusters_curve, number_of_clusters
@@ -94,7 +110,7 @@ def _compared(recipe: Any, options: dict[str, Any], screen: Screen, told: Any) -
     numbers = number_of_clusters(X, metric=metric, candidates=candidates, random_state=recipe.seed)
     if not options["curve"]:
         return numbers, None
-    with heard_by(told):
+    with heard_by(progress):
         return numbers, n_clusters_curve(recipe.estimator(), prepared.X, list(map(int, numbers.n_clusters)))
 
 
@@ -103,15 +119,3 @@ def _curve_frame(curve: Any) -> Any:
 
     columns = {"objective": curve.objective, "nonspecificity": curve.nonspecificity}
     return pd.DataFrame(columns, index=pd.Index(curve.n_clusters, name="n_clusters"))
-
-
-def _write(options: dict[str, Any], numbers: Any, table: Any, recipe: Any) -> None:
-    targets = {name: options[name] for name in ("plot", "output", "save_config") if options[name] is not None}
-    with all_or_none(list(targets.values())) as temporaries:
-        for name, path in zip(targets, temporaries, strict=True):
-            if name == "plot":
-                draw_display(lambda ax: numbers.plot(ax=ax), path)
-            elif name == "output":
-                table.to_csv(path)
-            else:
-                path.write_text(recipe.to_toml(), encoding="utf-8")

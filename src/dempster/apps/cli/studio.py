@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from dempster.apps.cli.shared.errors import UserError, user_errors
-from dempster.apps.cli.shared.kinds import PATH, WholeNumber
+from dempster.apps.cli.shared.errors import UserError
+from dempster.apps.cli.shared.param_types import PATH, WholeNumber
 
 __all__ = ["studio"]
 
@@ -36,8 +36,7 @@ def studio(file: Path | None, port: int | None, host: str, browser: bool) -> Non
     if file is not None and not file.is_file():
         raise UserError(f"{file}: there is no such file")
     _hang_up_as_terminated()
-    with user_errors():
-        serve(file, port=port, host=host, open_browser=browser)
+    serve(file, port=port, host=host, open_browser=browser)
 
 
 def _hang_up_as_terminated() -> None:

@@ -1,8 +1,8 @@
-"""A fitted estimator together with what was done to the table before."""
+"""A fitted estimator with the preparation of its table, and explanations in the units of that table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,13 @@ from dempster._errors import InvalidInputError
 from dempster.apps.recipe.attributes import Preparation
 from dempster.persistence.schema import Schema, register
 
+__all__ = ["TableModel", "Units"]
+
+
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableModel"]
+    from dempster.explain import ObjectExplanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +78,47 @@ class TableModel:
 
 
 register("recipe", Schema.of_fields(Preparation), Schema.of_fields(TableModel))
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of standardized columns: ``own = shift + factor * scaled``, by the names of the columns."""
+
+    shift: dict[str, float]
+    factor: dict[str, float]
+
+    @classmethod
+    def of(cls, preparation: Preparation) -> Units:
+        """Return the units of the columns that a preparation standardizes."""
+        if not preparation.is_scaled:
+            return cls({}, {})
+        names = preparation.numbers
+        return cls(
+            dict(zip(names, map(float, preparation.center), strict=True)),
+            dict(zip(names, map(float, preparation.scale), strict=True)),
+        )
+
+    def own(self, name: str, value: Any) -> Any:
+        """Convert a value of a standardized column to its own unit; return anything else unchanged."""
+        if name not in self.shift or not isinstance(value, float | int) or isinstance(value, bool):
+            return value
+        return self.shift[name] + self.factor[name] * value
+
+    def of_explanation(self, found: ObjectExplanation) -> ObjectExplanation:
+        """Convert the values of attributes in an explanation to their own units; pulls stay as they are."""
+        if found.by != "attributes" or not self.shift:
+            return found
+
+        def row(names: Sequence[str], cells: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(self.own(name, cell) for name, cell in zip(names, cells, strict=True))
+
+        names = found.attributes
+        return replace(
+            found,
+            values=None if found.values is None else row(names, found.values),
+            typical=None if found.typical is None else tuple(row(names, cells) for cells in found.typical),
+            changes=tuple(
+                replace(one, before=row(one.attributes, one.before), after=row(one.attributes, one.after))
+                for one in found.changes
+            ),
+        )

@@ -5,24 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dempster import _validation as rule
-from dempster._errors import InvalidInputError
-from dempster.apps.recipe import methods, toml
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.recipe.attributes import MISSING
-from dempster.apps.recipe.methods import checked_parameters, load_method, method_names, method_parameters, methods_with
+from dempster.apps.recipe.export import as_code, as_command, as_toml, parse_toml
+from dempster.apps.recipe.labels import is_file_name
 from dempster.io.atomic import as_path
+from dempster.registry import MethodInfo, find_method, method_names, methods_that, methods_with
 
 if TYPE_CHECKING:
     from dempster._progress import Listener
-    from dempster.apps.recipe.outcome import Outcome
+    from dempster.apps.recipe.run import Outcome
 
 __all__ = ["Recipe"]
 
 KINDS = ("table", "dissimilarities", "image")
 _COLUMNS = ("columns", "exclude", "categories")
-_USELESS: dict[str, tuple[str, ...]] = {
+_NOT_FOR: dict[str, tuple[str, ...]] = {
     "table": (),
     "dissimilarities": _COLUMNS,
     "image": ("index", "header", "delimiter", "decimal", *_COLUMNS, "labels", "truth", "constraints"),
@@ -105,7 +106,7 @@ class Recipe:
         given = [self.files] if isinstance(self.files, str | os.PathLike) else rule.listed(self.files, "files", "paths")
         files = tuple(os.fspath(as_path(file, "files")) for file in given)
         if not files:
-            raise InvalidInputError("files must name what is to be read, got none")
+            raise InvalidParameterError("files", message="files must name what is to be read, got none")
         rule.check(self.parameters, "parameters", rule.kind(Mapping, words="values by the names of parameters"))
         self._set(files=files, parameters=dict(self.parameters))
         for name in ("columns", "exclude", "categories"):
@@ -130,78 +131,91 @@ class Recipe:
 
     def _check_method(self) -> None:
         rule.check_choice(self.method, "method", method_names())
-        checked_parameters(self.method, self.parameters)
         for name in self.parameters:
-            if name in OWN_NAMES:
-                raise InvalidInputError(f"parameters: {name} is set by {OWN_NAMES[name]}")
-        if self.method == "secm" and self.kind != "dissimilarities":
+            self._check_parameter(name)
+        if self._can("images") and self.kind != "dissimilarities":
             self._set(kind="image")
         elif self.kind == "image":
-            raise InvalidInputError(f"kind: an image needs method='secm', got {rule.shown(self.method)}")
-        if len(self.files) > 1 and self.method != "wmvec":
-            raise InvalidInputError(
-                f"files: several tables of the same objects need method='wmvec', got {rule.shown(self.method)}"
-            )
+            self._refuse("kind", f"an image needs method='secm', got {rule.shown(self.method)}", method="secm")
+        if len(self.files) > 1 and not self._can("views"):
+            text = f"several tables of the same objects need method='wmvec', got {rule.shown(self.method)}"
+            self._refuse("files", text, method="wmvec")
         self._check_kind()
-        if self.kind == "dissimilarities":
-            _check_metric(self.method, "precomputed", "kind: method {} cannot work with dissimilarities; take {}")
-        if self.categories and self.method != "catecm":
-            _check_metric(self.method, "gower", "categories: method {} works with numbers only; take {}, or catecm")
-        if self.constraints is not None and not methods.method_takes(self.method, "constraints"):
-            others = ", ".join(methods_with("constraints"))
-            raise InvalidInputError(f"constraints: method {self.method} does not learn from them; take method={others}")
-        if self.labels is not None and not self.learns_labels and not methods.method_takes(self.method, "constraints"):
-            others = ", ".join(dict.fromkeys([*methods_with("y"), *methods_with("constraints")]))
-            raise InvalidInputError(f"labels: method {self.method} does not learn from them; take method={others}")
+        if self.kind == "dissimilarities" and not self._can("dissimilarities"):
+            others = ", ".join(methods_that("dissimilarities"))
+            self._refuse("kind", f"method {self.method} cannot work with dissimilarities; take {others}")
+        if self.categories and not self._can("mixed") and not self._can("categories"):
+            others = ", ".join([*methods_that("mixed"), *methods_that("categories")])
+            self._refuse("categories", f"method {self.method} works with numbers only; take {others}")
+        if self.constraints is not None and not self._can("constraints"):
+            others = ", ".join(methods_that("constraints"))
+            self._refuse("constraints", f"method {self.method} does not learn from them; take {others}")
+        if self.labels is not None and not self.learns_labels and not self._can("constraints"):
+            others = ", ".join(dict.fromkeys([*methods_that("labels"), *methods_that("constraints")]))
+            self._refuse("labels", f"method {self.method} does not learn from them; take {others}")
         self.settings()
 
+    def _check_parameter(self, name: str) -> None:
+        if self._info.parameter(name) is None:
+            others = methods_with(name)
+            elsewhere = f" ({', '.join(others)} do)" if others else ""
+            known = ", ".join(one.name for one in self._info.parameters)
+            self._refuse(str(name), f"method {self.method} has no such parameter{elsewhere}; it has {known}")
+        if name in OWN_NAMES:
+            self._refuse("parameters", f"{name} is set by {OWN_NAMES[name]}")
+
     def _check_kind(self) -> None:
-        """Refuse what is said of a table where there is none, instead of doing without."""
-        useless = _USELESS[self.kind]
-        for name in useless:
+        """Refuse options that concern a table if there is none, instead of ignoring them."""
+        for name in _NOT_FOR[self.kind]:
             if getattr(self, name) not in (None, ()):
-                raise InvalidInputError(f"{name}: {_NO_TABLE[self.kind]}, so that {name} cannot be chosen")
+                self._refuse(name, f"{_NO_TABLE[self.kind]}, so that {name} cannot be chosen")
         if self.kind == "dissimilarities" and self.parameters.get("metric", "precomputed") != "precomputed":
-            raise InvalidInputError(f"parameters: {_NO_TABLE[self.kind]}, so that metric must be left out")
+            self._refuse("metric", f"{_NO_TABLE[self.kind]}, so that metric must be left out")
+
+    def _refuse(self, name: str, reason: str, **settings: Any) -> NoReturn:
+        raise InvalidParameterError(name, message=f"{name}: {reason}", settings=settings)
+
+    @property
+    def _info(self) -> MethodInfo:
+        return find_method(self.method)
+
+    def _can(self, capability: str) -> bool:
+        return capability in self._info.capabilities
 
     # ---- what follows from it ---------------------------------------------------------------------------------------
 
     @property
     def learns_labels(self) -> bool:
         """Whether the method takes labels as such; others take them as constraints."""
-        return methods.method_takes(self.method, "y")
+        return self._can("labels")
 
     def settings(self) -> dict[str, Any]:
         """The parameters of the estimator that are not left at their defaults, by name."""
-        known = {parameter.name: parameter for parameter in method_parameters(self.method)}
         found: dict[str, Any] = {}
-        if "n_clusters" in known:
-            unknown = "auto" if '"auto"' in known["n_clusters"].kind else None
-            found["n_clusters"] = unknown if self.clusters == "auto" else self.clusters
+        if self._info.parameter("n_clusters"):
+            found["n_clusters"] = self.clusters
         elif self.clusters != "auto":
-            raise InvalidInputError(
-                f"clusters: method {self.method} finds the number of clusters itself, take clusters='auto'"
-            )
-        if "random_state" in known:
+            reason = f"method {self.method} finds the number of clusters itself, take clusters='auto'"
+            self._refuse("clusters", reason, clusters="auto")
+        if self._info.parameter("random_state"):
             found["random_state"] = self.seed
         if self.kind == "dissimilarities":
             found["metric"] = "precomputed"
-        elif self.categories and self.method != "catecm":
+        elif self.categories and not self._can("categories"):
             found["metric"] = "gower"
         if self.missing == "partial":
-            if "missing" in known:
-                found["missing"] = "partial" if "partial" in known["missing"].choices else "category"
+            missing = self._info.parameter("missing")
+            if missing is not None:
+                found["missing"] = "partial" if "partial" in missing.words else "category"
             elif found.get("metric") != "gower":
-                others = ", ".join(methods_with("missing"))
-                raise InvalidInputError(
-                    f"missing: method {self.method} needs all values; take missing='drop', or one of "
-                    f"the methods {others}"
-                )
+                others = ", ".join(methods_that("missing"))
+                reason = f"method {self.method} needs all values; take missing='drop', or one of the methods {others}"
+                self._refuse("missing", reason, missing="drop")
         return found | dict(self.parameters)
 
     def estimator(self) -> Any:
         """The estimator, not fitted."""
-        return load_method(self.method)(**self.settings())
+        return self._info.load()(**self.settings())
 
     def reading_options(self) -> dict[str, Any]:
         """Arguments of `dempster.io.read_table` that are set."""
@@ -210,8 +224,6 @@ class Recipe:
 
     def choosing_options(self) -> dict[str, Any]:
         """Arguments of `choose_attributes` that are not left at their defaults."""
-        from dempster.apps.recipe.known import is_file_name
-
         told = [name for name in (self.labels, self.truth) if name is not None and not is_file_name(name)]
         given: dict[str, Any] = {
             "columns": list(self.columns),
@@ -219,7 +231,7 @@ class Recipe:
             "categories": list(self.categories),
         }
         given = {name: value for name, value in given.items() if value}
-        if self.method == "catecm":
+        if self._can("categories"):
             given["numbers"] = False
         if not self.scale:
             given["scale"] = False
@@ -242,30 +254,26 @@ class Recipe:
         -------
         Outcome
         """
-        from dempster.apps.recipe.running import run
+        from dempster.apps.recipe.run import run
 
         return run(self, progress, note)
 
     def to_command(self) -> str:
         """The line to type in a shell that does exactly this."""
-        from dempster.apps.recipe.telling import as_command
-
         return as_command(self)
 
     def to_code(self) -> str:
         """Python code that does exactly this."""
-        from dempster.apps.recipe.telling import as_code
-
         return as_code(self)
 
     def to_toml(self) -> str:
         """The recipe as text for a file; `from_toml` reads it."""
-        return toml.written(self.to_dict())
+        return as_toml(self.to_dict())
 
     @classmethod
     def from_toml(cls, text: str) -> Recipe:
         """Read a recipe from the text of a file; keys that are not known are refused."""
-        return cls.from_dict(toml.read(text))
+        return cls.from_dict(parse_toml(text))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is not left at its default, as plain values."""
@@ -285,16 +293,6 @@ class Recipe:
         if strange:
             raise InvalidInputError(f"a recipe has no {strange[0]!r}; it has {', '.join(known)}")
         if not isinstance(values.get("parameters", {}), Mapping):
-            raise InvalidInputError(f"parameters must be given by name, got {values['parameters']!r}")
+            message = f"parameters must be given by name, got {values['parameters']!r}"
+            raise InvalidParameterError("parameters", message=message)
         return cls(**values)
-
-
-def _check_metric(method: str, metric: str, words: str) -> None:
-    """Whether a method knows a metric, as its docstring says."""
-
-    def knows(name: str) -> bool:
-        found = [p for p in method_parameters(name) if p.name == "metric"]
-        return bool(found) and f'"{metric}"' in found[0].kind + found[0].help
-
-    if not knows(method):
-        raise InvalidInputError(words.format(method, ", ".join(filter(knows, method_names()))))

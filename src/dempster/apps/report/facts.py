@@ -11,7 +11,7 @@ import numpy as np
 
 from dempster._text import format_answer
 from dempster._validation import ordered_like
-from dempster.apps.recipe.units import Units
+from dempster.apps.recipe.model import Units
 from dempster.apps.report.coordinates import MapCoordinates, place_objects
 from dempster.apps.report.inputs import ReportInput, select_rows
 from dempster.apps.report.profiles import ClusterProfiles, Pair, find_pairs, profile_clusters

@@ -10,12 +10,12 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._text import format_count
 from dempster.apps.map import pack, to_plain
-from dempster.apps.recipe import Recipe, method_names, method_parameters, method_summary
-from dempster.apps.recipe.methods import REQUIRED, load_method, method_takes
+from dempster.apps.recipe import Recipe
 from dempster.apps.studio.recipe_from_request import LOCAL_PARAMETERS, build_recipe, selected_source
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.runs import Run, Source
 from dempster.apps.studio.sessions import Session
+from dempster.registry import find_method, method_names
 
 __all__ = ["ROUTES", "method_list"]
 
@@ -34,15 +34,13 @@ def method_list() -> list[dict[str, Any]]:
     for name in method_names():
         if name in _NOT_HERE:
             continue
-        known = {parameter.name: parameter for parameter in method_parameters(name)}
-        clusters = known.get("n_clusters")
-        metric = known.get("metric")
-        shown = [p for p in known.values() if p.name not in _OWN or (p.name == "metric" and "adaptive" in p.kind)]
+        info = find_method(name)
+        shown = [p for p in info.parameters if p.name not in _OWN or (p.name == "metric" and "adaptive" in p.words)]
         first = [p.name for p in sorted(shown, key=_rank) if p.name in _FIRST][:_MOST_FIRST]
         parameters = [
             {
                 "name": p.name,
-                "default": None if p.default is REQUIRED else to_plain(p.default),
+                "default": to_plain(p.default),
                 "kind": p.kind,
                 "choices": list(p.choices),
                 "flag": p.is_flag,
@@ -54,14 +52,13 @@ def method_list() -> list[dict[str, Any]]:
         found.append(
             {
                 "name": name,
-                "title": load_method(name).__name__,
-                "summary": method_summary(name),
+                "title": info.class_name,
+                "summary": info.summary,
                 "parameters": parameters,
-                "takes_number": clusters is not None,
-                "takes_auto": clusters is None or '"auto"' in clusters.kind or "None" in clusters.kind,
-                "learns": method_takes(name, "constraints"),
-                "takes_partial": "missing" in known,
-                "takes_categories": name == "catecm" or (metric is not None and '"gower"' in metric.kind + metric.help),
+                "takes_number": info.parameter("n_clusters") is not None,
+                "learns": "constraints" in info.capabilities,
+                "takes_partial": "missing" in info.capabilities,
+                "takes_categories": bool({"mixed", "categories"} & set(info.capabilities)),
             }
         )
     return found

@@ -11,10 +11,10 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster.apps.recipe import Recipe
-from dempster.apps.recipe.methods import method_takes, parse_value
 from dempster.apps.studio.routing import Params, parse_integer
 from dempster.apps.studio.runs import Source
 from dempster.apps.studio.sessions import Session
+from dempster.registry import find_method, parse_value
 
 __all__ = ["LOCAL_PARAMETERS", "build_recipe", "selected_source", "share_recipe", "write_answers"]
 
@@ -61,7 +61,7 @@ def build_recipe(session: Session, params: Params, source: Source, rows: np.ndar
     if params.get("learn"):
         answers = session.pair_answers.between(np.arange(len(session.table().table)) if rows is None else rows)
     if answers:
-        if not method_takes(method, "constraints"):
+        if "constraints" not in find_method(method).capabilities:
             raise InvalidInputError(
                 f"{method} does not learn from pairs; take evclus or cecm, or do not use what was taught"
             )

@@ -8,7 +8,7 @@ import webbrowser
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, MissingExtraError
 from dempster.io.atomic import as_file
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def serve(
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        raise ImportError("the studio needs starlette and uvicorn (pip install 'dempster[studio]')") from error
+        raise MissingExtraError("the studio", "starlette and uvicorn", "studio") from error
     from dempster.apps.studio.guard import Guard, is_loopback
 
     path = None if file is None else as_file(file, "file")

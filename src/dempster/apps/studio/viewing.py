@@ -11,7 +11,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster.apps.map import pack, to_plain
-from dempster.apps.recipe.units import Units
+from dempster.apps.recipe.model import Units
 from dempster.apps.studio.planes import Plane, attribute_plane, principal_plane
 from dempster.apps.studio.routing import Params, parse_integer, route, run_route
 from dempster.apps.studio.runs import Run

@@ -1,1 +1,1 @@
-"""What the commands share: failures, output, options, pictures, subjects."""
+"""Shared by the commands: errors, options, inputs, output."""

@@ -1,15 +1,16 @@
-"""Every failure of the program is one line on stderr and an exit code that says whose it is.
+"""Report every failure in one line on stderr, with an exit code that says whose fault it is.
 
-0: done; 1: the data or the files are at fault; 2: the command was used in a wrong way; 70: a fault of ours; 130:
-interrupted; 143, 129: terminated by another program, or with its terminal. The traceback is shown only when the
+0: done; 1: the data or the files are at fault; 2: the command was used in a wrong way; 70: a defect of dempster; 130:
+interrupted; 143, 129: terminated by another program, or with its terminal. The type of an exception decides: input
+errors of the library are 1, or 2 if they name an option of the command. The traceback is shown only when the
 environment variable DEMPSTER_DEBUG is set.
 """
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
-import re
 import shlex
 import signal
 import sys
@@ -22,56 +23,59 @@ from typing import Any, NoReturn
 
 import click
 
-from dempster._validation import printable
+from dempster._errors import InvalidInputError, MissingExtraError
+from dempster._text import printable
 
 __all__ = [
     "DEBUG_VARIABLE",
+    "Command",
     "Program",
     "UserError",
     "WrongUse",
-    "heed_signals",
-    "in_options",
+    "describe_exception",
+    "install_signal_handlers",
     "readable_warnings",
-    "user_errors",
 ]
 
 DEBUG_VARIABLE = "DEMPSTER_DEBUG"
-DATA, USE, INTERNAL, INTERRUPTED = 1, 2, 70, 130
-_TERMINATED = 128  # and the number of the signal
-_SIGNALS = ("SIGTERM", "SIGHUP")
-_LONGEST = 2000  # characters of a line of failure
+EXIT_DATA, EXIT_USE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 70, 130
+EXIT_SIGNAL = 128  # plus the number of the signal
+MAX_LINE_CHARACTERS = 2000
+
+# arguments of the library that the program has under other names
+_ALIASES = {"n_clusters": "clusters", "index_col": "index", "random_state": "seed", "kind": "dissimilarities"}
 
 
 class UserError(Exception):
-    """Something in the data or the files that the user can put right; the message is the line that is shown."""
+    """An error in the data or the files; the message is the line that is shown."""
 
-    code = DATA
+    code = EXIT_DATA
 
 
 class WrongUse(UserError):
-    """A command that cannot be meant so."""
+    """A command line that cannot be followed."""
 
-    code = USE
+    code = EXIT_USE
 
 
 class Interrupted(Exception):
-    """Ctrl-C, under a name that click does not handle in its own way."""
+    """Ctrl-C, as a class that click does not handle in its own way."""
 
 
 class Terminated(SystemExit):
-    """Another program ends this one, or its terminal is gone: files that are half-written are removed first."""
+    """Termination by another program or with the terminal; temporary files are removed first."""
 
 
-def heed_signals() -> None:
-    """End in an orderly way when asked to by another program; signals that are ignored stay so."""
-    for name in _SIGNALS:
+def install_signal_handlers() -> None:
+    """Exit in an orderly way on SIGTERM and SIGHUP; signals that are ignored stay ignored."""
+    for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _terminate)
 
 
 def _terminate(number: int, _: Any) -> NoReturn:
-    raise Terminated(_TERMINATED + number)
+    raise Terminated(EXIT_SIGNAL + number)
 
 
 class Program(click.Group):
@@ -79,8 +83,8 @@ class Program(click.Group):
 
     Parameters
     ----------
-    commands : dict
-        What each command does, in a line; it is the function of the same name in the module of the same name.
+    lazy : dict
+        A line about each command, which is the function of the same name in the module of the same name.
     """
 
     def __init__(self, *args: Any, lazy: dict[str, str] | None = None, **options: Any):
@@ -96,13 +100,11 @@ class Program(click.Group):
         return getattr(import_module(f"dempster.apps.cli.{cmd_name}"), cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands in the order in which one needs them, without importing any."""
+        """Write the commands in the order in which they are needed, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lazy.items()))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        import difflib
-
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -124,20 +126,75 @@ class Program(click.Group):
             code = super().main(args, prog_name, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
-            # whoever read the output has seen enough, as in `dempster ... | head`
-            code = DATA
+            # the reader of the output has seen enough, as in `dempster ... | head`
+            code = EXIT_DATA
         except (Exception, KeyboardInterrupt, Terminated) as error:
-            code, line = in_one_line(error)
-            with suppress(OSError):  # nobody can be told on a terminal that is gone or a disk that is full
+            code, line = describe_exception(error)
+            with suppress(OSError):  # the terminal may be gone, the disk full
                 if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
                     traceback.print_exc()
                 click.echo(f"dempster: {printable(line)}", err=True)
-        _leave_output()
+        _discard_output()
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _leave_output() -> None:
-    """What could not be written to an output that is closed or full is not tried again when Python ends."""
+class Command(click.Command):
+    """A command that shows warnings in a line each, and input errors in terms of its options."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            with readable_warnings():
+                return super().invoke(ctx)
+        except InvalidInputError as error:
+            raise translate_error(error, self.get_params(ctx)) from error
+        except MissingExtraError as error:
+            raise UserError(str(error)) from error
+
+
+def translate_error(error: InvalidInputError, parameters: list[click.Parameter]) -> UserError:
+    """Return an error of the library as one about the options of a command.
+
+    The name that the error has is that of an option or of FILE: then it is wrong use. Messages begin with that name,
+    and hold settings as Python writes them (``missing='drop'``), which are shown as they are typed.
+    """
+    known = {(one.name or "").removeprefix("set_"): one for one in parameters if _is_at_fault(one)}
+    known |= {alias: known[name] for alias, name in _ALIASES.items() if name in known}
+    text, name = str(error), getattr(error, "name", None)
+    at_fault = known.get(name) if name is not None else None
+    if at_fault is not None:
+        rest = text.removeprefix(name)
+        if rest != text and rest[:1] in (" ", ":", "="):
+            text = _option(at_fault) + rest.replace("=", " ", 1 if rest[0] == "=" else 0)
+        else:
+            text = f"{_option(at_fault)}: {text}"
+    for setting, values in getattr(error, "settings", {}).items():
+        for value in values if isinstance(values, tuple) else (values,):
+            if setting in known:
+                text = text.replace(f"{setting}={value!r}", _type_setting(known[setting], value))
+    return (UserError if at_fault is None else WrongUse)(text)
+
+
+def _is_at_fault(parameter: click.Parameter) -> bool:
+    """Whether an error about a parameter is wrong use; a file or table that is read is data."""
+    return isinstance(parameter, click.Option) or parameter.name == "files"
+
+
+def _option(parameter: click.Parameter) -> str:
+    if not isinstance(parameter, click.Option):
+        return "FILE"
+    return "-c" if parameter.name == "clusters" else next(one for one in parameter.opts if one.startswith("--"))
+
+
+def _type_setting(parameter: click.Parameter, value: Any) -> str:
+    """A setting as it is typed: ``--missing drop``, ``--no-header``."""
+    if isinstance(parameter, click.Option) and parameter.secondary_opts:
+        return (parameter.opts if value else parameter.secondary_opts)[0]
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"{_option(parameter)} {shlex.quote(text.lower() if isinstance(value, bool) else text)}"
+
+
+def _discard_output() -> None:
+    """Keep Python from writing again, at its end, to an output that is closed or full."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -145,34 +202,35 @@ def _leave_output() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def in_one_line(error: BaseException) -> tuple[int, str]:
-    """Exit code and words for an exception."""
-    if isinstance(error, Interrupted | click.Abort | KeyboardInterrupt):
-        return INTERRUPTED, "interrupted"
-    if isinstance(error, Terminated):
-        return int(error.code or 0), "terminated"
-    if isinstance(error, click.ClickException):
-        code, words = USE, error.format_message().rstrip(".")
-        words = words[:1].lower() + words[1:]
-        context = getattr(error, "ctx", None)
-        if context is not None:
-            words += f" (see '{context.command_path} --help')"
-    elif isinstance(error, UserError):
-        code, words = error.code, str(error)
-    elif isinstance(error, MemoryError):
-        code, words = DATA, str(error) or "not enough memory"
-    elif isinstance(error, OSError):
-        code, words = DATA, _words_of_system_error(error)
-    elif isinstance(error, ImportError) and _is_raised_by_us(error):
-        code, words = DATA, str(error)
-    else:
-        words = f"internal error, {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 to see where)"
-        code = INTERNAL
-    line = " ".join(words.split())
-    return code, line if len(line) <= _LONGEST else f"{line[:_LONGEST]} ..."
+def describe_exception(error: BaseException) -> tuple[int, str]:
+    """Return the exit code and the line for an exception."""
+    match error:
+        case Interrupted() | click.Abort() | KeyboardInterrupt():
+            return EXIT_INTERRUPTED, "interrupted"
+        case Terminated():
+            return int(error.code or 0), "terminated"
+        case click.ClickException():
+            code, text = EXIT_USE, error.format_message().rstrip(".")
+            text = text[:1].lower() + text[1:]
+            context = getattr(error, "ctx", None)
+            if context is not None:
+                text += f" (see '{context.command_path} --help')"
+        case UserError():
+            code, text = error.code, str(error)
+        case InvalidInputError() | MissingExtraError():
+            code, text = EXIT_DATA, str(error)
+        case MemoryError():
+            code, text = EXIT_DATA, str(error) or "not enough memory"
+        case OSError():
+            code, text = EXIT_DATA, _describe_system_error(error)
+        case _:
+            text = f"internal error, {type(error).__name__}: {error} (set {DEBUG_VARIABLE}=1 to see where)"
+            code = EXIT_INTERNAL
+    line = " ".join(text.split())
+    return code, line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]} ..."
 
 
-def _words_of_system_error(error: OSError) -> str:
+def _describe_system_error(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     if isinstance(error.filename, str | os.PathLike):
         return f"{os.fspath(error.filename)}: {reason}"
@@ -181,78 +239,9 @@ def _words_of_system_error(error: OSError) -> str:
     return f"the output cannot be written: {reason}" if error.errno in (errno.ENOSPC, errno.EFBIG) else reason
 
 
-# ---- the words of the library as those of the shell -----------------------------------------------------------------
-
-_OPTIONS = {"clusters": "-c", "n_clusters": "-c", "index_col": "--index", "random_state": "--seed", "files": "FILE"}
-_OPTIONS |= {"kind": "--dissimilarities", "index": "--index", "header": "--header"}
-_NAMES = "columns|exclude|categories|missing|method|clusters|index_col|delimiter|decimal|metric|kind|truth|labels|seed"
-_NAMES += "|constraints|n_clusters|target"
-_SETTING = re.compile(rf"\b({_NAMES})=(?:\[?'([^']*)'\]?|(\w+))")
-_FLAG = re.compile(r"\b(header|scale|symmetrize)=(True|False)\b")
-_SUBJECT = re.compile(r"^(\w+)(?= must (?:be|hold|have)\b|: |=\S+ is more than )")
-
-
-def _option(name: str) -> str:
-    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
-
-
-def _is_option(name: str) -> bool:
-    return name in _OPTIONS or re.fullmatch(_NAMES, name) is not None
-
-
-def in_options(text: str, subjects: tuple[str, ...] = ()) -> str:
-    """Advice such as ``missing='drop'`` as it is typed in a shell, ``--missing drop``."""
-
-    def setting(found: re.Match[str]) -> str:
-        value = found[2] if found[2] is not None else found[3]
-        return f"{_option(found[1])} {shlex.quote(value)}"
-
-    def flag(found: re.Match[str]) -> str:
-        if found[1] == "symmetrize":
-            return f"--symmetrize {found[2].lower()}"
-        return f"--{'' if found[2] == 'True' else 'no-'}{found[1]}"
-
-    text = _FLAG.sub(flag, _SETTING.sub(setting, text))
-    subject = _SUBJECT.match(text)
-    if subject and (subject[1] in subjects or _is_option(subject[1])):
-        text = _option(subject[1]) + text[subject.end() :]
-    return text
-
-
-@contextmanager
-def user_errors(*, wrong_use: bool = False, parameters: tuple[str, ...] = ()) -> Iterator[None]:
-    """Where the library checks what the user gave: its words go to the user, with the names of options.
-
-    Parameters
-    ----------
-    wrong_use : bool
-        Whether all that is checked here was said on the command line.
-    parameters : tuple of str
-        Names of parameters that were: what is said of one of them is wrong use too.
-    """
-    try:
-        yield
-    except (ValueError, TypeError, ImportError) as error:
-        if not isinstance(error, ImportError) and not _is_said_to_users(error):
-            raise
-        subject = _SUBJECT.match(str(error))
-        mine = wrong_use or (subject is not None and (subject[1] in parameters or _is_option(subject[1])))
-        raise (WrongUse if mine else UserError)(in_options(str(error), parameters)) from error
-
-
-def _is_said_to_users(error: Exception) -> bool:
-    """A ValueError is; a TypeError only where our own checks raise it, not the interpreter."""
-    return isinstance(error, ValueError) or _is_raised_by_us(error)
-
-
-def _is_raised_by_us(error: Exception) -> bool:
-    frames = traceback.extract_tb(error.__traceback__)
-    return bool(frames) and "raise " in (frames[-1].line or "")
-
-
 @contextmanager
 def readable_warnings() -> Iterator[None]:
-    """Warnings of the library as one line each, and each only once."""
+    """Show warnings of the library as one line each, and each only once."""
     seen: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

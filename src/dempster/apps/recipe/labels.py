@@ -1,4 +1,4 @@
-"""What is known of some objects: labels, from a column or from a file of their own."""
+"""Labels of some objects, from a column or from a file of their own."""
 
 from __future__ import annotations
 
@@ -9,31 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._text import format_count, quote_names
 from dempster._types import ArrayLike, Seed
 from dempster._validation import as_labels, reading_labels
-from dempster.apps.recipe.columns import check_table
-from dempster.apps.recipe.words import counted, quoted
+from dempster.apps.recipe.attributes import check_table
 from dempster.io.atomic import as_file, as_path
 from dempster.io.numbers import looks_like_number
 from dempster.io.tables import cells_as_names, read_quietly
 from dempster.io.text import open_text
+
+__all__ = ["check_labels", "is_file_name", "label_codes", "labels_as_constraints", "find_labels", "read_labels"]
+
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dempster.constraints import Constraints
 
-__all__ = ["check_labels", "is_file_name", "label_codes", "labels_as_constraints", "labels_of", "read_labels"]
 
 UNLABELLED = -1
-_ALL_PAIRS = 300  # labelled objects up to which every pair of them is a constraint
-_DRAWN = 50_000  # constraints beyond
+_MAX_ALL_PAIRS = 300  # labelled objects up to which every pair of them is a constraint
+_MAX_CONSTRAINTS = 50_000  # drawn at random beyond
 _TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".xlsx")
 
 
 def is_file_name(source: str) -> bool:
-    """Whether labels are told by a file, not by a column: its name ends as that of a table does."""
+    """Whether labels come from a file, not from a column: the name ends as that of a table does."""
     return Path(source).suffix.lower() in _TABLES
 
 
@@ -60,27 +62,27 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
     >>> read_labels("kind", pd.DataFrame({"height": [1, 2], "kind": ["tree", None]})).notna().tolist()
     [True, False]
     """
-    return labels_of("source", source, table)
+    return find_labels("source", source, table)
 
 
-def labels_of(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
-    """The same for a source that the caller knows by a name of its own."""
+def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
+    """Read labels as `read_labels` does, for an argument that the caller has under another name."""
     import pandas as pd
 
     check_table(table)
     path = as_path(source, name)
     check_labels(name, source, table)
     if not is_file_name(os.fspath(source)):
-        return _whole_numbers(table[os.fspath(source)])
+        return _restore_integers(table[os.fspath(source)])
     found = read_quietly(as_file(path), header=_has_header(path, table))
     if found.shape[1] == 1 and isinstance(found.index, pd.RangeIndex):
         found = _with_empty_lines(path, found, len(table))
         if len(found) != len(table):
             raise InvalidInputError(
-                f"{path.name} must have a label for each of the {counted(len(table), 'row')}, got {len(found):,}; or "
-                "two columns, names of rows and labels"
+                f"{path.name} must have a label for each of the {format_count(len(table), 'row')}, got {len(found):,}; "
+                "or two columns, names of rows and labels"
             )
-        return _whole_numbers(pd.Series(found.iloc[:, 0].to_numpy(), index=table.index))
+        return _restore_integers(pd.Series(found.iloc[:, 0].to_numpy(), index=table.index))
     names = list(map(str, found.index))
     if found.shape[1] == 2:
         names = cells_as_names(path, found, [0])[0]
@@ -88,7 +90,7 @@ def labels_of(name: str, source: str | os.PathLike[str], table: pd.DataFrame) ->
         raise InvalidInputError(
             f"{path.name} must have one column, labels, or two, names and labels; got {found.shape[1]}"
         )
-    by_name = dict(zip(names, _whole_numbers(found.iloc[:, -1]), strict=True))
+    by_name = dict(zip(names, _restore_integers(found.iloc[:, -1]), strict=True))
     if len(by_name) < len(names):
         often = Counter(names).most_common(1)[0][0]
         raise InvalidInputError(f"{path.name} must name each row once, got {often!r} several times")
@@ -134,12 +136,14 @@ def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame)
     column = os.fspath(source)
     if not is_file_name(column) and column not in table.columns:
         there = (
-            f"there are {quoted(table.columns, 20)}" if len(table.columns) else "labels need a file of their own here"
+            f"there are {quote_names(table.columns, 20)}"
+            if len(table.columns)
+            else "labels need a file of their own here"
         )
-        raise InvalidInputError(f"{name}: there is no column {column!r}; {there}")
+        raise InvalidParameterError(name, message=f"{name}: there is no column {column!r}; {there}")
 
 
-def _whole_numbers(labels: pd.Series) -> pd.Series:
+def _restore_integers(labels: pd.Series) -> pd.Series:
     """Whole numbers that became 1.0, 2.0 beside empty cells are 1, 2 again."""
     if labels.dtype.kind != "f" or not labels.isna().any() or not (labels.dropna() % 1 == 0).all():
         return labels
@@ -164,7 +168,8 @@ def label_codes(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     import pandas as pd
 
     if not isinstance(labels, pd.Series):
-        raise InvalidInputError(f"labels must be a Series of pandas, got {type(labels).__name__}")
+        message = f"labels must be a Series of pandas, got {type(labels).__name__}"
+        raise InvalidParameterError("labels", message=message)
     with reading_labels(labels, "labels"):
         codes, names = pd.factorize(labels, sort=True)
     return np.where(codes < 0, UNLABELLED, codes).astype(np.int64), list(names)
@@ -188,6 +193,6 @@ def labels_as_constraints(y: ArrayLike, random_state: Seed = 0) -> Constraints:
     from dempster.constraints import Constraints  # with scipy, which help and completion do without
 
     labelled = int(np.count_nonzero(as_labels(y, "y") != UNLABELLED))
-    if labelled <= _ALL_PAIRS:
+    if labelled <= _MAX_ALL_PAIRS:
         return Constraints.from_partial_labels(y)
-    return Constraints.from_labels(y, min(_DRAWN, labelled * (labelled - 1) // 2), random_state)
+    return Constraints.from_labels(y, min(_MAX_CONSTRAINTS, labelled * (labelled - 1) // 2), random_state)

@@ -1,17 +1,22 @@
-"""A recipe as a line of the shell, and as Python code."""
+"""Export a recipe as a line of the shell, as Python code and as TOML."""
 
 from __future__ import annotations
 
 import json
 import shlex
+import tomllib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dempster.apps.recipe.methods import load_method
+from dempster._errors import InvalidInputError
+from dempster.registry import find_method
+
+__all__ = ["as_code", "as_command", "as_toml", "parse_toml"]
+
 
 if TYPE_CHECKING:
     from dempster.apps.recipe.recipe import Recipe
 
-__all__ = ["as_code", "as_command", "as_option"]
 
 _WIDTH = 100
 
@@ -40,11 +45,11 @@ def as_command(recipe: Recipe) -> str:
     if recipe.seed:
         words += ["--seed", str(recipe.seed)]
     for name, value in recipe.parameters.items():
-        words += as_option(name, value)
+        words += _as_option(name, value)
     return shlex.join(words)
 
 
-def as_option(name: str, value: Any) -> list[str]:
+def _as_option(name: str, value: Any) -> list[str]:
     """A parameter as the words of an option; a negative number needs the sign that it is a value."""
     if isinstance(value, bool) or value is None:
         text = str(value).lower()
@@ -61,7 +66,7 @@ def _cell(name: str) -> str:
 
 def as_code(recipe: Recipe) -> str:
     """Python code with public names of the library."""
-    kind = load_method(recipe.method).__name__
+    kind = find_method(recipe.method).class_name
     imports = {"dempster.cluster": {kind}}
 
     def use(module: str, name: str) -> str:
@@ -156,3 +161,50 @@ def _call(name: str, arguments: dict[str, Any], tail: str = "") -> str:
     if len(line) <= _WIDTH:
         return line
     return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){tail}"
+
+
+def as_toml(values: Mapping[str, Any]) -> str:
+    """Write plain values as TOML: a line for each; mappings become tables, after the rest."""
+    lines = [f"{_key(name)} = {_value(value)}" for name, value in values.items() if not isinstance(value, Mapping)]
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            lines += ["", f"[{_key(name)}]", *(f"{_key(key)} = {_value(inner)}" for key, inner in value.items())]
+    return "\n".join(lines) + "\n"
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Read the values of a text; "none" among parameters is None, for which TOML has no word."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInputError(f"this is not TOML: {error}") from error
+    except RecursionError as error:
+        raise InvalidInputError("this is not TOML of ours: its values are nested too deeply") from error
+    parameters = found.get("parameters")
+    if isinstance(parameters, dict):
+        found["parameters"] = {name: None if value == "none" else value for name, value in parameters.items()}
+    return found
+
+
+def _key(name: str) -> str:
+    plain = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
+    return name if plain else _text(name)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return '"none"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)  # inf and nan are written so in TOML too
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    raise InvalidInputError(f"a recipe cannot hold {value!r}")
+
+
+def _text(text: str) -> str:
+    """JSON's strings are TOML's but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Partitions and models that were written before, and the tables they are about."""
+"""Read partitions and models that were written before, and the tables they are about."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dempster._validation import object_index
-from dempster.apps.cli.shared.errors import UserError, user_errors
+from dempster.apps.cli.shared.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dempster.apps.recipe import TableModel
+    from dempster.apps.recipe import Recipe, TableModel
     from dempster.partition import CredalPartition
 
-__all__ = ["Subject", "files_read", "read_partition_file", "read_rows", "read_subject", "row_named", "rows_of"]
+__all__ = [
+    "Subject",
+    "find_object",
+    "find_rows",
+    "list_input_files",
+    "read_partition_file",
+    "read_rows",
+    "read_subject",
+]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a file holds.
+    """Content of a file.
 
     Attributes
     ----------
@@ -33,21 +40,25 @@ class Subject:
     partition: CredalPartition | None
     model: TableModel | None
 
+    @property
+    def recipe(self) -> str:
+        """How the model was made, as TOML; empty if that is not known."""
+        return "" if self.model is None else self.model.recipe
+
 
 def read_subject(path: Path) -> Subject:
-    """A partition of any kind of file, or a model."""
+    """Read a partition from any kind of file, or a model."""
     from dempster.apps.recipe import TableModel
     from dempster.io import read_partition, read_r
     from dempster.partition import CredalPartition
     from dempster.persistence import load
 
-    with user_errors():
-        suffix = path.suffix.lower()
-        if suffix == ".rds":
-            return Subject(read_r(path), None)
-        if suffix != ".dempster":
-            return Subject(read_partition(path), None)
-        found = load(path)
+    suffix = path.suffix.lower()
+    if suffix == ".rds":
+        return Subject(read_r(path), None)
+    if suffix != ".dempster":
+        return Subject(read_partition(path), None)
+    found = load(path)
     if isinstance(found, CredalPartition):
         return Subject(found, None)
     model = found if isinstance(found, TableModel) else TableModel(found)
@@ -57,7 +68,7 @@ def read_subject(path: Path) -> Subject:
 
 
 def read_partition_file(path: Path) -> CredalPartition:
-    """A partition, also that of a model."""
+    """Read a partition, also that of a model."""
     found = read_subject(path).partition
     if found is None:
         raise UserError(f"{path} holds a classifier, it must hold a partition")
@@ -65,20 +76,20 @@ def read_partition_file(path: Path) -> CredalPartition:
 
 
 def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataFrame:
-    """A table; read as that of the training run was, unless options say otherwise."""
+    """Read a table by the options; the column that names the rows is that of the training run unless one is given."""
     from dempster.apps.recipe import Recipe
     from dempster.io import read_table
 
     given = {"index_col": options["index"], **{name: options[name] for name in ("header", "delimiter", "decimal")}}
-    with user_errors():
-        before = Recipe.from_toml(recipe).reading_options() if recipe else {}
-        # how text is separated is a matter of each file; which column names the rows is one of the run
-        kept = {"index_col": before["index_col"]} if "index_col" in before else {}
-        return read_table(path, **{**kept, **{name: value for name, value in given.items() if value is not None}})
+    if options["index"] is None and recipe:
+        given["index_col"] = Recipe.from_toml(recipe).index
+    return read_table(path, **{name: value for name, value in given.items() if value is not None})
 
 
-def rows_of(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.DataFrame:
-    """The rows of a table that a partition is about, in its order."""
+def find_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.DataFrame:
+    """Return the rows of a table that a partition is about, in its order."""
+    from dempster._validation import object_index
+
     if partition.index is None:
         if len(table) != len(partition):
             raise UserError(f"{path} has {len(table):,} rows, but the partition {len(partition):,} objects")
@@ -98,8 +109,8 @@ def rows_of(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.D
     return table.loc[wanted]
 
 
-def row_named(partition: CredalPartition, name: str) -> int:
-    """Position of an object that is told by its name or, where objects have none, its number."""
+def find_object(partition: CredalPartition, name: str) -> int:
+    """Return the position of an object by its name or, where objects have none, by its number."""
     if partition.index is not None:
         names = list(map(str, partition.index))
         if names.count(name) == 1:
@@ -112,10 +123,10 @@ def row_named(partition: CredalPartition, name: str) -> int:
     raise UserError(f"there is no object '{name}'; they are numbered from 0 to {len(partition) - 1:,}")
 
 
-def files_read(recipe: Any) -> list[Path]:
-    """All files of data that a run reads, none of which it may overwrite."""
-    from dempster.apps.recipe.known import is_file_name
+def list_input_files(recipe: Recipe) -> list[Path]:
+    """List all files that a run reads, none of which it may overwrite."""
+    from dempster.apps.recipe.labels import is_file_name
 
-    told = [name for name in (recipe.labels, recipe.truth) if name is not None and is_file_name(name)]
+    labels = [name for name in (recipe.labels, recipe.truth) if name is not None and is_file_name(name)]
     pairs = [] if recipe.constraints is None else [recipe.constraints]
-    return [Path(name) for name in (*recipe.files, *told, *pairs)]
+    return [Path(name) for name in (*recipe.files, *labels, *pairs)]

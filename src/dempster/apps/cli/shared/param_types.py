@@ -1,4 +1,4 @@
-"""Kinds of values that options take, each refused in plain words and completed in the shell."""
+"""Types of the values that options take, with plain error messages and completion in the shell."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from dempster.apps.recipe import methods
+from dempster import registry
 
 __all__ = ["NONE", "PATH", "ColumnNames", "FileName", "MethodName", "NumberOrAuto", "Value", "WholeNumber"]
 
 
-NONE = object()  # was typed, other than None, which an option has that was not
+NONE = object()  # "none" was typed; None is the value of an option that was not given
 
 
 class FileName(click.Path):
-    """A path; an empty one, which would be the folder one is in, is a variable of the shell that was not set."""
+    """A path. An empty one would mean the current folder; it comes from an unset variable of the shell."""
 
     def __init__(self, path_type: type | None = None):
         super().__init__(readable=False, path_type=path_type)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path, or a usage error."""
         if value == "":
             self.fail("must be the name of a file, got ''", param, ctx)
         return super().convert(value, param, ctx)
@@ -42,7 +41,6 @@ class WholeNumber(click.ParamType):
         self.low, self.high = low, high
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number, or a usage error that says what it must be."""
         bounds = "" if self.low is None else f" of at least {self.low}"
         bounds += "" if self.high is None else f" and at most {self.high}"
         try:
@@ -60,7 +58,6 @@ class NumberOrAuto(WholeNumber):
     name = "integer or auto"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, or "auto" as it is."""
         return "auto" if value == "auto" else super().convert(value, param, ctx)
 
 
@@ -73,10 +70,9 @@ class Value(click.ParamType):
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """What was typed, as Python has it."""
         if not isinstance(value, str):
             return value
-        found = methods.parse_value(value)
+        found = registry.parse_value(value)
         return NONE if found is None else found
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -92,16 +88,15 @@ class MethodName(click.ParamType):
         self.package = package
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name, or a usage error that lists all."""
         name = str(value).lower()
-        known = methods.method_names(self.package)
+        known = registry.method_names(self.package)
         if name not in known:
             self.fail(f"must be one of {', '.join(known)}, got '{value}'", param, ctx)
         return name
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        found = [name for name in methods.method_names(self.package) if name.startswith(incomplete)]
-        return [CompletionItem(name, help=methods.method_summary(name, self.package)) for name in found]
+        found = [name for name in registry.method_names(self.package) if name.startswith(incomplete)]
+        return [CompletionItem(name, help=registry.method_summary(name, self.package)) for name in found]
 
 
 class ColumnNames(click.ParamType):
@@ -115,14 +110,14 @@ class ColumnNames(click.ParamType):
         files = [given] if isinstance(given, str | Path) else [*given, *ctx.args]
         before, comma, last = incomplete.rpartition(",")
         try:
-            names = _columns_of(Path(files[0])) if files else []
+            names = _read_column_names(Path(files[0])) if files else []
         except (OSError, ValueError, ImportError):
             names = []
         return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
 
 
-def _columns_of(file: Path) -> list[str]:
-    """The columns of a file, from its first lines where it is text."""
+def _read_column_names(file: Path) -> list[str]:
+    """Read the names of the columns, of a text file from its first lines."""
     from dempster.io.dialect import sniff
     from dempster.io.tables import read_quietly
 
