@@ -35,7 +35,8 @@ class InvalidParameterError(InvalidInputError):
     message : str, optional
         The whole message, where "<name> must be <expected>, got <value>" does not say enough.
     settings : mapping, optional
-        Parameters that would settle the matter, with the value to set; the program shows them as options.
+        Parameters that would settle the matter, with the value to set or a tuple of alternatives. The message holds
+        them as Python code, ``missing='drop'``; the program shows them as options.
     """
 
     def __init__(

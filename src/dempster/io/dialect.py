@@ -297,7 +297,7 @@ def _ambiguous(lines: Sequence[str], best: _Reading, rival: _Reading) -> Invalid
         name,
         message=f"its line {lines[-1].strip()[:60]} can be read as {shown[0]} with {name}={value!r} or as {shown[1]} "
         f"with {other_name}={other_value!r}: set one of them",
-        settings={other_name: other_value, name: value},
+        settings={name: (value, other_value)} if name == other_name else {name: value, other_name: other_value},
     )
 
 
@@ -362,7 +362,7 @@ def _ambiguous_header(cell: str) -> InvalidParameterError:
         "header",
         message=f"its first line, which holds {cell}, can be read as names of columns with header=True or as a row "
         "with header=False: set one of them",
-        settings={"header": True},
+        settings={"header": (True, False)},
     )
 
 

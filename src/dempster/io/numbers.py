@@ -138,7 +138,7 @@ def _ambiguous_mark(cell: str) -> InvalidParameterError:
         "decimal",
         message=f"{cell} can be read as {cell.replace(mark, '.')} with decimal={mark!r} or as {cell.replace(mark, '')} "
         f"with decimal={other!r}: set one of them",
-        settings={"decimal": mark},
+        settings={"decimal": (mark, other)},
     )
 
 

@@ -2,7 +2,7 @@
 
 0: done; 1: the data or the files are at fault; 2: the command was used in a wrong way; 70: a defect of dempster; 130:
 interrupted; 143, 129: terminated by another program, or with its terminal. The type of an exception decides: input
-errors of the library are 1, or 2 if they name an option of the command. The traceback is shown only when the
+errors of the library are 1, or 2 if they name an option that was given. The traceback is shown only when the
 environment variable DEMPSTER_DEBUG is set.
 """
 
@@ -22,6 +22,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from dempster._errors import InvalidInputError, MissingExtraError
 from dempster._text import printable
@@ -146,37 +147,44 @@ class Command(click.Command):
             with readable_warnings():
                 return super().invoke(ctx)
         except InvalidInputError as error:
-            raise translate_error(error, self.get_params(ctx)) from error
+            raise translate_error(error, ctx, self.get_params(ctx)) from error
         except MissingExtraError as error:
             raise UserError(str(error)) from error
 
 
-def translate_error(error: InvalidInputError, parameters: list[click.Parameter]) -> UserError:
+def translate_error(error: InvalidInputError, ctx: click.Context, parameters: list[click.Parameter]) -> UserError:
     """Return an error of the library as one about the options of a command.
 
-    The name that the error has is that of an option or of FILE: then it is wrong use. Messages begin with that name,
-    and hold settings as Python writes them (``missing='drop'``), which are shown as they are typed.
+    It is wrong use if the error names an option that was given, or FILE; otherwise the data are at fault. Messages
+    begin with the name of the argument, and hold settings as Python writes them (``missing='drop'``): both are shown
+    as they are typed.
     """
-    known = {(one.name or "").removeprefix("set_"): one for one in parameters if _is_at_fault(one)}
+    known = {
+        (one.name or "").removeprefix("set_"): one
+        for one in parameters
+        if isinstance(one, click.Option) or one.name == "files"
+    }
     known |= {alias: known[name] for alias, name in _ALIASES.items() if name in known}
     text, name = str(error), getattr(error, "name", None)
     at_fault = known.get(name) if name is not None else None
+    is_wrong_use = at_fault is not None and _is_given(at_fault, name, ctx)
     if at_fault is not None:
         rest = text.removeprefix(name)
         if rest != text and rest[:1] in (" ", ":", "="):
             text = _option(at_fault) + rest.replace("=", " ", 1 if rest[0] == "=" else 0)
-        else:
+        elif is_wrong_use:
             text = f"{_option(at_fault)}: {text}"
     for setting, values in getattr(error, "settings", {}).items():
         for value in values if isinstance(values, tuple) else (values,):
             if setting in known:
                 text = text.replace(f"{setting}={value!r}", _type_setting(known[setting], value))
-    return (UserError if at_fault is None else WrongUse)(text)
+    return (WrongUse if is_wrong_use else UserError)(text)
 
 
-def _is_at_fault(parameter: click.Parameter) -> bool:
-    """Whether an error about a parameter is wrong use; a file or table that is read is data."""
-    return isinstance(parameter, click.Option) or parameter.name == "files"
+def _is_given(parameter: click.Parameter, name: str, ctx: click.Context) -> bool:
+    """Whether a parameter is on the command line, as an option or by -p."""
+    by_name = [one.partition("=")[0].strip().replace("-", "_") for one in ctx.params.get("settings", ())]
+    return name in by_name or ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
 
 
 def _option(parameter: click.Parameter) -> str:
