@@ -432,8 +432,9 @@ class Graph:
         about : str
             What the model is, in words.
         """
-        from dempster import __version__
         from onnx import checker, helper, numpy_helper
+
+        from dempster import __version__
 
         nodes = [self._proto(operator) for operator in self.operators]
         nodes += [helper.make_node("Identity", [value.name], [name], name=name) for name, (value, _) in outputs.items()]
