@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import Seed
@@ -329,7 +329,7 @@ class ApproximateFinder:
         try:
             from pynndescent import NNDescent
         except ImportError as error:
-            raise ImportError("neighbors='approximate' needs pynndescent: pip install dempster[neighbors]") from error
+            raise MissingExtraError("neighbors='approximate'", "pynndescent", "neighbors") from error
         self._source, self._n_jobs = source, n_jobs
         self._index = NNDescent(
             source.objects,

@@ -221,6 +221,7 @@ def pairs_of_sparse(D: sparse.spmatrix, *, symmetrize: bool = False) -> tuple[np
             "X",
             must=f"be symmetric: the pair ({a}, {b}) is stored with {low[worst]:.6g} and with {high[worst]:.6g}; set "
             "symmetrize=True to use the mean of the two",
+            settings={"symmetrize": True},
         )
     return np.column_stack([unique // n, unique % n]), count.astype(float), np.add.reduceat(d, first) / count
 
