@@ -210,7 +210,7 @@ def test_forged_names_are_refused(part, forged, path):
         ("leave_one_out_masses_", [1], "leave_one_out_masses_ must be MassFunctions"),
         ("feature_names_in_", {"cells": ["a", "b", "c", 4], "shape": [4]}, "4 different texts"),
         ("feature_names_in_", [1, 2], "4 different texts"),
-        ("_codes", {"array": 0}, "_codes must be the position"),
+        ("_codes", {"array": 0}, "_codes must be"),
         ("_codes", -1, "_codes must be ndarray or None"),
         ("_reliability", "x", "_reliability must be float"),
         ("gamma", 1, "'gamma' is no fitted attribute"),

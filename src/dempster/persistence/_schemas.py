@@ -328,7 +328,7 @@ def _classify() -> tuple[Schema, ...]:
     every = {"classes_": "n_classes:any", "focal_sets_": FocalSets}
     evidence = {"estimator_": Any, "feature_means_": "J", "slopes_": "J n_classes", "offsets_": "J n_classes"}
     neighbors = {"_search": Any, "_codes": np.ndarray | None, "_soft": SoftLabels | None, "_n_training": int}
-    neighbors |= {"_reliability": float, "n_neighbors_": int, "gamma_": "n_gammas"}
+    neighbors |= {"_reliability": float, "n_neighbors_": int, "gamma_": "n_classes"}
     places = {"prototypes_": "r n_features", "gamma_": "r", "_centre": "n_features", "_unit": float}
     network = {"_network": ("r n_features", "r", "r", "r n_classes")}
     radial = {"_network": ("r n_features", "r"), "prototype_weights_": "r n_classes"}
