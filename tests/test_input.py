@@ -167,8 +167,8 @@ def test_text_of_any_length_is_text():
     labels = np.array(["ape", "bee", "cat"])[Y]
     same = labels.astype(np.dtypes.StringDType())
     for kind in CLASSIFIERS:
-        one, other = (quick(kind).fit(SHIFTED, given).score(SHIFTED, given) for given in (same, labels))
-        assert one == other
+        scores = {quick(kind).fit(SHIFTED, given).score(SHIFTED, given) for given in (same, labels)}
+        assert len(scores) == 1
     assert len(profile(CredalPartition.from_hard(Y), other).to_frame()) > 0
 
 
