@@ -101,7 +101,9 @@ REFUSED = {
     ),
     "X, one axis for Gower": lambda: ECMdd(3, metric="gower").fit(X[:, 0]),
     "X, no rows for Gower": lambda: ECMdd(3, metric="gower", n_init=1).fit(X).predict(pd.DataFrame(X).iloc[:0]),
-    "column names twice among categories": lambda: CatECM(2).fit(pd.DataFrame(X.round().astype(int), columns=list("aab"))),
+    "column names twice among categories": lambda: CatECM(2).fit(
+        pd.DataFrame(X.round().astype(int), columns=list("aab"))
+    ),
     "metric, a table": lambda: NNEVCLUS(3, metric=pd.DataFrame(X)).fit(X),
     "estimator, a class to refit": lambda: stability(KMeans, X),
     "estimator, a class for a curve": lambda: n_clusters_curve(ECM, X),
