@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dempster.apps.report.inputs import ReportInput, select_rows
+from dempster.apps.report.inputs import ReportInput
 from dempster.apps.report.profiles import ClusterProfiles
 from dempster.dissimilarity.partial import filled
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import doubt_of
+from dempster.explain.inputs import select_rows
 
 __all__ = ["Axis", "MapCoordinates", "place_objects"]
 

@@ -13,11 +13,12 @@ from dempster._text import format_answer
 from dempster._validation import ordered_like
 from dempster.apps.recipe.model import Units
 from dempster.apps.report.coordinates import MapCoordinates, place_objects
-from dempster.apps.report.inputs import ReportInput, select_rows
+from dempster.apps.report.inputs import ReportInput
 from dempster.apps.report.profiles import ClusterProfiles, Pair, find_pairs, profile_clusters
 from dempster.apps.report.trust import Trust, measure_trust
 from dempster.cluster.number import NumberOfClusters
 from dempster.explain import ObjectExplanation, Stability, doubt_of, explain_object
+from dempster.explain.inputs import select_rows
 from dempster.explain.scores import checked_classes
 
 if TYPE_CHECKING:

@@ -9,23 +9,21 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_cluster, one_line, shorten, unique_names
 from dempster._types import ArrayLike, TableLike
-from dempster._validation import column_names, numbered_attributes, object_index, order_of_names
+from dempster._validation import column_names, numbered_attributes
 from dempster.apps.recipe import Outcome, Recipe, TableModel
 from dempster.cluster.evidence import attributes_of
 from dempster.dissimilarity.views import Views, joined_views
-from dempster.partition import CredalPartition, LazyCredalPartition
-from dempster.partition.credal_partition import as_credal_partition
+from dempster.explain.inputs import resolve_input, row_names
+from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ObjectNames", "ReportInput", "read_input", "short_name", "select_rows", "to_frame"]
+__all__ = ["ObjectNames", "ReportInput", "read_input", "short_name", "to_frame"]
 
 MAX_NAME_CHARACTERS = 60
 MAX_CLUSTER_NAME_CHARACTERS = 40
@@ -177,7 +175,10 @@ def _positions_of(some: Any, table: Any) -> np.ndarray:
 def _read_partition(
     subject: Any, table: TableLike, attributes: TableLike, names: Any, metric: str | None
 ) -> ReportInput:
-    estimator, model, partition = _find_partition(subject)
+    found = resolve_input(subject, "subject", metric=metric)
+    estimator, model, partition = found.estimator, found.model, found.partition
+    if found.is_blockwise:  # the blocks the model was fitted to are not at hand, so the partition stands for the model
+        estimator = model = None
     if len(partition) == 0:
         raise InvalidParameterError("subject", message="subject must be a partition of at least one object, got none")
     if table is None and metric is not None:
@@ -192,43 +193,16 @@ def _read_partition(
     if model is not None and hasattr(model, "credal_partition_"):
         model = copy.copy(model)
         model.credal_partition_ = bare
-    data = ReportInput(bare, ObjectNames(_object_names(partition, table, attributes)), estimator, model)
+    index = partition.index if partition.index is not None else row_names(table, attributes)
+    data = ReportInput(bare, ObjectNames(index), estimator, model)
     if table is not None:
-        data.is_pairwise = metric == "precomputed" if model is None else bool(get_tags(model).input_tags.pairwise)
-        rows = _align_rows(table, partition, model, data.is_pairwise)
+        data.is_pairwise = found.is_pairwise
+        rows = _drop_row_names(found.align_table(table))
         data.table = _match_fitted_columns(estimator, rows)
-        _add_attributes(data, rows if attributes is None else None, _align_rows(attributes, partition, None, False))
+        if attributes is not None:
+            attributes = _drop_row_names(found.align_table(attributes, "attributes", of_fit=False))
+        _add_attributes(data, rows, attributes)
     return data
-
-
-def _find_partition(subject: Any) -> tuple[Any, Any, CredalPartition]:
-    """Return the estimator as given, its last step, and the partition; no estimator for a partition alone."""
-    estimator = model = None
-    found = subject
-    if hasattr(subject, "fit") and not isinstance(subject, type):
-        check_is_fitted(subject)
-        estimator = model = subject
-        while hasattr(model, "steps"):
-            model = model.steps[-1][1]
-        found = getattr(model, "credal_partition_", None)
-        if found is None:
-            found = getattr(model, "labels_", None)
-        if found is None:
-            raise InvalidParameterError(
-                "subject",
-                message="subject must be a fitted clusterer, a pipeline that ends with one, or a partition, got "
-                f"{type(model).__name__}, which has neither credal_partition_ nor labels_",
-            )
-    if isinstance(found, LazyCredalPartition):
-        # The blocks the model was fitted to are gone, so the partition stands for the model.
-        found, estimator, model = found.compute(), None, None
-    elif not hasattr(found, "focal_sets") and (isinstance(found, str | Mapping) or np.ndim(found) != 1):
-        raise InvalidParameterError(
-            "subject",
-            message="subject must be a fitted clusterer, a pipeline that ends with one, a CredalPartition, labels, or "
-            f"what Recipe.run returned, got {type(found).__name__}",
-        )
-    return estimator, model, as_credal_partition(found)
 
 
 def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
@@ -247,63 +221,17 @@ def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
     return list(unique_names(names, MAX_CLUSTER_NAME_CHARACTERS))
 
 
-def _object_names(partition: CredalPartition, table: TableLike, attributes: TableLike) -> Any:
-    if partition.index is not None:
-        return partition.index
-    views = None if table is None else Views.of(table)
-    found = object_index(table) if views is None else views.index
-    return found if found is not None else object_index(attributes)
-
-
 # ---- tables ---------------------------------------------------------------------------------------------------------
 
 
-def _align_rows(table: TableLike, partition: CredalPartition, model: Any, is_pairwise: bool) -> TableLike:
-    """Return a table with its rows in the order of the objects of the partition, without names."""
-    if table is None:
-        return None
-    if hasattr(table, "collect"):
-        table = table.collect()  # lazily evaluated
-    elif hasattr(table, "compute"):
-        table = table.compute()
-    n = len(partition)
-    views = Views.of(table)
-    if views is not None:
-        _check_length(len(views), n)
-        parts = views.square_parts(np.arange(n)) if is_pairwise else views.rows(np.arange(n))
-        if views.is_named:
-            return {name: _drop_row_names(part) for name, part in parts.items()}
-        return [_drop_row_names(part) for part in parts]
-    if not hasattr(table, "shape"):
-        table = np.asarray(table, dtype=object if np.asarray(table).dtype.kind in "USO" else None)
-    if hasattr(model, "image_shape_"):
-        return table
-    if len(table.shape) != 2:
-        raise InvalidParameterError(
-            "table", message=f"table must have two dimensions, objects and attributes, got shape {tuple(table.shape)}"
-        )
-    _check_length(int(table.shape[0]), n)
-    order = order_of_names(object_index(table), partition.index)
-    if order is not None:
-        table = table.iloc[order, order] if is_pairwise else table.iloc[order]
-    return _drop_row_names(table)
-
-
-def _check_length(n_rows: int, n_objects: int) -> None:
-    if n_rows != n_objects:
-        raise InvalidParameterError(
-            "table",
-            message=f"table must have a row for each of the {n_objects:,} objects of the partition, got {n_rows:,}; "
-            "the partition of other objects is estimator.predict_mass(table)",
-        )
-
-
 def _drop_row_names(table: TableLike) -> Any:
+    if isinstance(table, dict):
+        return {name: _drop_row_names(part) for name, part in table.items()}
+    if isinstance(table, list):
+        return [_drop_row_names(part) for part in table]
     if hasattr(table, "reset_index"):
         return table.reset_index(drop=True)
-    if hasattr(table, "detach"):
-        return table.detach().cpu().numpy()
-    return table
+    return table.detach().cpu().numpy() if hasattr(table, "detach") else table
 
 
 def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
@@ -426,10 +354,6 @@ def to_frame(table: TableLike) -> pd.DataFrame:
     names = numbered_attributes(frame.shape[1]) if names is None else names
     frame.columns = pd.Index(unique_names(names, MAX_NAME_CHARACTERS))
     return frame.reset_index(drop=True)
-
-
-def select_rows(table: TableLike, rows: np.ndarray) -> Any:
-    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
 
 
 def short_name(name: Any, limit: int = MAX_NAME_CHARACTERS) -> str:

@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.base import clone
 
 from dempster._errors import InvalidParameterError
-from dempster.apps.report.inputs import ReportInput, select_rows, to_frame
+from dempster.apps.report.inputs import ReportInput, to_frame
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, joined_views, square_part
 from dempster.explain import CredalSilhouette, KeptCurve, Stability, credal_silhouette, kept_curve, stability
+from dempster.explain.inputs import select_rows
 from dempster.explain.scores import one_to_one, shared_objects
 
 __all__ = ["Trust", "measure_trust"]
