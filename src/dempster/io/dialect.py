@@ -174,8 +174,8 @@ def _best_reading(lines: list[str], header: bool | None, delimiter: str | None, 
         raise InvalidInputError(_explain_sample(lines, BLANKS))
     if best.delimiter == _ONE_COLUMN and best.coverage < 1 and quoted:
         inside = [row[0] for row in best.cells]
-        found = [_read(inside, other, header, decimal) for other in _DELIMITERS]
-        if any(reading is not None and reading.level == 2 and reading.coverage > 0 for reading in found):
+        inner = [_read(inside, other, header, decimal) for other in _DELIMITERS]
+        if any(reading is not None and reading.level == 2 and reading.coverage > 0 for reading in inner):
             raise InvalidInputError(f"its lines, such as {lines[0].strip()[:40]}, are in quotation marks as a whole")
     return best
 

@@ -2,7 +2,7 @@
 
 The format is R's serialization in XDR, "R Internals", section 1.8: every item is a word of flags, with the type in its
 lowest byte, then its content, then its attributes as a list of pairs. Code (functions, expressions) is refused, never
-run. The reader is our own because the package rdata parses such files four times more slowly, takes a second to import,
+run. The reader is our own because the package rdata parses such files five times more slowly, takes a second to import,
 and accepts damaged files: it returns what is left of vectors that are cut short and allocates what sequences claim.
 """
 

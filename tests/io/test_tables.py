@@ -1,0 +1,502 @@
+"""Tables and matrices as people's programs write them: read in one way, or refused with the option that settles it."""
+
+import gzip
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dempster.io import read_dissimilarities, read_table
+from tests.hostile.limits import limited, refused_or_sensible
+
+# text of a table, and what it holds or the option that settles it
+TABLES = {
+    "decimal commas or names": ("a\n1,5\n2,25", "delimiter"),
+    "missing word first": ("NA,1.5\n1,2\n3,4", {"x1": [None, 1, 3], "x2": [1.5, 2, 4]}),
+    "thousands in tabs": ("a\tb\n1,234\t5\n2,345\t6", "decimal"),
+    "decimals in tabs": ("a\tb\n1,5\t5\n2,25\t6", {"a": [1.5, 2.25], "b": [5, 6]}),
+    "semicolon in a text column": ("a,b,c\n1,x;y,2\n2,x;z,3", {"a": [1, 2], "b": ["x;y", "x;z"], "c": [2, 3]}),
+    "bar in a text column": ("a,b\n1,x|y\n2,x|z", {"a": [1, 2], "b": ["x|y", "x|z"]}),
+    "tab in a text column": ("a,b\n1,x\ty\n2,x\tz", {"a": [1, 2], "b": ["x\ty", "x\tz"]}),
+    "blanks and decimal commas": ("1,5 2,5\n3,5 4,5", {"x1": [1.5, 3.5], "x2": [2.5, 4.5]}),
+    "semicolons and decimal commas": ("1,5;2,5\n3,5;4,5", {"x1": [1.5, 3.5], "x2": [2.5, 4.5]}),
+    "names and a number first": ("rose,1.5\ntulip,2.5", "header"),
+    "years as names": ("name,2019\nx,1\ny,2", "header"),
+    "two delimiters everywhere": ("a,b;c\nx,y;z\nu,v;w", "delimiter"),
+    "thousands or decimals": ("a;b\n1.234;12,5\n2.500;3,25", "decimal"),
+    "points before commas": ("a;b\n1.234,5;1\n2.500,25;2", {"a": [1234.5, 2500.25], "b": [1, 2]}),
+    "the same name but for a blank": ("a ,a\n1,2\n3,4", {"a": [1, 3], "a.1": [2, 4]}),
+    "quoted between blanks": ('"1.5" "2"\n"2.5" "4"', {"x1": [1.5, 2.5], "x2": [2, 4]}),
+    "prices first": ("$5,-$6\n$7,$8", {"x1": [5, 7], "x2": [-6, 8]}),
+    "shares first": ("5 %|6 %\n7 %|8 %", {"x1": [5, 7], "x2": [6, 8]}),
+    "thousands first": ("1,168.5;2\n376.5;3", {"x1": [1168.5, 376.5], "x2": [2, 3]}),
+    "prices under names of two words": ("x y|b\n1,5 €|2 €\n2,5 €|3 €", {"x y": [1.5, 2.5], "b": [2, 3]}),
+    "names and a price first": ("rose,$5\ntulip,$6", "header"),
+    "one column of thousands": ("a\n198,465.5\n-163,958.7", {"a": [198465.5, -163958.7]}),
+    "one column of thousands between blanks": ("a\n44 349.9\n15 869.7", "delimiter"),
+    "one column of prices": ("a\n€7,24\n-€2,46", {"a": [7.24, -2.46]}),
+    "a cell missing between blanks": ("a b c\n1 2 3\n4  6\n7 8 9", "between blanks"),
+    "quoted decimal commas": ('"a","b"\n"-14,5","8"\n"2,5","9"', {"a": [-14.5, 2.5], "b": [8, 9]}),
+    "quoted decimal commas in one column": ('"a"\n"3,5"\n"?"\n"1,250"', {"a": [3.5, None, 1.25]}),
+    "quoted commas after points": (
+        'a,b\n"1.135,77","3,597"\n"967,5","3,6"',
+        {"a": [1135.77, 967.5], "b": [3.597, 3.6]},
+    ),
+    "quoted powers of ten": ('"a"\n"9,177e-01"\n"1,25e+00"', {"a": [0.9177, 1.25]}),
+    "quoted thousands": ('a,b\n"3,500",1\n"1,250",2', {"a": [3500, 1250]}),
+    "quoted commas beside points": ('a,b\n"3,5",1.5\n"4,5",2', {"a": ["3,5", "4,5"], "b": [1.5, 2]}),
+    "prices without a name": ("19,99\n4,99\n24,50", "decimal"),
+    "zeros without a name": ("862000,0\n-288,0\n69,0", "decimal"),
+    "powers of ten without a name": ("-5,52E+01\n1,50E+00", "decimal"),
+    "points in large numbers only": ("a;b\n1.234;1\n999;2\n2.345;3", "decimal"),
+    "commas in large numbers only": ("a;b\n1,234;1\n999;2\n2,345;3", "decimal"),
+    "names of rows and a delimiter at the end": ("a;b;\nr1;3;4;\nr2;5;6;", {"a": [3, 5], "b": [4, 6]}),
+    "names of rows, and a delimiter at the end below": (
+        "a,b\nr1,1,x,\nr2,3,y,",
+        {"a": [1, 3], "b": ["x", "y"]},
+    ),
+    "carriage returns, an empty line and a corner": ("\r,a,b\rr1,1,2\r\rr2,3,4\r", {"a": [1, 3], "b": [2, 4]}),
+    "a cell more, and no names of rows": ("Temp. °C\na;b\na;b\na;c", "delimiter"),
+    "names of rows under a name with blanks": ("t [s]\nr1; 2.5\nr2; 3.5", {"t [s]": [2.5, 3.5]}),
+    "blanks behind words": ("a , b\nu , 1\nu, 2\nv ,3", {"a": ["u", "u", "v"], "b": [1, 2, 3]}),
+    "zeros and three decimals": ("a;b\n0;458.211\n548.731;0\n12.500;1.250", {"a": [0, 548.731, 12.5]}),
+    "two whole numbers or a fraction": ("1,5\n", "decimal"),
+    "categories without names": ("p,x,s\ne,x,s\np,f,y\ne,x,s", "header"),
+    "names of rows between blanks, decimal commas": ("y  prix\nr1  2020-01-03  354,0\nr2  2020-01-03  -1,5", "' '"),
+    "names of rows or commas": ("a\nr1 10,93\nr2 11,5", "delimiter=' '"),
+    "units that occur again": ("a\n3 kg\n3 kg", {"a": ["3 kg", "3 kg"]}),
+    "words under a quoted name": ('"a b"\ndark green\nred wine', {"a b": ["dark green", "red wine"]}),
+    "names of rows between tabs": ('"a b"\t"c"\nr1\t1\tx\nr2\t2\ty', {"a b": [1, 2], "c": ["x", "y"]}),
+    "names of rows and empty cells between tabs": ("a\tc\nr1\t\t5.5\nr2\t\t6.5", {"a": [None, None], "c": [5.5, 6.5]}),
+    "one line with a number sign": ("#1\n", {}),
+    "remarks over blanks": ("% written by hand\n% x y\n1.5 2.5\n3.5 4.5", "between blanks"),
+    "a title and empty cells": ("My data,,\n,,\na,b,c\n1,2,3\n4,5,6", "remarks"),
+    "a drawn table": ("| a | b |\n|---|---|\n| 1 | 2 |", "drawn"),
+    "a table of a database": (" a | b\n---+---\n 1 | 2\n(1 row)", "drawn"),
+    "single quotation marks": ("'a','b'\n'1,5','x'\n'2,5','y'", "quotation marks"),
+    "single quotation marks around names": ("'a'\t'b'\n1\t2\n3\t4", {"'a'": [1, 3], "'b'": [2, 4]}),
+    "dashes for minus": ("a,b\n–1.5,1\n2.5,2", {"a": [-1.5, 2.5]}),
+    "lines in quotation marks": ('"a,b,c"\n"1,2,3"\n"4,5,6"', "as a whole"),
+    "names with blanks above columns between more": ("sample id   value\nA1          1.5\nA2          2.5", "blanks"),
+    "names with blanks and prices": ("Temp. °C;b\n98.88 €;?\n-33.09 €;M", {"Temp. °C": [98.88, -33.09]}),
+    "prices under a name of two words": ("t [s]\n22 €\n4 €", {"t [s]": [22, 4]}),
+    "JSON": ('{"a":1,"b":2}\n{"a":3,"b":4}', "JSON"),
+    "HTML": ("<html><body>\n<table>\n<tr><td>1</td></tr>", "HTML"),
+    "names of rows as in R": ("x,y\nr1,1,2\nr2,3,4", {"x": [1, 3], "y": [2, 4]}),
+    "quoted delimiters": ('a,b\n"1,5",2\n"2,5",3', {"b": [2, 3]}),
+    "quoted line ends": ('a,b\n"x\ny",2\n"z",3', {"b": [2, 3]}),
+    "one column": ("a\n1\n2", {"a": [1, 2]}),
+    "one column of decimal commas": ("a\n1,5\nNA\n2,25", {"a": [1.5, None, 2.25]}),
+    "one column, a comma below": ("a\n1\n2\n-3,25", {"a": [1, 2, -3.25]}),
+    "one column of powers of ten": ("a\n1,5e-05\n,25\n3,0", "decimal"),
+    "one column without a name": ("1,5\nNA\n2,25", "delimiter=',' or .* decimal=','"),
+    "zeros behind commas without a name": ("1,05\n2,5", "decimal"),
+    "whole numbers without names": ("1,5\n2,5", {"x1": [1, 2], "x2": [5, 5]}),
+    "one column of two words": ("town\nNew York\nSan Jose", {"town": ["New York", "San Jose"]}),
+    "a delimiter in the name alone": ("rate|x\n1\n2", "quotation marks"),
+    "line ends between blanks": ('"a" "b"\n"x\ny" 2\n"z" 3', {"b": [2, 3]}),
+    "words of programs for missing": ("a;b\n#NULL!;1,5\n3;#NV\n4;#DIV/0!", {"a": [None, 3, 4], "b": [1.5, None, None]}),
+    "thousands between blanks of typographers": ("a;b\n1\u202f234,5 %;x\n12,5 %;y", {"a": [1234.5, 12.5]}),
+    "two commas": ("a\tb\n1,234,567\tx\n234,567\ty", {"a": [1234567, 234567]}),
+    "two points": ("a;b\n1.234.567;x\n2.345.678;y", {"a": [1234567, 2345678]}),
+    "two points or one": ("a;b\n1.234.567;x\n345.678;y", "decimal"),
+    "a comma in a name": (
+        "a;b;last, first\n0,5;x;u\n1,5;y;v",
+        {"a": [0.5, 1.5], "b": ["x", "y"], "last, first": ["u", "v"]},
+    ),
+    "one object between blanks": ('a "b c" d\n-1,5 1/2/20 2/2/20', {"a": [-1.5], "b c": ["1/2/20"]}),
+    "one object between tabs": ("a b\tc\n5\t3 kg", {"a b": [5], "c": ["3 kg"]}),
+    "a number sign in a name": ("#id|b\n|x\n2|y", {"#id": [None, 2], "b": ["x", "y"]}),
+    "a title": ("My data\n\na,b,c\n1,2,3\n4,5,6", "remarks"),
+    "a title over two columns": ("My data\na,b\n1,2\n4,5", "header=True"),
+    "a title over numbers": ("My data\n1.5,2.5\n4,5", "remark"),
+    "a remark over numbers": ("# 12 objects\n1,2.5\n4,5", "remark"),
+    "a remark over blanks": ("# x y\n1 234\n5 678", "number sign"),
+    "numbers of columns and rows as pandas writes them": (",0,1\n0,1.5,2\n1,3,4", {"0": [1.5, 3], "1": [2, 4]}),
+    "years beside an empty corner": (",2019,2020\nA,1.5,2\nB,3,4", "header=True"),
+    "an object that begins with an empty cell": (",1.5,2\n3,4,5", {"x1": [None, 3], "x2": [1.5, 4], "x3": [2, 5]}),
+    "a remark": ("a,b\n1,2\n# as told; later\n3,4", "remarks"),
+    "a rule": ("a,b\n1,2\n--------\n3,4", "remarks"),
+    "a cell more in one line": ("a b c\n1 2 3\n1 2 3 4\n5 6 7", "line 3 has 4 cells"),
+    "a quotation mark that opens": ('a,b\n1,2\n"3,4', "quotation mark"),
+    "Windows line ends": ("a,b\r\n1,2\r\n3,4\r\n", {"a": [1, 3], "b": [2, 4]}),
+    "byte order mark": ("\ufeffa,b\n1,2", {"a": [1], "b": [2]}),
+    "a blank cell": ("a,b\n1,\n3,4", {"a": [1, 3], "b": [None, 4]}),
+    "empty": ("", "empty"),
+    "only blanks": ("\n \n", "empty"),
+    "zero bytes": ("a,b\n\0,1", "not a text file"),
+    "ragged": ("a,b\n1,2,3,4\n1", "cells|fields|read"),
+    "a quotation mark that never ends": ('a,b\n"1,2\n3,4', ""),
+}
+
+
+@pytest.mark.parametrize("which", TABLES)
+def test_tables_are_read_in_one_way_or_refused(which, tmp_path):
+    text, expected = TABLES[which]
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode())
+    if isinstance(expected, str):
+        refused_or_sensible(lambda: read_table(path), lambda table: None if not expected else 1 / 0, expected)
+        return
+    table = read_table(path)
+    for name, values in expected.items():
+        assert [None if pd.isna(v) else v for v in table[name].tolist()] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("a\n1,5\n2,25", {"decimal": ","}, {"a": [1.5, 2.25]}),
+        ("a\n1,5\n2,25", {"delimiter": ","}, {"a": [5, 25]}),
+        ("a\tb\n1,234\t5", {"decimal": ","}, {"a": [1.234], "b": [5]}),
+        ("19,99\n4,99\n24,50", {"decimal": ","}, {"x1": [19.99, 4.99, 24.5]}),
+        ("19,99\n4,99\n24,50", {"delimiter": ","}, {"x1": [19, 4, 24], "x2": [99, 99, 50]}),
+        ("a;b\n1.234;1\n999;2\n2.345;3", {"decimal": ","}, {"a": [1234, 999, 2345], "b": [1, 2, 3]}),
+        ('"a","b"\n"1,5","2,5"', {"decimal": ","}, {"a": [1.5], "b": [2.5]}),
+        ('a,b\n"1,5",1.234\n"2,5",3.456', {"decimal": ","}, {"a": [1.5, 2.5], "b": [1234, 3456]}),
+        ("a^b\n1^2\n3^4", {"delimiter": "^"}, {"a": [1, 3], "b": [2, 4]}),
+        ("rose,1.5\ntulip,2.5", {"header": False}, {"x1": ["rose", "tulip"], "x2": [1.5, 2.5]}),
+        ("name,2019\nx,1", {"header": True}, {"name": ["x"], "2019": [1]}),
+    ],
+)
+def test_options_settle_it(text, options, expected, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    assert read_table(path, **options).to_dict("list") == expected
+
+
+# cells of a column of text, and the one that is told of in a warning
+TOLD = {
+    "a unit under the name": (["kg", "1.5", "2.5", "3"], "kg"),
+    "brackets": (['"(1,234.50)"', "(5.00)", "7.25"], "(1,234.50)"),
+    "currencies in words": (["CHF 5.50", "CHF 6.50"], "CHF 5.50"),
+    "reals": (['"R$ 1.234,50"', '"R$ 12,00"'], "R$ 1.234,50"),
+    "units": (["5 kg", "7.5 kg"], "5 kg"),
+    "below what can be measured": (["<0.01", "0.5", "0.7"], "<0.01"),
+    "lakhs": (['"1,23,456.50"', '"2,34,567"'], "1,23,456.50"),
+    "words": (["red", "blue"], None),
+    "codes": (["A1", "B2", "C-3"], None),
+    "dates": (["2024-01-05", "2024-02-03"], None),
+    "days": (["01.02.2024", "03.02.2024"], None),
+    "versions": (["1.2.3", "1.10.0"], None),
+    "times": (["12:30", "13:45"], None),
+}
+
+
+@pytest.mark.parametrize("which", TOLD)
+def test_text_that_may_be_numbers_is_told(which, tmp_path):
+    cells, told = TOLD[which]
+    (tmp_path / "table.csv").write_text("a,b\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_table(tmp_path / "table.csv")
+    words = [str(warning.message) for warning in caught if warning.category is UserWarning]
+    assert words == ([] if told is None else words)
+    assert told is None or f"'a' (such as '{told}')" in words[0]
+
+
+def test_the_decimal_mark_comes_late(tmp_path):
+    rows = "".join(f"{i};{i}\n" for i in range(150))
+    (tmp_path / "table.csv").write_text(f"a;b\n{rows}1,250;2\n")
+    assert read_table(tmp_path / "table.csv")["a"].iloc[-1] == 1.25
+    (tmp_path / "table.csv").write_text(f"a;b\n{rows}1,250;2.5\n")
+    assert read_table(tmp_path / "table.csv").iloc[-1].tolist() == [1250, 2.5]
+    (tmp_path / "table.tsv").write_text(f"a;b\n{rows}1,250;2\n".replace(";", "\t"))
+    with pytest.raises(ValueError, match="decimal"):
+        read_table(tmp_path / "table.tsv")
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ("Höhe\n1\n2".encode("cp1252"), "Höhe"),
+        ("a;b\n1\xa0234\xa0567;1\xa0234".encode("cp1252"), "a"),
+        ("Возраст;b\n1;2\n3;4".encode("cp1251"), None),
+        ("Höhe;b\n1;2\n3;".encode() + b"\xe4", None),
+    ],
+)
+def test_one_alphabet_is_not_taken_for_another(raw, name, tmp_path):
+    (tmp_path / "table.csv").write_bytes(raw)
+    if name is None:
+        with pytest.raises(ValueError, match="UTF-8"):
+            read_table(tmp_path / "table.csv")
+    else:
+        assert read_table(tmp_path / "table.csv").columns[0] == name
+
+
+# rows of a sheet, and the columns that are read or the option that settles it
+SHEETS = {
+    "no names": ([[1.5, 2], [3, 4]], {"x1": [1.5, 3], "x2": [2, 4]}),
+    "years as names": ([["a", 2019], [3, 4]], "header=True"),
+    "numbers of columns and rows": ([[None, 0, 1], [0, 5.5, 6], [1, 7, 8]], {"0": [5.5, 7], "1": [6, 8]}),
+    "empty rows before the names": ([[None, None], ["a", "b"], [1, 2]], {"a": [1], "b": [2]}),
+    "a title": ([["My data", None], ["a", "b"], [1, 2]], "first row"),
+    "a column called NA": ([["NA", "b"], [1, 2]], {"NA": [1], "b": [2]}),
+    "a column of failures": ([["a", "b"], ["#DIV/0!", 1], ["#N/A", 2]], {"b": [1, 2]}),
+    "decimals or thousands": ([["a", "b"], ["1,234", 1], ["2,345", 2]], "decimal"),
+    "numbers among text": ([["a", "b"], [1.5, 1], ["2,5", 2], ["3", 4]], {"a": [1.5, 2.5, 3]}),
+    "decimal commas": ([["a", "b"], ["1,5", 1], ["2,345", 2]], {"a": [1.5, 2.345]}),
+}
+
+
+@pytest.mark.parametrize("which", SHEETS)
+def test_sheets_are_read_in_one_way_or_refused(which, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    rows, expected = SHEETS[which]
+    book = openpyxl.Workbook()
+    for place, row in enumerate(rows, 1):
+        for column, cell in enumerate(row, 1):
+            book.active.cell(place, column, cell)
+    book.save(tmp_path / "table.xlsx")
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=expected):
+            read_table(tmp_path / "table.xlsx")
+        return
+    table = read_table(tmp_path / "table.xlsx")
+    assert {name: table[name].tolist() for name in expected} == expected
+
+
+def test_sheets_that_are_not_what_they_seem(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    path = tmp_path / "table.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], [1, 2], [3, "=A2+B2"]):
+        book.active.append(row)
+    book.save(path)
+    with pytest.raises(ValueError, match="its cell B3 holds a formula, =A2.B2, without its value"):
+        read_table(path)
+    book.active.sheet_state = "hidden"
+    other = book.create_sheet("seen")
+    for row in (["c", "d"], [5, 6], [7, None]):
+        other.append(row)
+    book.save(path)
+    table = read_table(path)
+    assert table.columns.tolist() == ["c", "d"]
+    assert table["c"].tolist() == [5, 7]
+
+
+def test_decimals_of_databases_are_numbers(tmp_path):
+    cells = [Decimal("1.50"), None, Decimal("-2.25")]
+    pd.DataFrame({"a": [1, 2, 3], "b": cells}).to_parquet(tmp_path / "table.parquet")
+    np.testing.assert_array_equal(read_table(tmp_path / "table.parquet")["b"], [1.5, np.nan, -2.25])
+
+
+def test_names_of_rows_in_other_files(tmp_path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"id": ["007", "010"], "x": [1, 2]}).to_excel(tmp_path / "table.xlsx", index=False)
+    assert list(read_table(tmp_path / "table.xlsx", index_col="id").index) == ["007", "010"]
+    pd.DataFrame({"x": [1, 2]}, index=pd.Index(["007", "010"], name="id")).to_parquet(tmp_path / "table.parquet")
+    assert list(read_table(tmp_path / "table.parquet", index_col="id").index) == ["007", "010"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"delimiter": ",,"}, {"delimiter": 5}, {"decimal": "x"}, {"header": "yes"}, {"delimiter": ",", "decimal": ","}],
+)
+def test_options_are_checked(options, tmp_path):
+    (tmp_path / "table.csv").write_text("a,b\n1,2")
+    with pytest.raises(ValueError, match=next(iter(options))):
+        read_table(tmp_path / "table.csv", **options)
+
+
+def test_lines_of_any_length(tmp_path):
+    n = 15_000
+    rows = [[f"column{j}" for j in range(n)], [f"{j}.123456789" for j in range(n)]]
+    (tmp_path / "wide.csv").write_text("\n".join(",".join(row) for row in rows))
+    assert read_table(tmp_path / "wide.csv").shape == (1, n)
+
+
+def test_a_compressed_file_made_to_fill_the_memory(tmp_path):
+    with gzip.open(tmp_path / "bomb.csv.gz", "wb") as file:
+        file.write(b"a,b\n")
+        for _ in range(200):
+            file.write(b"0,0\n" * (1 << 18))
+    with limited(), pytest.raises(ValueError, match="not a table"):
+        read_table(tmp_path / "bomb.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "words"),
+    [
+        (["12%", "7.5 %", "100%"], [12, 7.5, 100], "without percent signs"),
+        (['"1,234"', '"12,345,678"', "999"], [1234, 12345678, 999], "thousands set apart"),
+        (["1 234", "22 000.5", "3"], [1234, 22000.5, 3], "thousands set apart"),
+        (["$5", "$1000", "-$3"], [5, 1000, -3], "without $"),
+        (["5 €", "6 €", "7 €"], [5, 6, 7], "without €"),
+        (["€ 5", "€ -6", "€-7.5"], [5, -6, -7.5], "without €"),
+        (["1", "?", "2.5"], [1, np.nan, 2.5], "'?' means that a cell is missing"),
+        (["−1", "2", "3"], [-1, 2, 3], "written as text"),
+    ],
+)
+def test_numbers_as_people_write_them(tmp_path, cells, values, words):
+    (tmp_path / "t.csv").write_text("name,x\n" + "".join(f"n{i},{cell}\n" for i, cell in enumerate(cells)))
+    table = read_table(tmp_path / "t.csv")
+    np.testing.assert_array_equal(table["x"], values)
+    assert words in table.attrs["converted"]["x"]
+    assert "name" not in table.attrs["converted"]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["12%", "7", "8"],
+        ["1,23", "4", "5"],
+        ["$1", "€2", "3"],
+        ["1", "many", "2"],
+        ["?", "?", "?"],
+        ["1.2.3", "4", "5"],
+    ],
+)
+def test_what_may_mean_something_else_stays_text(tmp_path, cells):
+    (tmp_path / "t.csv").write_text("x;y\n" + "".join(f"{cell};1.5\n" for cell in cells))
+    table = read_table(tmp_path / "t.csv", delimiter=";", decimal=".")
+    assert table["x"].tolist() == cells
+    assert "converted" not in table.attrs
+
+
+def test_decimal_commas_and_points_for_thousands(tmp_path):
+    (tmp_path / "t.csv").write_text("x;y\n1.234,5;1,5\n12,25;2,5\n")
+    assert read_table(tmp_path / "t.csv").to_dict("list") == {"x": [1234.5, 12.25], "y": [1.5, 2.5]}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "told"), [("utf-8", None), ("utf-8-sig", None), ("utf-16", "UTF-16"), ("cp1252", "Windows-1252")]
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_encodings(tmp_path, encoding, told, packed):
+    text = "Größe;Stadt\n1,5;Köln\n2,5;Bonn\n".encode(encoding)
+    path = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    path.write_bytes(gzip.compress(text) if packed else text)
+    table = read_table(path)
+    assert table.to_dict("list") == {"Größe": [1.5, 2.5], "Stadt": ["Köln", "Bonn"]}
+    assert table.attrs.get("encoding") == told
+
+
+def test_spreadsheets(tmp_path, monkeypatch):
+    pytest.importorskip("openpyxl")
+    table = pd.DataFrame({"name": ["a", "b"], "x": [1.5, 2.5], "share": ["1,5 %", "2 %"]})
+    table.to_excel(tmp_path / "t.xlsx", index=False, startrow=2)
+    for header in (None, True):
+        assert read_table(tmp_path / "t.xlsx", header=header)["x"].tolist() == [1.5, 2.5]  # below empty rows
+    table.to_excel(tmp_path / "t.xlsx", index=False)
+    found = read_table(tmp_path / "t.xlsx", index_col="name")
+    assert found.to_dict("index") == {"a": {"x": 1.5, "share": 1.5}, "b": {"x": 2.5, "share": 2}}
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    with pytest.raises(ImportError, match=r"t.xlsx needs openpyxl.*dempster\[excel\]"):
+        read_table(tmp_path / "t.xlsx")
+
+
+def test_a_column_without_heading_names_the_rows(tmp_path):
+    pd.DataFrame({"x": [1, 2]}, index=["a", "b"]).to_csv(tmp_path / "t.csv")
+    table = read_table(tmp_path / "t.csv")
+    assert table.index.tolist() == ["a", "b"]
+    assert table.attrs["unnamed_index"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,1,2\n1,0,3\n2,3,0\n",
+        "a,b,c\n0,1,2\n1,0,3\n2,3,0\n",
+        "7,8,9\n0,1,2\n1,0,3\n2,3,0\n",
+        ",a,b,c\na,0,1,2\nb,1,0,3\nc,2,3,0\n",
+        "town,a,b,c\na,0,1,2\nb,1,0,3\nc,2,3,0\n",
+        "a,b,c\na,0,1,2\nb,1,0,3\nc,2,3,0\n",
+        "a;0;1,0;2\nb;1;0;3\nc;2;3;0,0\n",
+    ],
+)
+def test_matrices_with_names_or_without(tmp_path, text):
+    (tmp_path / "d.csv").write_text(text)
+    found = read_dissimilarities(tmp_path / "d.csv")
+    np.testing.assert_array_equal(found.to_numpy(), [[0, 1, 2], [1, 0, 3], [2, 3, 0]])
+    if "a" in text:
+        assert found.index.tolist() == ["a", "b", "c"]
+
+
+def test_what_is_no_square_matrix_is_refused(tmp_path):
+    (tmp_path / "d.csv").write_text("0,1,2\n1,0,3\n")
+    with pytest.raises(ValueError, match="must hold a square matrix of dissimilarities, got 2 rows and 3 columns"):
+        read_dissimilarities(tmp_path / "d.csv")
+    (tmp_path / "d.mtx").write_text("nonsense")
+    with pytest.raises(ValueError, match="cannot read d.mtx"):
+        read_dissimilarities(tmp_path / "d.mtx")
+
+
+@pytest.mark.parametrize("delimiter", [",", " "])
+def test_columns_that_may_be_thousands_are_columns_under_names(tmp_path, delimiter):
+    """34,120 is one number or two; under two names it is two."""
+    path = tmp_path / "table.csv"
+    lines = ["34 120", "45 180", "23 155"]
+    path.write_text("\n".join(["age weight", *lines]).replace(" ", delimiter))
+    assert read_table(path).to_numpy().tolist() == [[34, 120], [45, 180], [23, 155]]
+    path.write_text("\n".join(lines).replace(" ", delimiter))
+    with pytest.raises(ValueError, match="23.155 can be read as .* with delimiter="):
+        read_table(path)
+
+
+# text of a matrix, and what it holds
+WRITTEN_MATRICES = {
+    "percent": ("0%,5%\n5%,0%", [[0, 5], [5, 0]]),
+    "lower half": ("0,,\n1,0,\n2,3,0", [[0, 1, 2], [1, 0, 3], [2, 3, 0]]),
+    "upper half, named": (",a,b\na,0,1.5\nb,,0", [[0, 1.5], [1.5, 0]]),
+    "a cell missing": ("0,1,\n1,0,3\n2,3,0", [[0, 1, np.nan], [1, 0, 3], [2, 3, 0]]),
+}
+_THREE = [[0, 1.5, 2], [1.5, 0, 3], [2, 3, 0]]
+WRITTEN_MATRICES |= {
+    "lower triangle": ("0\n1.5,0\n2,3,0", _THREE),
+    "lower triangle without zeros": ("1.5\n2,3", _THREE),
+    "upper triangle": ("0 1,5 2\n0 3\n0", _THREE),
+    "upper triangle without zeros": ("a;b;c\n1,5;2\n3", _THREE),
+    "lower triangle, rows named": ("a,0\nb,1.5,0\nc,2,3,0", _THREE),
+    "upper triangle, all named": (",a,b,c\na,0,1.5,2\nb,0,3\nc,0", _THREE),
+    "as R prints distances": ("    1   2\n2 1.5    \n3 2.0 3.0", _THREE),
+    "as programs for phylogenies write them": ("3\na\nb 1.5\nc 2 3", _THREE),
+}
+
+
+def test_lists_of_pairs_are_no_matrices(tmp_path):
+    (tmp_path / "pairs.csv").write_text("i,j,d\na,b,1\na,c,2\na,d,5\nb,c,3\nb,d,4\nc,d,6\n")
+    with pytest.raises(ValueError, match=r"pairs.csv must hold a square matrix .* a list of pairs must be written as"):
+        read_dissimilarities(tmp_path / "pairs.csv")
+
+
+@pytest.mark.parametrize("text", ["1\n2,5\n3,6,7", "b,1\nc,2,3\nd,4,5,6"])
+def test_triangles_that_do_not_tell_the_objects(text, tmp_path):
+    (tmp_path / "matrix.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"matrix.csv: .*a triangle of a square matrix"):
+        read_dissimilarities(tmp_path / "matrix.csv")
+
+
+@pytest.mark.parametrize("which", WRITTEN_MATRICES)
+def test_matrices_of_people(which, tmp_path):
+    text, expected = WRITTEN_MATRICES[which]
+    (tmp_path / "matrix.csv").write_text(text)
+    np.testing.assert_array_equal(read_dissimilarities(tmp_path / "matrix.csv"), expected)
+
+
+# a matrix of three objects in which a and b are 1 apart, a and c 5, b and c 4; and the names of the objects
+MATRICES = {
+    "permuted columns": (",c,b,a\na,5,1,0\nb,4,0,1\nc,0,4,5", ["a", "b", "c"]),
+    "other names of columns": (",V1,V2,V3\na,0,1,5\nb,1,0,4\nc,5,4,0", ["a", "b", "c"]),
+    "names with zeros": ("name,01,02,03\n01,0,1,5\n02,1,0,4\n03,5,4,0", ["01", "02", "03"]),
+    "numbers as names of rows": ("7,0,1,5\n8,1,0,4\n9,5,4,0", [7, 8, 9]),
+    "columns of other objects": (",a,b,d\na,0,1,5\nb,1,0,4\nc,5,4,0", "'c' is among one of the two only"),
+    "a name twice": (",a,a,c\na,0,1,5\na,1,0,4\nc,5,4,0", "square matrix"),
+}
+
+
+@pytest.mark.parametrize("which", MATRICES)
+def test_rows_and_columns_of_dissimilarities_are_the_same_objects(which, tmp_path):
+    text, expected = MATRICES[which]
+    path = tmp_path / "matrix.csv"
+    path.write_text(text)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=rf"matrix.csv.*{expected}"):
+            read_dissimilarities(path)
+        return
+    found = read_dissimilarities(path)
+    assert list(found.index) == expected
+    assert list(found.columns) == [str(name) for name in expected]
+    assert found.to_numpy().tolist() == [[0, 1, 5], [1, 0, 4], [5, 4, 0]]
