@@ -1,4 +1,4 @@
-"""A partition in rules: a small tree whose leaves answer clusters, or sets of them where they cannot tell."""
+"""Describe a partition by rules: a small tree whose leaves answer clusters, or sets where they are ambiguous."""
 
 from __future__ import annotations
 
@@ -77,25 +77,25 @@ class SplitColumn:
     origin: int = 0
 
     def condition(self, threshold: float, left: bool) -> str:
-        """In words, which objects go to a side of a split."""
+        """Describe the objects that go to a side of a split."""
         name = printable(self.name)
         if self.is_category:
             return f"{name} is {'not ' * left}{printable(self.category)}"
         return f"{name} {'<=' if left else '>'} {self.shown(threshold)}"
 
     def shown(self, threshold: float) -> str:
-        """A threshold in the units of the column."""
+        """Format a threshold in the units of the column."""
         return str(self.origin + math.floor(threshold)) if self.origin else threshold_text(threshold)
 
 
 def threshold_text(threshold: float) -> str:
-    """As short as it may be without becoming another number."""
+    """Format a threshold as short as possible without changing the number."""
     short = f"{threshold + 0.0:.12g}"
     return short if float(short) == threshold else repr(float(threshold))
 
 
 def split_columns(table: list[Column], least: int) -> list[SplitColumn]:
-    """What to split on. A category that fewer than ``least`` objects have, or all but so few, cannot make a leaf."""
+    """Return what to split on: numbers, and categories that at least ``least`` objects have and have not."""
     found = []
     for source, column in enumerate(table):
         name = str(column.name)
@@ -115,7 +115,7 @@ def split_columns(table: list[Column], least: int) -> list[SplitColumn]:
 
 
 def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray:
-    """(n, q) numbers to compare with thresholds, NaN for missing cells."""
+    """Return (n, q) numbers to compare with thresholds, NaN for missing cells."""
     values = np.empty((len(table[0]), len(columns)))
     for j, column in enumerate(columns):
         source = table[column.source]
@@ -130,7 +130,7 @@ def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray
 
 
 def round_between(low: float, high: float) -> float:
-    """The roundest number in the middle half between two, so that rules are short and still exact."""
+    """Return the roundest number in the middle half between two, so that rules are short and still exact."""
     middle, width = low / 2 + high / 2, high / 2 - low / 2
     if not (width > 0 and np.isfinite(width)):
         return low
@@ -198,11 +198,11 @@ class TreeNode:
         return not self.children
 
     def answer_in(self, frame: Sequence[Hashable]) -> str:
-        """Its answer in words, with the names of the clusters."""
+        """Format its answer with the names of the clusters."""
         return format_answer(self.answer, frame)
 
     def condition(self, left: bool) -> str:
-        """In words, which objects go to a side of it."""
+        """Describe the objects that go to a side of it."""
         if self.column is None:
             raise InvalidInputError(f"node {self.number} is a leaf: it has no condition")
         words = self.column.condition(self.threshold, left)
@@ -210,7 +210,7 @@ class TreeNode:
 
 
 def tree_text(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
-    """Conditions and answers, indented by their depth."""
+    """Format conditions and answers, indented by their depth."""
     lines = []
 
     def write(node: TreeNode) -> None:
@@ -228,7 +228,7 @@ def tree_text(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
 
 
 def rule_words(nodes: Sequence[TreeNode], number: int) -> str:
-    """What an object must fulfil to come to a node; conditions on one column are put together."""
+    """Format the conditions of a node; those on one column are put together."""
     way = []
     while number:
         parent = next(node for node in nodes if number in node.children)
@@ -288,7 +288,7 @@ class Bins:
             self.codes[:, j] = self.starts[j] + np.where(np.isnan(column), len(thresholds) + 1, code)
 
     def sums(self, rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """(bins, k) sums of the targets of the objects in each bin."""
+        """Return (bins, k) sums of the targets of the objects in each bin."""
         from scipy.sparse import csr_array
 
         q = self.codes.shape[1]
@@ -302,7 +302,7 @@ class Bins:
 
 
 def _thresholds(column: np.ndarray, most: int) -> np.ndarray:
-    """Midpoints between the different values of a column, or between its quantiles where these are too many."""
+    """Return midpoints between the different values of a column, or between quantiles if there are too many."""
     values = np.unique(column[~np.isnan(column)])
     if len(values) < 2:
         return np.empty(0)
@@ -318,7 +318,7 @@ def _thresholds(column: np.ndarray, most: int) -> np.ndarray:
 def grow(
     values: np.ndarray, targets: np.ndarray, weights: np.ndarray, *, n_leaves: int, least: int, depth: int
 ) -> Node:
-    """A tree of at most ``n_leaves`` leaves of at least ``least`` objects, no deeper than ``depth``.
+    """Grow a tree of at most ``n_leaves`` leaves of at least ``least`` objects, no deeper than ``depth``.
 
     ``values`` (n, q) may have NaN for missing values; ``targets`` are (n, k).
     """
@@ -351,7 +351,7 @@ def grow(
 
 
 def goes_left(column: np.ndarray, threshold: float, missing_left: bool) -> np.ndarray:
-    """Whether each object goes to the left of a split: its value is at most the threshold."""
+    """Return whether each object goes to the left of a split: its value is at most the threshold."""
     return np.where(np.isnan(column), missing_left, column <= threshold)
 
 
@@ -366,7 +366,7 @@ def _split(node: Node, values: np.ndarray) -> tuple[Node, Node]:
 
 
 def _find_split(node: Node, bins: Bins, sums: np.ndarray, least: int) -> None:
-    """The split of largest gain; ties go to the first column and the lowest threshold."""
+    """Find the split of largest gain; ties go to the first column and the lowest threshold."""
     total = sums[: bins.starts[1]].sum(axis=0)
     whole = _concentration(total[None])[0]
     for j, thresholds in enumerate(bins.thresholds):
@@ -390,7 +390,7 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, least: int) -> None:
 
 
 def _concentration(sums: np.ndarray) -> np.ndarray:
-    """(s,) |S|^2 / W of rows of sums: a count, W, S."""
+    """Return (s,) |S|^2 / W of rows of sums: a count, W, S."""
     weights, targets = sums[:, 1], sums[:, 2:]
     squares = np.einsum("sk,sk->s", targets, targets)
     return np.divide(squares, weights, out=np.zeros_like(squares), where=weights > 0)
@@ -400,7 +400,7 @@ def _concentration(sums: np.ndarray) -> np.ndarray:
 
 
 def mistakes(answers: np.ndarray, meant: np.ndarray, caution: float) -> np.ndarray:
-    """(a, b) mistake of each answer A where the set B was meant, both given as rows of clusters,
+    """Return the (a, b) mistake of each answer A where the set B was meant, both given as rows of clusters,
 
         caution |B \\ A| / |B|  +  (1 - caution) |A \\ B| / |A|:
 
@@ -416,7 +416,7 @@ def mistakes(answers: np.ndarray, meant: np.ndarray, caution: float) -> np.ndarr
 
 
 def overlaps(answers: np.ndarray, meant: np.ndarray) -> np.ndarray:
-    """(n,) how much the sets of two tables agree, row by row: the mean of |A n B| / |A| and |A n B| / |B|."""
+    """Return the (n,) agreement of two tables of sets: the mean of |A n B| / |A| and |A n B| / |B|."""
     common = (answers & meant).sum(axis=1)
     sizes, others = answers.sum(axis=1), meant.sum(axis=1)
     both = common / np.maximum(sizes, 1) + common / np.maximum(others, 1)
@@ -424,8 +424,9 @@ def overlaps(answers: np.ndarray, meant: np.ndarray) -> np.ndarray:
 
 
 def costs_by_leaves(root: Node, cost: dict[int, float], most: int) -> dict[int, np.ndarray]:
-    """For each node, by its id, the smallest cost of its subtree cut back to at most 1, 2, ... leaves, up to as many as
-    it has, or ``most``.
+    """Return for each node, by its id, the smallest cost of its subtree cut back to at most 1, 2, ... leaves.
+
+    There are as many numbers as leaves, at most ``most``.
 
     ``cost`` is that of each node as a leaf. Exact, by dynamic programming: the leaves of a node are shared out between
     its two sides.
@@ -445,7 +446,7 @@ def costs_by_leaves(root: Node, cost: dict[int, float], most: int) -> dict[int, 
 
 
 def _shared(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The smallest sum of costs with 2, 3, ... leaves on two sides together."""
+    """Return the smallest sum of costs with 2, 3, ... leaves on two sides together."""
     few, many = sorted((left, right), key=len)
     best = np.full(len(few) + len(many) - 1, np.inf)
     for k, cost in enumerate(few.tolist()):
@@ -626,7 +627,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         self._set_scores(credal, values, weights)
 
     def _prune(self, root: Node, weighted: np.ndarray, most: int) -> dict[int, tuple[int, ...]]:
-        """Cut the tree back; the set of smallest mistakes of each node, by its id."""
+        """Cut the tree back and return the set of smallest mistakes of each node, by its id."""
         family = self.focal_sets_
         candidates = family.sorted()  # ties go to smaller sets
         if 1 < family.n_clusters <= MAX_PAIRED_CLUSTERS:
@@ -747,7 +748,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return leaf
 
     def _answers(self) -> np.ndarray:
-        """(nodes, c) the set that each node answers."""
+        """Return the (nodes, c) sets that the nodes answer."""
         answers = np.zeros((len(self.nodes_), self.n_clusters_), dtype=bool)
         for node in self.nodes_:
             answers[node.number, list(node.answer)] = True
@@ -814,7 +815,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
 
 def _alike(masses: np.ndarray, family: FocalSets) -> np.ndarray:
-    """(n, r) points whose squared distances are those of Jousselme et al. (2001) between the masses.
+    """Return (n, r) points whose squared distances are those of Jousselme et al. (2001) between the masses.
 
     d(m, m')^2 = (m - m') D (m - m')' / 2 with D the Jaccard indices of the sets. Directions in which the masses hardly
     differ are left out.

@@ -1,4 +1,4 @@
-"""The smallest change that would make an object certain: asked of the model, never guessed.
+"""Find the smallest change that would make an object certain, by predictions of the model.
 
 Along straight lines from the object (one attribute at a time, from end to end of its range, and all of them, towards
 objects that are certain) the model is asked at evenly spaced points; between the last point that is not certain of a
@@ -42,8 +42,7 @@ class Target:
 def smallest_changes(
     table: ObjectTable, cells: Cells, targets: Sequence[Target], pulls: np.ndarray, certain_of: Certain
 ) -> list[Change]:
-    """For each cluster the smallest change of one attribute and the smallest move of all, where there are any; the
-    smallest first.
+    """Return for each cluster the smallest change of one attribute and the smallest move of all, smallest first.
 
     Parameters
     ----------
@@ -104,7 +103,7 @@ def _along_lines(
 def _crossings(
     certain_at: Callable[[np.ndarray, np.ndarray], np.ndarray], labels: list[Target | None], clusters: list[int]
 ) -> list[tuple[int, int, float]]:
-    """Where along each line the model begins to be certain of a cluster: the line, the cluster, the share of the way.
+    """Find where along each line the model becomes certain of a cluster: line, cluster, share of the way.
 
     On the way to an object only its own cluster counts.
     """
@@ -132,8 +131,10 @@ def _crossings(
 def _line_ends(
     table: ObjectTable, start: np.ndarray, single: np.ndarray, targets: Sequence[Target]
 ) -> tuple[np.ndarray, list[Target | None]]:
-    """Where the lines end, and the object there if all attributes move: the ends of the range of each attribute, then
-    the certain objects."""
+    """Return the ends of the lines, and the object there if all attributes move.
+
+    The lines lead to the ends of the range of each attribute, and to the certain objects.
+    """
     ends: list[np.ndarray] = []
     labels: list[Target | None] = []
     for d in single:
@@ -150,8 +151,10 @@ def _line_ends(
 def _rounded(
     change: Change, cluster: int, d: int, table: ObjectTable, start: np.ndarray, certain_of: Certain
 ) -> Change:
-    """A single attribute that changes gets a value with few digits, a little farther, if the model is certain there and
-    other objects have gone as far."""
+    """Round the value of a single attribute to few digits, a little farther.
+
+    The model must be certain there, and the value must lie in the range of the column.
+    """
     move = change.after[0] - start[d]
     column = table.columns[d]
     low, high = (np.nanmin(column), np.inf) if move < 0 else (-np.inf, np.nanmax(column))
@@ -170,7 +173,7 @@ def _rounded(
 
 
 def _away(value: float, sign: float, digits: int) -> float:
-    """A number rounded up, or down if the sign is negative."""
+    """Round a number up, or down if the sign is negative."""
     step = 10.0**-digits
     return float(round(sign * np.ceil(sign * value / step) * step, max(digits, 0)))
 
@@ -207,7 +210,7 @@ def _by_levels(
 
 
 def _levels(table: ObjectTable, d: int) -> list[Any]:
-    """Values of an attribute that are tried: the most frequent categories, or quantiles of numbers."""
+    """Return values of an attribute to try: the most frequent categories, or quantiles of numbers."""
     column = table.columns[d]
     if table.is_number[d]:
         known = column[~np.isnan(column)]

@@ -1,4 +1,4 @@
-"""Groups of objects compared with the rest, attribute by attribute: means, effect sizes, tests.
+"""Compare groups of objects with the rest, attribute by attribute: means, effect sizes, tests.
 
 Everything is a sum over objects of weights (g, n) times something of a column, so that a column of any length costs a
 few products. Tests are those of Mann and Whitney, Kruskal and Wallis, the chi-square test, and Fisher's exact test.
@@ -68,7 +68,7 @@ class Attribute:
         return int((~self.present).sum())
 
     def text(self, value: float) -> str:
-        """A value, or a mean of values, for people."""
+        """Format a value, or a mean of values."""
         if np.isnan(value):
             return "-"
         if self.kind == "date":
@@ -76,7 +76,7 @@ class Attribute:
         return format_number(value) if self.kind == "number" else f"{value:.0%}"
 
     def moment(self, value: float) -> np.datetime64:
-        """The date of a number of days."""
+        """Return the date of a number of days."""
         if np.isnan(value):
             return np.datetime64("NaT")
         return np.datetime64(0, "us") + np.timedelta64(round(value * 86_400e6), "us")
@@ -106,12 +106,12 @@ class Feature:
 
 
 def attributes_of(table: list[Column], max_categories: int) -> list[Attribute]:
-    """Read columns; of a column of more categories than allowed the rarest are put together."""
+    """Read columns; the rarest of more than ``max_categories`` categories are put together."""
     return [_attribute(column, max_categories) for column in table]
 
 
 def features_of(attributes: list[Attribute]) -> list[Feature]:
-    """Numbers as they are, Booleans by their share of True, categories one by one."""
+    """Return numbers as they are, Booleans by their share of True, categories one by one."""
     features = []
     for attribute in attributes:
         if attribute.is_number:
@@ -180,8 +180,7 @@ class Ranked:
         return len(self.rows)
 
     def quantiles(self, weights: Any, levels: tuple[float, ...]) -> np.ndarray:
-        """(g, l) weighted quantiles of each group, a row of (g, n) sparse weights: Hazen's, at the middle of an
-        object."""
+        """Return (g, l) weighted quantiles (Hazen's) of each group, a row of (g, n) sparse weights."""
         out = np.full((weights.shape[0], len(levels)), np.nan)
         place = np.full(self.n_objects, -1)
         place[self.rows] = np.arange(len(self.rows))
@@ -203,8 +202,10 @@ class Ranked:
 
 
 def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndarray]:
-    """Of each group (a row of the sparse (g, n) weights): present and missing weight, mean and standard deviation (of
-    the rest too), quartiles (of numbers), standardized difference from the rest, and Cliff's delta.
+    """Compare each group, a row of the sparse (g, n) weights, with the rest.
+
+    Returns present and missing weight, mean and standard deviation (of the rest too), quartiles (of numbers),
+    standardized difference from the rest, and Cliff's delta.
 
     For categories the mean is a share and delta the difference of the shares in the group and in the rest.
     """
@@ -234,7 +235,7 @@ def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndar
 
 
 def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means and variances from sums of weights, values and squares; NaN where there is nothing."""
+    """Return means and variances from sums of weights, values and squares; NaN where there is nothing."""
     with np.errstate(invalid="ignore", divide="ignore"):
         weight = np.where(sums[:, 0] > 1e-9, sums[:, 0], np.nan)
         mean = sums[:, 1] / weight
@@ -244,7 +245,7 @@ def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _standardized(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray) -> np.ndarray:
-    """Cohen's d: the difference of the means over the pooled standard deviation (which may be zero)."""
+    """Return Cohen's d: the difference of the means over the pooled standard deviation (which may be zero)."""
     squares = np.nan_to_num(group[1]) * np.maximum(n_group - 1, 0) + np.nan_to_num(rest[1]) * np.maximum(n_rest - 1, 0)
     apart = group[0] - rest[0]
     freedom = n_group + n_rest - 2
@@ -254,7 +255,7 @@ def _standardized(group: Any, rest: Any, n_group: np.ndarray, n_rest: np.ndarray
 
 
 def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarray:
-    """P(group > rest) - P(group < rest) (Cliff, 1993), from sums of ranks.
+    """Return P(group > rest) - P(group < rest) (Cliff, 1993), from sums of ranks.
 
     With r_i the midranks and w_i the weights of a group, sum_i w_i (r_i - 1/2) counts what lies below its objects,
     among all; what lies below among the group itself is (sum_i w_i)^2 / 2, by symmetry.
@@ -270,7 +271,7 @@ def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarr
 
 
 def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """(g,) p-values of each group against all others, for disjoint groups given by the numbers of the objects.
+    """Return (g,) p-values of each group against all others, for disjoint groups given by a code for each object.
 
     Exact where there are few objects and no ties, otherwise by the normal approximation with corrections for ties and
     continuity: what `scipy.stats.mannwhitneyu` gives, with the ranks computed once.
@@ -298,8 +299,10 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
 
 
 def category_test(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """(g,) p-values of the share of ones in each group against that in all others: the chi-square test, or Fisher's
-    exact test where fewer than five are expected somewhere."""
+    """Return (g,) p-values of the share of ones in each group against that in all others.
+
+    By the chi-square test, or Fisher's exact test where fewer than five are expected somewhere.
+    """
     from scipy.stats import chi2, fisher_exact
 
     present = ~np.isnan(values)
@@ -321,7 +324,7 @@ def category_test(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.nd
 
 
 def overall_test(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None = None) -> tuple[str, float, float]:
-    """Whether an attribute differs between the groups at all: the test, its p-value and an effect size in [0, 1].
+    """Test whether an attribute differs between the groups: name, p-value and an effect size in [0, 1].
 
     Kruskal and Wallis for numbers, with the square root of H / (n - 1), the correlation of ranks and groups; chi-square
     for categories, with Cramer's V.
@@ -345,7 +348,7 @@ def overall_test(attribute: Attribute, codes: np.ndarray, ranked: Ranked | None 
 
 
 def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
-    """p-value, and the square root of H / (n - 1), the share of the variance of the ranks that is between groups."""
+    """Return the p-value and the square root of H / (n - 1), the share of the variance of ranks between groups."""
     from scipy.stats import chi2
 
     n, sizes = len(ranked), np.bincount(codes, minlength=1).astype(float)
@@ -359,7 +362,7 @@ def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
 
 
 def adjusted(p: np.ndarray, correction: str) -> np.ndarray:
-    """p-values corrected for their number (false discovery rate); NaN stays NaN."""
+    """Correct p-values for their number (false discovery rate); NaN stays NaN."""
     from scipy.stats import false_discovery_control
 
     out = np.array(p, dtype=float)

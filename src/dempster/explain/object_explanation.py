@@ -1,4 +1,4 @@
-"""The answer to "why this object?": numbers, words, a table and a picture."""
+"""Explanation of one object: numbers, sentences, a table and a picture."""
 
 from __future__ import annotations
 
@@ -224,13 +224,13 @@ class ObjectExplanation:
 # ---- sentences ------------------------------------------------------------------------------------------------------
 
 
-def _object(name: Any) -> str:
-    """An object at the beginning of a sentence."""
+def _format_object(name: Any) -> str:
+    """Name an object at the beginning of a sentence."""
     return "The object" if name is None else f"Object {printable(name)}"
 
 
 def _where(e: ObjectExplanation) -> str:
-    who, mass = _object(e.name), float(e.masses.masses[0, e.masses.best_set[0]])
+    who, mass = _format_object(e.name), float(e.masses.masses[0, e.masses.best_set[0]])
     if len(e.best_set) == 0:
         return f"{who} is an outlier: mass {mass:.2f} says that it belongs to none of the clusters."
     if len(e.best_set) == 1:
@@ -265,7 +265,7 @@ def _why(e: ObjectExplanation) -> str:
 
 
 def _near_and_far(e: ObjectExplanation) -> str:
-    """Who speaks for each of the two clusters in question, and who against it."""
+    """Name the objects that speak for and against each of the two clusters in question."""
     sentences = []
     least = MIN_RELATIVE_STRENGTH * float(np.abs(e.parts[:, :2]).max())
     for k, cluster in enumerate(e.clusters[:2]):
@@ -284,7 +284,7 @@ def _attribute(e: ObjectExplanation, d: int) -> str:
 
 
 def _far(e: ObjectExplanation) -> str:
-    """What makes it an outlier: the attributes in which it is farthest from the nearest cluster."""
+    """Name the attributes in which an outlier is farthest from the nearest cluster."""
     nearest = e.parts[:, int(np.argmax(e.evidence))]
     if e.by != "attributes" or not (nearest < 0).any():
         return ""

@@ -1,4 +1,4 @@
-"""What each cluster is: sizes, typical objects, and how its attributes differ from those of the rest."""
+"""Describe clusters: sizes, typical objects, and how their attributes differ from those of the rest."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Group:
 
 
 def groups_of(partition: CredalPartition, rule: str) -> list[Group]:
-    """Clusters in their order (empty ones too), then ambiguous groups, the largest first, then the outliers."""
+    """Return clusters in their order (empty ones too), ambiguous groups, the largest first, and outliers."""
     from dempster.belief.focal_sets import unique_sets
 
     answers = partition.assignment(rule, keep_outliers=False)
@@ -118,7 +118,7 @@ def groups_of(partition: CredalPartition, rule: str) -> list[Group]:
 
 
 def group_weights(partition: CredalPartition, groups: list[Group], weights: str, rule: str) -> Any:
-    """(g, n) sparse: how much each object counts in each group.
+    """Return (g, n) sparse weights of the objects in each group.
 
     "certain": 1 in the group of its answer. "possible": 1 in every cluster it may belong to as well. "pignistic": its
     pignistic probability in the clusters. Ambiguous groups and outliers are always those of the answers.
@@ -155,7 +155,7 @@ def add_typical(partition: CredalPartition, groups: list[Group], distance: np.nd
 
 
 def tell_apart(attributes: list[Attribute], first: Group, second: Group, correction: str) -> pd.DataFrame:
-    """A row for each attribute, the best first."""
+    """Return a row for each attribute, the best first."""
     import pandas as pd
 
     rows = [_row(attribute, first, second) for attribute in attributes]
@@ -196,15 +196,17 @@ def _row(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
 
 
 def _delta(a: np.ndarray, b: np.ndarray) -> float:
-    """Cliff's delta: P(a > b) - P(a < b)."""
+    """Return Cliff's delta, P(a > b) - P(a < b)."""
     b = np.sort(b)
     below, above = np.searchsorted(b, a, side="left"), len(b) - np.searchsorted(b, a, side="right")
     return float((below.sum() - above.sum()) / (len(a) * len(b)))
 
 
 def _best_threshold(a: np.ndarray, b: np.ndarray) -> tuple[float, float, bool]:
-    """The largest difference of the shares up to a threshold (Youden's J, the distance of Kolmogorov and Smirnov), the
-    threshold, and whether the first group is the lower one."""
+    """Return the largest difference of the shares up to a threshold, the threshold, and whether ``a`` is lower.
+
+    The difference is Youden's J, the distance of Kolmogorov and Smirnov.
+    """
     values = np.unique(np.concatenate([a, b]))
     if len(values) < 2:
         return 0.0, np.nan, True
@@ -451,8 +453,10 @@ def profile(
 def _statistics(
     features: list[Feature], weights: Any, codes: np.ndarray, n_groups: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]]:
-    """(g, q) statistics; how far each object is from the mean of its group, in standard deviations, squared; and
-    whether each attribute differs between the groups at all."""
+    """Return (g, q) statistics, squared standardized distances of objects to the mean of their group, and tests.
+
+    The tests tell whether each attribute differs between the groups at all.
+    """
     columns, distance = [], np.zeros(len(codes))
     tests: dict[Attribute, tuple[str, float, float]] = {}
     for feature in features:
@@ -494,7 +498,7 @@ def _attribute_table(
 
 
 def _clustered(partition: Any, clustered: Any, attributes: list[Attribute]) -> list[bool | None]:
-    """Whether each column was clustered: as given, or as the estimator tells; None where nobody knows."""
+    """Return whether each column was clustered, as given or from the estimator; None where it is not known."""
     names = [attribute.name for attribute in attributes]
     if isinstance(clustered, bool | np.bool_):
         return [bool(clustered)] * len(names)
@@ -528,7 +532,7 @@ def _as_dates(feature: Feature, column: np.ndarray, statistic: str) -> Any:
 
 
 def _format_profile(profile: Profile, n_features: int) -> str:
-    """A paragraph for each group: who, how many, and what differs most from the rest."""
+    """Format a paragraph for each group: its name, its size, and what differs most from the rest."""
     lines = [
         f"{format_count(len(profile.partition))}, {format_count(profile.partition.n_clusters, 'cluster')}, "
         f"{format_count(len(profile.attributes), 'attribute')}"
@@ -564,7 +568,7 @@ def _possible(group: Any) -> str:
 
 
 def _strength(profile: Profile, g: int) -> np.ndarray:
-    """How much each feature is worth telling: the group is elsewhere than the rest, or in a part of its range."""
+    """Rank features: the group lies elsewhere than the rest, or in a part of its range."""
     at = {name: profile.statistics[name][g] for name in ("delta", "std", "rest_std")}
     with np.errstate(invalid="ignore", divide="ignore"):
         narrow = 1 - at["std"] / at["rest_std"]
@@ -574,7 +578,7 @@ def _strength(profile: Profile, g: int) -> np.ndarray:
 
 
 def _sentence(profile: Profile, g: int, q: int) -> str:
-    """``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82; lower in 100 % of pairs``."""
+    """Format ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82; lower in 100 % of pairs``."""
     feature = profile.features[q]
     names = ("mean", "std", "rest", "rest_std", "delta", "p_adjusted")
     at = {name: float(profile.statistics[name][g, q]) for name in names}
@@ -588,7 +592,7 @@ def _sentence(profile: Profile, g: int, q: int) -> str:
 
 
 def _mean(feature: Feature, mean: float, std: float) -> str:
-    """A mean and how far values spread, or a share."""
+    """Format a mean with its standard deviation, or a share."""
     attribute = feature.attribute
     words = attribute.text(mean)
     if not attribute.is_number or np.isnan(std):
@@ -610,7 +614,7 @@ def _note(profile: Profile) -> str:
 
 
 def _format_html(profile: Profile) -> str:
-    """The table as HTML; the stronger the shade, the more a group differs from the rest."""
+    """Format the table as HTML; the stronger the shade, the more a group differs from the rest."""
     names = ["group", "objects", "possible", "typical", *(feature.label for feature in profile.features)]
     marks = [""] * 4 + ["*" if feature.attribute.clustered else "" for feature in profile.features]
     head = "".join(f"<th>{html.escape(name)}{mark}</th>" for name, mark in zip(names, marks, strict=True))

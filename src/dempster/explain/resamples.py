@@ -58,7 +58,7 @@ class Refit:
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """A method, its objects, and what goes with them to a fit."""
+    """A method, its objects, and the other arguments of its fit."""
 
     estimator: Any
     X: Any
@@ -78,7 +78,7 @@ class Resampling:
 
     @cached_property
     def _views(self) -> Views | None:
-        """The views of X, for a method that takes several tables."""
+        """Views of X, for a method that takes several tables."""
         takes = any(name.split("__")[-1] == "views" for name in self.estimator.get_params(deep=True))
         return Views.of(self.X) if takes or isinstance(self.X, dict) else None
 
@@ -88,7 +88,7 @@ class Resampling:
         return bool(get_tags(self.estimator).input_tags.pairwise)
 
     def reference(self, seed: int) -> CredalPartition:
-        """The partition of all objects, by the method as it is; a part of it without a seed gets one."""
+        """Return the partition of all objects by the method as it is; steps without a seed get one."""
         model = _quiet(clone(self.estimator), {})
         _set_seeds(model, np.random.default_rng(seed), all_parts=False)
         partition = resolve_input(model.fit(self.X, **self.fit_params), "estimator").partition
@@ -100,7 +100,7 @@ class Resampling:
         return partition
 
     def refits(self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None) -> Iterator[Refit]:
-        """Fits to samples of ``size`` objects, in order and as they come; each has a seed of its own."""
+        """Yield fits to samples of ``size`` objects in order; each has a seed of its own."""
         threads = min(n_threads(n_jobs), n_resamples)
         # nested pools of threads would compete for the same processors, and nested bars for the same line
         inside = {"n_jobs": 1} if threads > 1 else {}
@@ -130,7 +130,7 @@ class Resampling:
         return square_part(self.X, rows) if self.is_pairwise else _safe_indexing(self.X, rows)
 
     def _params(self, rows: np.ndarray) -> dict[str, Any]:
-        """What belongs to objects is cut along with them: weights, labels, constraints, dissimilarities."""
+        """Return the arguments of fit for some objects: weights, labels, constraints, dissimilarities."""
         return {name: self._cut(value, rows) for name, value in self.fit_params.items()}
 
     def _cut(self, value: Any, rows: np.ndarray) -> Any:
@@ -148,14 +148,14 @@ class Resampling:
 
 
 def _quiet(model: Any, inside: dict[str, Any]) -> Any:
-    """The model, all its parts without progress bars and with the given settings where they have them."""
+    """Return the model without progress bars, with the given settings in all steps that have them."""
     wanted = {"verbose": False, **inside}
     found = {name: name.split("__")[-1] for name in model.get_params(deep=True)}
     return model.set_params(**{name: wanted[last] for name, last in found.items() if last in wanted})
 
 
 def _set_seeds(model: Any, rng: np.random.Generator, *, all_parts: bool = True) -> None:
-    """Seeds for the parts of a model that draw, or for those only that have none."""
+    """Set the seeds of all steps of a model, or only of those that have none."""
     parameters = model.get_params(deep=True)
     names = sorted(name for name in parameters if name.split("__")[-1] == "random_state")
     seeds = {name: int(rng.integers(np.iinfo(np.int32).max)) for name in names}
@@ -411,7 +411,7 @@ def stability(
 
 
 class _Tally:
-    """Counts what stays, resample by resample."""
+    """Counts of what stays, resample by resample."""
 
     def __init__(self, reference: CredalPartition, pairs: np.ndarray):
         n = len(reference)
@@ -467,7 +467,7 @@ def _pairs(n: int, n_pairs: int | str, seed: int) -> np.ndarray:
 
 
 def _renamed(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Labels of a resample in the numbers of the reference; outliers stay -1."""
+    """Return the labels of a resample in the numbers of the reference; outliers stay -1."""
     name = np.full(n_clusters + 1, NO_PARTNER)
     known = np.flatnonzero(partner >= 0)
     name[partner[known]] = known
@@ -476,7 +476,7 @@ def _renamed(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.nda
 
 
 def _jaccard(shared: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """(c,) largest Jaccard index of each of our clusters with one of theirs (Hennig, 2007); NaN for empty ones."""
+    """Return the (c,) largest Jaccard index of our clusters with theirs (Hennig, 2007); NaN for empty ones."""
     size_ours = np.bincount(ours[ours >= 0], minlength=shared.shape[0])
     size_theirs = np.bincount(theirs[theirs >= 0], minlength=shared.shape[1])
     best = (shared / np.maximum(size_ours[:, None] + size_theirs - shared, 1)).max(axis=1)
@@ -489,7 +489,7 @@ def _together(labels: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> float:
-    """Credal Rand index over the pairs that both know."""
+    """Return the credal Rand index over the pairs in both."""
     return 1 - _mean(jousselme_of_pairs(a - b))
 
 
@@ -498,6 +498,6 @@ def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def _mean(values: np.ndarray) -> float:
-    """Mean of what is known; NaN if nothing is."""
+    """Return the mean without NaN, NaN if there is nothing else."""
     known = values[~np.isnan(values)]
     return float(known.mean(dtype=float)) if len(known) else float("nan")

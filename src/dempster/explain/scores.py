@@ -64,7 +64,7 @@ _MEASURES = ("ari", "accuracy")
 
 
 def checked_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
-    """(n,) classes of the objects of a partition, in their order: by their names if both have some."""
+    """Validate the (n,) classes of the objects of a partition and return them in their order."""
     classes = as_labels(y, "y")
     if classes.shape != (len(partition),) or len(partition) == 0:
         raise InvalidInputError(f"y must hold the classes of {len(partition)} objects, got shape {classes.shape}")
@@ -73,7 +73,7 @@ def checked_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
 
 
 def numbered(classes: np.ndarray) -> tuple[list, np.ndarray]:
-    """The different classes in order, and the number of each object's."""
+    """Return the different classes in order, and the (n,) positions of the objects' classes among them."""
     try:
         names, codes = np.unique(classes, return_inverse=True)
     except TypeError as error:
@@ -82,7 +82,7 @@ def numbered(classes: np.ndarray) -> tuple[list, np.ndarray]:
 
 
 def shared_objects(a: np.ndarray, b: np.ndarray, n_a: int | None = None, n_b: int | None = None) -> np.ndarray:
-    """(n_a, n_b) how many objects have each pair of numbers; objects with a negative number count nowhere."""
+    """Count the objects of each pair of numbers, (n_a, n_b); objects with a negative number count nowhere."""
     known = (a >= 0) & (b >= 0)
     n_a = int(a.max(initial=-1)) + 1 if n_a is None else n_a
     n_b = int(b.max(initial=-1)) + 1 if n_b is None else n_b
@@ -90,7 +90,7 @@ def shared_objects(a: np.ndarray, b: np.ndarray, n_a: int | None = None, n_b: in
 
 
 def one_to_one(shared: np.ndarray) -> np.ndarray:
-    """The column that stands for each row, -1 for none: as many objects as possible agree (Kuhn, 1955)."""
+    """Match rows with columns so that as many objects as possible agree (Kuhn, 1955); -1 for none."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(shared, maximize=True)
@@ -100,12 +100,12 @@ def one_to_one(shared: np.ndarray) -> np.ndarray:
 
 
 def cluster_of_class(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The cluster that stands for each class, -1 for none, matched one to one; both are numbers from 0."""
+    """Return the cluster that stands for each class, matched one to one, -1 for none; both are numbers from 0."""
     return one_to_one(shared_objects(classes, labels))
 
 
 def class_of_cluster(shared: np.ndarray, rule: str) -> np.ndarray:
-    """The class that each cluster stands for, -1 for none, from the (clusters, classes) numbers of shared objects.
+    """Return the class that each cluster stands for, -1 for none, from the (clusters, classes) counts of objects.
 
     ``"one_to_one"``: no two clusters for a class. ``"majority"``: the class of most of its objects, the first on ties.
     """
@@ -284,7 +284,7 @@ def set_scores(
 
 
 def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
-    """The scores of (n, classes) Boolean answers; the truth is -1 for objects of no class."""
+    """Score (n, classes) Boolean answers; the truth is -1 for objects of no class."""
     size = sets.sum(axis=1)
     answered = size > 0
     held = sets[np.arange(len(sets)), np.maximum(truth, 0)] & (truth >= 0)
@@ -476,7 +476,7 @@ def kept_curve(
 
 
 def _measure(quality: str, classes: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], float]:
-    """The quality of some of the objects, given by their positions."""
+    """Return a function that measures the quality of the objects at some positions."""
     check_choice(quality, "quality", _MEASURES)
     if quality == "ari":
         from sklearn.metrics import adjusted_rand_score

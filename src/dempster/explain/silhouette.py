@@ -286,7 +286,7 @@ def _mean_dissimilarities(
 
 
 def _of_masses(near: np.ndarray, masses: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """(rows,) means over the sets of each object, weighted by their masses; 0 where all is on the empty set."""
+    """Return (rows,) means over the sets of each object, weighted by mass; 0 where all is on the empty set."""
     out, known = np.zeros(len(near)), np.zeros(len(near))
     for j, members in enumerate(sets):
         who = np.flatnonzero(masses[:, j] > 0)
@@ -298,7 +298,7 @@ def _of_masses(near: np.ndarray, masses: np.ndarray, sets: np.ndarray) -> np.nda
 
 
 def _of_set(near: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """(rows,) silhouettes of objects that are said to be in one set of clusters."""
+    """Return (rows,) silhouettes of objects with respect to one set of clusters."""
     if members.all():
         return np.zeros(len(near))
     rival = np.nanmin(np.where(np.isnan(near[:, ~members]), np.inf, near[:, ~members]), axis=1)
@@ -313,7 +313,7 @@ def _of_labels(near: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def _silhouette(own: np.ndarray, rival: np.ndarray) -> np.ndarray:
-    """(rival - own) / max(rival, own); 0 where there is no own cluster (NaN), no rival (infinite) or no distance."""
+    """Return (rival - own) / max(rival, own); 0 without own cluster (NaN), rival (infinite) or distance."""
     largest = np.maximum(own, rival)
     compared = np.isfinite(largest) & (largest > 0)
     return np.divide(rival - own, largest, out=np.zeros(len(own)), where=compared)
@@ -322,7 +322,7 @@ def _silhouette(own: np.ndarray, rival: np.ndarray) -> np.ndarray:
 def _from_each_cluster(
     labels: np.ndarray, n_clusters: int, most: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Objects drawn from each cluster alike, all of a small one, and for how many each of them stands."""
+    """Sample as many objects from each cluster, all of small ones, with the number of objects each stands for."""
     share = max(2, most // n_clusters)
     chosen, counts = [], []
     for k in range(n_clusters):
@@ -338,7 +338,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 class _Reader(BaseEstimator):
-    """Stands in for an estimator, for which parameters and X are checked."""
+    """Stand-in for an estimator whose parameters and X are validated."""
 
     def __init__(self, metric: Metric, sample_size: int | str | None, random_state: Seed):
         self.metric, self.sample_size, self.random_state = metric, sample_size, random_state

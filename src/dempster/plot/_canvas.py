@@ -1,4 +1,4 @@
-"""Where a display draws: the axes given, or those of a new figure."""
+"""Shared by all displays: axes, colors, checked options and arguments, legends, and labels beside points."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ GREY = "#8A8A8A"
 
 
 def axes_to_draw_on(ax: Any, figsize: tuple[float, float]) -> Any:
-    """The axes given, or the axes of a new figure that makes room for a legend outside them.
+    """Return the given axes, or the axes of a new figure that makes room for a legend outside them.
 
     pyplot is imported only for a new figure: drawing on given axes leaves its state alone.
     """
@@ -56,7 +56,7 @@ def axes_to_draw_on(ax: Any, figsize: tuple[float, float]) -> Any:
 
 
 def panels_to_draw_on(axes: Any, number: int, columns: int, size: tuple[float, float]) -> list[Any]:
-    """The axes given, as many as asked for, or those of a new figure; ``size`` is that of a panel."""
+    """Return the given axes, or the panels of a new figure; ``size`` is that of a panel."""
     if axes is not None:
         given = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(given) != number:
@@ -74,8 +74,10 @@ def panels_to_draw_on(axes: Any, number: int, columns: int, size: tuple[float, f
 
 
 def equal_units(ax: Any, adjustable: str) -> None:
-    """Units of the same length along both axes, by their ``"box"`` or ``"datalim"``; by the other one where axes that
-    are shared with others allow only that."""
+    """Make units equally long on both axes by adapting ``"box"`` or ``"datalim"``.
+
+    Axes that are shared with others allow only one of the two.
+    """
     sharing = [set(group.get_siblings(ax)) - {ax} for group in (ax.get_shared_x_axes(), ax.get_shared_y_axes())]
     if any(other.get_position().bounds == ax.get_position().bounds for other in set.union(*sharing)):
         adjustable = "datalim"  # twins have one box
@@ -117,7 +119,7 @@ def finish_axes(
 
 
 def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.ndarray:
-    """(c, 3) colours; the palette starts again after twenty clusters, which then need their names in the picture."""
+    """Return (c, 3) colors; the palette repeats after twenty clusters, which then need their names in the picture."""
     from matplotlib.colors import to_rgb
 
     if colors is None:
@@ -128,12 +130,12 @@ def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.n
 
 
 def mixed_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
-    """(s, 3) mean colour of the clusters of each set, given as rows of a Boolean table (s, c)."""
+    """Return the (s, 3) mean color of the clusters of each set, a row of a Boolean table (s, c)."""
     return (sets @ colors) / np.maximum(sets.sum(axis=1, keepdims=True), 1)
 
 
 def finite_numbers(values: Any, name: str, length: int | None = None) -> np.ndarray:
-    """A nonempty sequence of finite numbers; ``length``: as many as there are pairs."""
+    """Validate a nonempty sequence of finite numbers, ``length`` of them if given."""
     array = as_reals(values, name).astype(float, copy=False)
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
         raise InvalidInputError(f"{name} must be a nonempty sequence of finite numbers, got shape {array.shape}")
@@ -143,7 +145,7 @@ def finite_numbers(values: Any, name: str, length: int | None = None) -> np.ndar
 
 
 def numbers_of_clusters(n_clusters: Any) -> np.ndarray:
-    """An increasing sequence of whole numbers."""
+    """Validate an increasing sequence of integers."""
     array = as_reals(n_clusters, "n_clusters")
     if array.ndim != 1 or len(array) == 0 or (array % 1 != 0).any() or (np.diff(array) <= 0).any():
         raise InvalidParameterError("n_clusters", "a nonempty increasing sequence of integers", n_clusters)
@@ -151,7 +153,7 @@ def numbers_of_clusters(n_clusters: Any) -> np.ndarray:
 
 
 def named(values: Any, name: str) -> list[tuple[Any, Any]]:
-    """What a mapping holds, by names; nothing if there is none."""
+    """Return the items of a mapping, none for None."""
     if values is None:
         return []
     if not isinstance(values, Mapping):
@@ -160,14 +162,16 @@ def named(values: Any, name: str) -> list[tuple[Any, Any]]:
 
 
 def number(value: Any, name: str) -> float:
-    """A finite number."""
+    """Validate a finite number."""
     check(value, name, real())
     return float(value)
 
 
 def named_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """One estimator, a sequence of them or a mapping, by their names: those given, or the names of their classes,
-    numbered where they repeat."""
+    """Return one estimator, a sequence or a mapping of them by name.
+
+    Without names they are called by their classes, numbered where these repeat.
+    """
     if isinstance(estimator, Mapping):
         if names is not None:
             raise InvalidInputError("names must be None when the estimators come with their names in a mapping")
@@ -194,7 +198,7 @@ _MOST_BINS = 10_000  # bars that nobody could tell apart
 
 
 def _is_axes(value: Any) -> bool:
-    """Axes that lie in a figure (those that were removed do not) and have two straight axes."""
+    """Return whether these are rectilinear axes that lie in a figure (removed ones do not)."""
     from matplotlib.axes import Axes
 
     return isinstance(value, Axes) and value.figure is not None and value.name == "rectilinear"
@@ -233,7 +237,7 @@ def _is_colormap(value: Any) -> bool:
 
 
 def _is_drawable(value: Any) -> bool:
-    """Text that fonts have letters for, and whose formulas between dollars, if it has some, can be read."""
+    """Return whether text can be encoded and its formulas between dollars, if any, can be parsed."""
     from matplotlib.cbook import is_math_text
     from matplotlib.mathtext import MathTextParser
 
@@ -285,7 +289,7 @@ _RULES = {
 
 
 def checked_options(**words: tuple[str, ...]) -> Callable[[Callable[Options, Drawn]], Callable[Options, Drawn]]:
-    """Around a `plot`: a ValueError names the first option that does not obey the rule of its name.
+    """Decorate `plot`: an error names the first option that does not obey the rule of its name.
 
     An option whose default is None may be None, one whose default is "auto" may be that. ``words``: what an option of
     this picture alone may be, besides what its rule allows if it has one.
@@ -309,7 +313,7 @@ def checked_options(**words: tuple[str, ...]) -> Callable[[Callable[Options, Dra
 
 
 def _rule_of(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
-    """A picture with an option that has neither a rule nor words is refused when it is defined."""
+    """Return the rule of an option; one without a rule or words is an error when the display is defined."""
     parts = [_RULES[option.name]] if option.name in _RULES or not words else []
     if words:
         parts.append(rule.choice(*words))
@@ -321,12 +325,12 @@ def _rule_of(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
 
 
 def wanted(value: Any, automatic: bool) -> bool:
-    """True or False as given, or what "auto" stands for."""
+    """Return a flag as given, or what "auto" stands for."""
     return automatic if isinstance(value, str) else bool(value)
 
 
 def shown_names(names: Any, argument: str, number: int) -> list[str]:
-    """As many names as asked for, as text that can be drawn."""
+    """Validate a number of names and return them as text that can be drawn."""
     if isinstance(names, str):
         raise InvalidInputError(f"{argument} must be a sequence of {number} names, got the text {names!r}")
     given = [printable(name) for name in listed(names, argument, f"{number} names")]
@@ -336,13 +340,13 @@ def shown_names(names: Any, argument: str, number: int) -> list[str]:
 
 
 def legend_of_lines(ax: Any, lines: Sequence[Any]) -> None:
-    """A legend of lines, and of what else with a name was there."""
+    """Draw a legend of lines, and of other artists that have a name."""
     others = [handle for handle in ax.get_legend_handles_labels()[0] if handle not in lines]
     legend_of_names(ax, [*others, *lines], fontsize="small", frameon=False)
 
 
 def legend_of_names(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
-    """A legend in which a $ is a $, and a name may begin with an underscore."""
+    """Draw a legend in which a $ is a $, and a name may begin with an underscore."""
     drawn = ax.legend(handles, [printable(handle.get_label()) for handle in handles], **style)
     for text in drawn.get_texts():
         text.set_parse_math(False)
@@ -358,7 +362,7 @@ _LEADER_FROM = 14.0  # names this far away are tied to their points by a line
 def place_labels(
     ax: Any, points: np.ndarray, names: Sequence[str], *, avoid: Sequence[Any] = (), **style: Any
 ) -> list[Any]:
-    """Annotate each point with its name; returns the annotations.
+    """Annotate each point with its name and return the annotations.
 
     One after the other, each name takes the nearest place that covers no point, no earlier name, none of the artists
     to avoid and no border; where there is none, the place that covers least.
@@ -389,7 +393,7 @@ def place_labels(
 
 
 def _candidates(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets of the middle of a name from its point, and the ring of each."""
+    """Return offsets of the middle of a name from its point, and the ring of each."""
     rings = np.repeat(_RINGS, len(_DIRECTIONS))
     directions = np.tile(_DIRECTIONS, (len(_RINGS), 1))
     diagonal = np.abs(directions).sum(axis=1) == 2
@@ -398,14 +402,14 @@ def _candidates(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _covered(boxes: np.ndarray, taken: np.ndarray) -> np.ndarray:
-    """Area each box shares with what is there already."""
+    """Return the area that each box shares with boxes already taken."""
     low = np.maximum(boxes[:, None, :2], taken[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], taken[None, :, 2:])
     return np.clip(high - low, 0, None).prod(axis=2).sum(axis=1)
 
 
 def _outside(boxes: np.ndarray, frame: np.ndarray) -> np.ndarray:
-    """Area of each box outside the frame of the axes."""
+    """Return the area of each box outside the frame of the axes."""
     low, high = np.maximum(boxes[:, :2], frame[:2]), np.minimum(boxes[:, 2:], frame[2:])
     inside = np.clip(high - low, 0, None).prod(axis=1)
     return np.clip((boxes[:, 2:] - boxes[:, :2]).prod(axis=1) - inside, 0, None)

@@ -61,7 +61,7 @@ MAX_SPLIT_MARKERS = 2_000  # ambiguous objects, beyond which sectors would be to
 
 @dataclass(frozen=True)
 class Plane:
-    """Where the objects lie, and how anything else with the same attributes comes to lie beside them."""
+    """Points of the objects, and how other rows with the same attributes are projected beside them."""
 
     points: np.ndarray  # (n, 2)
     axis_names: tuple[str, str]
@@ -76,8 +76,11 @@ class Plane:
 
 
 def to_plane(X: Any, n_objects: int | None = None) -> Plane:
-    """One attribute becomes a strip, two are taken as they are, more go through principal components. An object with
-    missing values lies where those that are most like it do. There may be any number of objects if none is given."""
+    """Project objects to the plane.
+
+    One attribute becomes a strip, two are taken as they are, more go through principal components. An object with
+    missing values lies where the objects most like it do. ``n_objects`` checks the number of rows.
+    """
     from sklearn.utils import check_array
 
     names = _column_names(X)
@@ -123,7 +126,7 @@ def _principal_plane(data: np.ndarray) -> Plane:
 
 
 def _column_names(X: Any) -> list[str] | None:
-    """Names of the columns of a table, or of a series; None for plain arrays."""
+    """Return the names of the columns of a table, or of a series; None for plain arrays."""
     columns = getattr(X, "columns", None)
     if columns is not None:
         return [str(name) for name in columns]
@@ -132,7 +135,7 @@ def _column_names(X: Any) -> list[str] | None:
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
-    """Positions of the corners of the convex hull, counterclockwise.
+    """Return the positions of the corners of the convex hull, counterclockwise.
 
     Points on a line have two corners, coincident points one, no points none.
 
@@ -163,7 +166,7 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
 
 
 def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """(k, 2) outline of everything within ``radius`` (one for each axis) of the convex hull of the corners.
+    """Return the (k, 2) outline of all points within ``radius`` (one for each axis) of the convex hull of the corners.
 
     One point gives a circle, two a capsule: a hull can always be seen, and its points are not on its edge.
     """
@@ -173,7 +176,7 @@ def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
 
 
 class RoughPicture:
-    """The data of the picture of a credal partition, whose display says what the parameters are."""
+    """Data of the picture of a credal partition; `CredalPartitionDisplay` documents the parameters."""
 
     def __init__(self, points: Any, assignment: Any, is_strip: bool):
         self.points = as_reals(points, "points")
@@ -247,7 +250,7 @@ class RoughPicture:
 
 
 def sector_angles(centers: np.ndarray) -> tuple[np.ndarray, float]:
-    """How to turn a marker so that its sectors face their clusters.
+    """Find out how to turn a marker so that its sectors face their clusters.
 
     Returns the order of the clusters around the middle of their centres, and the direction (radians) of the first
     sector; the others follow at equal angles.
@@ -262,7 +265,7 @@ def sector_angles(centers: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: float, **properties: Any) -> Any:
-    """A collection of discs, each cut into a sector of each colour, with a dark rim.
+    """Return a collection of discs, each cut into a sector of each color, with a dark rim.
 
     The sectors and the rim of an object follow each other in the collection, which keeps overlapping discs whole.
     """
@@ -292,7 +295,7 @@ def split_markers(points: np.ndarray, colors: np.ndarray, start: float, size: fl
 
 
 def is_crowded(picture: RoughPicture) -> bool:
-    """Whether there are so many objects that points overlap."""
+    """Return whether there are so many objects that points overlap."""
     return len(picture.points) > MIN_RASTER_OBJECTS
 
 
@@ -300,7 +303,7 @@ def is_crowded(picture: RoughPicture) -> bool:
 
 
 def draw_lower_hulls(ax: Any, picture: RoughPicture, colors: np.ndarray) -> list[Any]:
-    """Filled: what certainly belongs to a cluster."""
+    """Fill the hulls of the lower approximations."""
     from matplotlib.patches import Polygon
 
     patches = []
@@ -313,7 +316,7 @@ def draw_lower_hulls(ax: Any, picture: RoughPicture, colors: np.ndarray) -> list
 
 
 def draw_upper_hulls(ax: Any, picture: RoughPicture, colors: np.ndarray) -> list[Any]:
-    """Dashed: what possibly belongs to a cluster."""
+    """Draw dashed hulls of the upper approximations."""
     from matplotlib.patches import Polygon
     from matplotlib.patheffects import withStroke
 
@@ -343,7 +346,7 @@ def _hull_corners(picture: RoughPicture, hull: np.ndarray, level: int) -> np.nda
 
 
 def draw_certain(ax: Any, picture: RoughPicture, colors: np.ndarray, size: float) -> list[Any]:
-    """A collection for each cluster that has certain objects."""
+    """Draw a collection for each cluster that has certain objects."""
     raster = is_crowded(picture)
     style: dict[str, Any] = {"linewidths": 0.5, "edgecolors": "white"}
     if raster:  # overlapping points show how dense they are
@@ -356,7 +359,7 @@ def draw_certain(ax: Any, picture: RoughPicture, colors: np.ndarray, size: float
 
 
 def draw_ambiguous(ax: Any, picture: RoughPicture, colors: np.ndarray, size: float) -> list[Any]:
-    """A collection for each set of clusters, discs with sectors; past a few thousand objects mixed colours."""
+    """Draw a collection for each set of clusters: discs with sectors, mixed colors for thousands of objects."""
     if not len(picture.ambiguous):
         return []
     raster = is_crowded(picture)
@@ -382,7 +385,7 @@ def draw_ambiguous(ax: Any, picture: RoughPicture, colors: np.ndarray, size: flo
 
 
 def draw_outliers(ax: Any, picture: RoughPicture, size: float) -> Any:
-    """Black crosses; None if there are no outliers."""
+    """Draw black crosses; return None if there are no outliers."""
     if not len(picture.outliers):
         return None
     raster = is_crowded(picture)
@@ -401,7 +404,7 @@ def draw_outliers(ax: Any, picture: RoughPicture, size: float) -> Any:
 
 
 def write_names(ax: Any, places: np.ndarray, names: Sequence[str], colors: np.ndarray, *, raised: bool) -> None:
-    """Names of the clusters on them; ``raised``: above a marker that is there."""
+    """Write the names of the clusters on them, above the markers of the centers if ``raised``."""
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2.5, foreground="white")]
@@ -433,8 +436,10 @@ def legend_handles(
     centers: bool,
     explained: bool,
 ) -> list[Any]:
-    """Entries for the clusters, the hulls and centres that are drawn, and the objects; ``explained``: with a word on
-    what they mean, where there is room for it."""
+    """Return entries for the clusters, the hulls and centers that are drawn, and the objects.
+
+    ``explained`` adds what they mean, where there is room for it.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

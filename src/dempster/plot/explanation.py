@@ -664,7 +664,7 @@ class CautiousTreeDisplay:
 
 
 def _answers(tree: CautiousTree) -> list[str]:
-    """The answers of the leaves in words; names that are different stay so when they are shortened."""
+    """Return the answers of the leaves in words; different names stay different when they are shortened."""
     words = [leaf.answer_in(tree.frame_) for leaf in tree.leaves_]
     different = list(dict.fromkeys(words))
     short = dict(zip(different, shorten_all(different, 40), strict=True))
@@ -672,7 +672,7 @@ def _answers(tree: CautiousTree) -> list[str]:
 
 
 def _places(tree: CautiousTree) -> dict[int, tuple[float, float]]:
-    """Leaves below each other, a node in the middle of its children, and as far right as the conditions need."""
+    """Place leaves below each other, a node in the middle of its children, as far right as the conditions need."""
     letters = np.zeros(tree.get_depth() + 1)
     for node in tree.nodes_:
         if not node.is_leaf:

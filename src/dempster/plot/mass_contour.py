@@ -42,7 +42,7 @@ _EMPTY_COLOR = np.array([0.6, 0.6, 0.6])
 
 
 def checked_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Values in [0, 1] of the given shape."""
+    """Validate values in [0, 1] of the given shape."""
     array = as_reals(values, name)
     if array.shape != shape:
         raise InvalidInputError(f"{name} must have shape {shape}, got {array.shape}")
@@ -52,7 +52,7 @@ def checked_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarray
 
 
 def checked_levels(levels: Any, together: bool) -> np.ndarray:
-    """Levels of the contours: those given, or tenths for panels and three above a half for all sets together."""
+    """Validate levels of contours; by default tenths for panels, three above a half for all sets together."""
     if levels is None:
         return JOINT_LEVELS if together else PANEL_LEVELS
     array = as_reals(levels, "levels")
@@ -67,7 +67,7 @@ def checked_levels(levels: Any, together: bool) -> np.ndarray:
 
 
 def panels_of_one_figure(n_panels: int, n_columns: int | None) -> list[Any]:
-    """Panels that share their axes, on a new figure."""
+    """Make panels that share their axes on a new figure."""
     import matplotlib.pyplot as plt
 
     if n_columns is None:
@@ -87,7 +87,7 @@ def panels_of_one_figure(n_panels: int, n_columns: int | None) -> list[Any]:
 
 
 def shades(color: np.ndarray) -> Any:
-    """From white, kept for the lowest tenth, through the colour to a darker one."""
+    """Return a colormap from white, kept for the lowest tenth, through the color to a darker one."""
     from matplotlib.colors import LinearSegmentedColormap
 
     stops = [(0, "white"), (0.06, "white"), (0.75, tuple(color)), (1, tuple(0.7 * color))]
@@ -95,7 +95,7 @@ def shades(color: np.ndarray) -> Any:
 
 
 def halo(width: float) -> list[Any]:
-    """A white rim, so that ink is seen on dark regions too."""
+    """Return a white rim, so that ink is visible on dark regions too."""
     from matplotlib.patheffects import withStroke
 
     return [withStroke(linewidth=width, foreground="white")]
@@ -107,7 +107,7 @@ def halo(width: float) -> list[Any]:
 def draw_lines(
     ax: Any, xx: np.ndarray, yy: np.ndarray, value: np.ndarray, levels: np.ndarray, color: Any, width: float
 ) -> Any:
-    """Lines of the levels that are crossed; None if none is (Matplotlib would warn)."""
+    """Draw lines of the levels that are crossed; return None if none is (Matplotlib would warn)."""
     crossed = levels[(levels > value.min()) & (levels < value.max())]
     if not len(crossed):
         return None
@@ -115,7 +115,7 @@ def draw_lines(
 
 
 def rival_margins(plausibility: np.ndarray) -> np.ndarray:
-    """(c, rows, columns) normalised plausibility of each cluster less that of its best rival.
+    """Return the (c, rows, columns) normalized plausibility of each cluster less that of its best rival.
 
     Far away all plausibilities may be tiny: normalising keeps the sign clear of rounding. NaN where all are zero.
     """
@@ -128,8 +128,10 @@ def rival_margins(plausibility: np.ndarray) -> np.ndarray:
 
 
 def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray) -> list[Any]:
-    """Where each cluster but the last ceases to be the most plausible, its margin over its best rival being zero; the
-    rival beyond shares the line."""
+    """Draw where the margin of each cluster over its best rival is zero.
+
+    The last cluster has no lines of its own: each is shared with the rival beyond.
+    """
     drawn = []
     for margin in margins[:-1]:
         if (margin < 0).any() and (margin > 0).any():
@@ -144,7 +146,7 @@ def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray
 def draw_objects(
     ax: Any, points: np.ndarray, labels: np.ndarray | None, colors: np.ndarray | None, size: float | None
 ) -> list[Any]:
-    """Points in the colours of their clusters, or in faint ink without colours; crosses for outliers (label -1)."""
+    """Draw points in the colors of their clusters, or in faint ink without colors; crosses for outliers (label -1)."""
     n = len(points)
     if n == 0:
         return []
@@ -190,7 +192,7 @@ def name_regions(
 
 
 def check_two_attributes(estimator: Any, X: Any) -> None:
-    """Refuse what has no plane to be drawn over."""
+    """Raise an error unless estimator and X have two attributes."""
     fitted = getattr(estimator, "n_features_in_", 2)
     if fitted != 2:
         raise InvalidInputError(
@@ -203,7 +205,7 @@ def check_two_attributes(estimator: Any, X: Any) -> None:
 
 
 def grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
-    """Places on and around the objects, as `numpy.meshgrid` gives them."""
+    """Return places on and around the objects, as `numpy.meshgrid` gives them."""
     if not is_integer(resolution) or resolution < 2:
         raise InvalidParameterError("grid_resolution", "an integer of at least 2", resolution)
     if resolution > MAX_RESOLUTION:
@@ -222,7 +224,7 @@ def grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray
 
 
 def like(X: Any, places: np.ndarray) -> Any:
-    """A table with the columns of X, if X is one: estimators remember the names they were fitted to."""
+    """Return a table with the columns of X, if X is one: estimators remember the names they were fitted to."""
     columns = getattr(X, "columns", None)
     if columns is None:
         return places
@@ -230,7 +232,7 @@ def like(X: Any, places: np.ndarray) -> Any:
 
 
 def chosen_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
-    """The sets asked for, or those worth a panel: single clusters, the empty set, larger sets that hold mass."""
+    """Return the given sets, or those worth a panel: single clusters, the empty set, larger sets that hold mass."""
     if sets is not None:
         rows, _ = masses.membership_rows(sets)
         if len(rows) == 0 or len(np.unique(rows, axis=0)) < len(rows):

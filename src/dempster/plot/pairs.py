@@ -43,14 +43,14 @@ _SYMBOLS = (("Bel", "P$^l$"), ("Pl", "P$^u$"))
 
 
 def style_for(style: str, n_pairs: int) -> str:
-    """ "points" or "density"; "auto" stands for points while there are few."""
+    """Return "points" or "density"; "auto" stands for points while there are few."""
     if style == "auto":
         return "density" if n_pairs > MAX_POINTS else "points"
     return style
 
 
 def draw_points(ax: Any, across: np.ndarray, up: np.ndarray, *, size: float, color: Any) -> Any:
-    """A collection of points, fainter for more pairs: overlapping points show how dense they are."""
+    """Draw points, fainter for more pairs: overlapping points show how dense they are."""
     alpha = float(np.clip(20 / np.sqrt(len(across)), 0.25, 0.9))
     raster = len(across) > MAX_POINTS
     return ax.scatter(across, up, s=size, color=[color], alpha=alpha, linewidths=0, zorder=2, rasterized=raster)
@@ -65,7 +65,7 @@ def draw_density(
     n_hexagons: int,
     extent: tuple[float, float, float, float],
 ) -> Any:
-    """Hexagons, darker for more pairs (logarithmic), whose array holds the numbers of pairs."""
+    """Draw hexagons, darker for more pairs (logarithmic), whose array holds the numbers of pairs."""
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
     return ax.hexbin(
@@ -82,7 +82,7 @@ def draw_density(
 
 
 def draw_reference(ax: Any, across: Any, up: Any) -> Any:
-    """The line of a perfect match, seen on dark hexagons too."""
+    """Draw the line of a perfect match, visible on dark hexagons too."""
     from matplotlib.patheffects import withStroke
 
     (line,) = ax.plot(across, up, color=INK, linewidth=1.1, zorder=3)
