@@ -75,8 +75,6 @@ class ExplainedInput:
         Whether the table that belongs to it holds dissimilarities.
     is_blockwise : bool
         Whether the partition came in blocks, so that its table is not at hand.
-    name : str
-        Name of the argument it was given as.
     """
 
     estimator: Any
@@ -84,7 +82,6 @@ class ExplainedInput:
     partition: CredalPartition
     is_pairwise: bool
     is_blockwise: bool
-    name: str
 
     @property
     def image_shape(self) -> tuple[int, ...] | None:
@@ -158,7 +155,7 @@ def resolve_input(
     metric : {"precomputed"} or None
         For a partition or labels: its table holds dissimilarities.
     needs_partition : bool
-        If not, a fitted classifier will do, whose ``partition`` is that of no objects.
+        If not, a fitted classifier will do, whose ``partition`` is None.
     """
     check(metric, "metric", choice(None) | choice("precomputed"))
     estimator = model = None
@@ -186,11 +183,8 @@ def resolve_input(
     is_blockwise = isinstance(found, LazyCredalPartition)
     if is_blockwise:
         found = found.compute()
-    return ExplainedInput(estimator, model, _as_partition(found, name), is_pairwise, is_blockwise, name)
-
-
-def _as_partition(found: Any, name: str) -> CredalPartition:
-    return None if found is None else as_credal_partition(found, name)
+    partition: Any = None if found is None else as_credal_partition(found, name)
+    return ExplainedInput(estimator, model, partition, is_pairwise, is_blockwise)
 
 
 def _read_labels(given: Any, name: str) -> Any:

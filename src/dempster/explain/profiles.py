@@ -424,7 +424,7 @@ def profile(
     >>> flowers.tells_apart(0, 1)["rule"].iloc[0]
     'cluster 1 if petal length (cm) <= 2.5, otherwise cluster 0'
     """
-    given = {"rule": rule, "weights": weights, "correction": correction}
+    given: dict[str, Any] = {"rule": rule, "weights": weights, "correction": correction}
     given |= {"n_typical": n_typical, "max_categories": max_categories}
     for name, value in given.items():
         rules.check(value, name, _RULES[name])

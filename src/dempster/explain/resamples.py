@@ -388,8 +388,8 @@ def stability(
     >>> found.to_frame().shape
     (150, 4)
     """
-    given = {"n_resamples": n_resamples, "fraction": fraction, "bootstrap": bootstrap, "n_pairs": n_pairs}
-    given |= {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
+    given: dict[str, Any] = {"n_resamples": n_resamples, "fraction": fraction, "bootstrap": bootstrap}
+    given |= {"n_pairs": n_pairs, "n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
     for name, value in given.items():
         rule.check(value, name, _RULES[name])
     method = Resampling(estimator, X, fit_params)
