@@ -116,7 +116,6 @@ CASES = {
         CredalPartition.from_fuzzy(np.full((60, 3), 1 / 3)), 9, random_state=state
     ),
     "datasets.fetch_dataset": sampled_rows,
-    "datasets.fetch_dry_bean": sampled_rows,
     "datasets.make_bananas": lambda state: datasets.make_bananas(9, random_state=state)[0],
     "datasets.make_circles": lambda state: datasets.make_circles(9, random_state=state)[0],
     "datasets.make_fourclass": lambda state: datasets.make_fourclass(9, random_state=state)[0],
@@ -182,7 +181,10 @@ def _has_random_state(function):
 
 
 def test_every_function_and_estimator_with_a_random_state_is_here():
-    assert takers() == set(CASES)
+    fetchers = {
+        name for name in takers() if name.startswith("datasets.fetch_")
+    }  # `fetch_dataset`, called by a name each
+    assert takers() - fetchers | {"datasets.fetch_dataset"} == set(CASES)
 
 
 KINDS = [lambda: np.int64(3), lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)]
