@@ -165,7 +165,7 @@ def _prototype_methods() -> tuple[Schema, ...]:
     )
 
 
-def _clusterer(kind: Any, model: Any, check: Callable[[Any], None] | None = None, **attributes: Any) -> Schema:
+def _clusterer(kind: Any, model: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any) -> Schema:
     return Schema.of_estimator(kind, check, _model=model, focal_sets_=FocalSets, **attributes)
 
 
@@ -327,7 +327,12 @@ def _classify() -> tuple[Schema, ...]:
 
     every = {"classes_": "n_classes:any", "focal_sets_": FocalSets}
     evidence = {"estimator_": Any, "feature_means_": "J", "slopes_": "J n_classes", "offsets_": "J n_classes"}
-    neighbors = {"_search": Any, "_codes": np.ndarray | None, "_soft": SoftLabels | None, "_n_training": int}
+    neighbors: dict[str, Any] = {
+        "_search": Any,
+        "_codes": np.ndarray | None,
+        "_soft": SoftLabels | None,
+        "_n_training": int,
+    }
     neighbors |= {"_reliability": float, "n_neighbors_": int, "gamma_": "n_classes"}
     places = {"prototypes_": "r n_features", "gamma_": "r", "_centre": "n_features", "_unit": float}
     network = {"_network": ("r n_features", "r", "r", "r n_classes")}
@@ -347,8 +352,6 @@ def _check_neighbors(model: Any) -> None:
     codes, soft, n = model._codes, model._soft, model._n_training
     if (codes is None) == (soft is None):
         raise InvalidInputError("one of _codes and _soft must be None")
-    if len(model.gamma_) != len(model.classes_):
-        raise InvalidInputError("gamma_ must hold a number for each class")
     if soft is not None and len(soft.missing) != n:
         raise InvalidInputError(f"_soft must hold a label for each of the {n} training samples")
     if codes is not None:

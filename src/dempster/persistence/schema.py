@@ -88,7 +88,7 @@ class Schema:
     build: Callable[[Parts], Any]
 
     @classmethod
-    def of_fields(cls, kind: Any, check: Callable[[Any], None] | None = None, **shapes: str) -> Schema:
+    def of_fields(cls, kind: Any, check: Callable[[Any], None] | None = None, /, **shapes: str) -> Schema:
         """Return the schema of a dataclass or named tuple, whose fields are given to its constructor.
 
         Files of earlier versions may lack fields that have a default. ``check`` raises an error if the fields do not
@@ -148,7 +148,7 @@ class Schema:
         return cls(kind, lambda obj: {name: getattr(obj, name) for name in types}, build)
 
     @classmethod
-    def of_estimator(cls, kind: Any, check: Callable[[Any], None] | None = None, **attributes: Any) -> Schema:
+    def of_estimator(cls, kind: Any, check: Callable[[Any], None] | None = None, /, **attributes: Any) -> Schema:
         """Return the schema of an estimator: its parameters, and the attributes that `fit` sets, except lazy ones.
 
         Parameters
@@ -184,7 +184,7 @@ class Schema:
             if fitted:
                 check_names(fitted, fitted, required)
             width, family = fitted.get("n_features_in_"), fitted.get("focal_sets_")
-            lengths = {"n_features": int(width)} if is_integer(width) else {}
+            lengths: dict[str, Any] = {"n_features": width} if is_integer(width) else {}
             lengths |= {"n_sets": len(family)} if isinstance(family, FocalSets) else {}
             check_parts(fitted, declared, lengths)
             if ours:
