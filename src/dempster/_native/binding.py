@@ -388,6 +388,4 @@ class Kernel:
         return f"<kernel {self.declaration}>"
 
 
-def kernel(declaration: str) -> Kernel:
-    """Declare a kernel; the docstring of this module says how."""
-    return Kernel(declaration)
+kernel = Kernel  # declares a kernel; the docstring of this module says how

@@ -1,7 +1,8 @@
-"""Combination rules: several pieces of evidence about the same question become one.
+"""Combine and discount pieces of evidence about the same question.
 
 Every rule takes N sources at once, because some of them (Yager, Dubois-Prade, PCR6) are not associative. The sources
-are arrays of masses with their families of focal sets; `MassFunctions.combine` is the friendly door.
+are arrays of masses with their families of focal sets; `MassFunctions.combine` and `MassFunctions.discount` check what
+users give.
 """
 
 from __future__ import annotations
@@ -415,6 +416,9 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
 
 
 _MOST_SETS = 1 << 17  # after discounting
+
+
+# ---- discounting: believing a source less ---------------------------------------------------------------------------
 
 
 def discounted(masses: Array, family: FocalSets, rate: Any) -> tuple[Array, FocalSets]:

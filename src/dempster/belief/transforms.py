@@ -1,8 +1,9 @@
-"""Equivalent representations of a mass function on the full power set.
+"""Equivalent representations of a mass function, and masses from them.
 
-All functions work on the last axis of an array, of length 2^c, in binary order: position s is the set whose element
+The transforms work on the last axis of an array, of length 2^c, in binary order: position s is the set whose element
 k is present when bit k of s is set. They cost c 2^(c-1) additions a mass function (Kennes, 1992, "Computational
-aspects of the Moebius transformation of graphs"). `MassFunctions` calls them; restricted families do not need them.
+aspects of the Moebius transformation of graphs"). On families other than the power set, masses follow from a small
+linear system.
 """
 
 from __future__ import annotations
@@ -198,6 +199,9 @@ def consonant_from_pignistic(probabilities: np.ndarray) -> tuple[np.ndarray, np.
     steps = levels - np.concatenate([levels[:, 1:], np.zeros((len(levels), 1))], axis=1)
     masses = steps * np.arange(1, levels.shape[1] + 1)
     return order, np.concatenate([np.zeros((len(levels), 1)), masses], axis=1)
+
+
+# ---- masses on any family -------------------------------------------------------------------------------------------
 
 
 def masses_from_implicability(values: Any, family: FocalSets) -> np.ndarray:

@@ -1,4 +1,8 @@
-"""Must-link and cannot-link constraints as a value."""
+"""Must-link and cannot-link constraints as a value: what follows from them, and what a partition makes of them.
+
+Must-links make the objects of a connected component one cluster; a cannot-link between two objects then holds between
+their two components, and contradicts the must-links if both are in the same component.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +37,12 @@ __all__ = [
 ]
 
 
+UNLABELLED = -1
 _READ_AS_THEY_ARE = (list, tuple, str, memoryview)
 _LARGEST_OBJECT = np.iinfo(np.int32).max  # object numbers are int32 in the kernels; codes i * n + j then fit in int64
+
+
+# ---- pairs of objects as arrays -------------------------------------------------------------------------------------
 
 
 def checked_pairs(pairs: Any, name: str) -> np.ndarray:
@@ -139,6 +147,9 @@ def selected_rows(rows: Any, n: int) -> np.ndarray:
     if chosen.size and not (-n <= chosen.min() <= chosen.max() < n):
         raise IndexError(f"rows must be positions below {n}, the number of objects, got {shown(rows)}")
     return chosen % n if n else chosen
+
+
+# ---- closure and contradictions -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
@@ -267,6 +278,9 @@ def pairs_between(component: np.ndarray, components: np.ndarray, n_components: i
     return np.column_stack([i, j])
 
 
+# ---- which constraints a partition breaks ---------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Violations:
     """Every constraint with what a partition makes of it; made by `Constraints.violations`. Its length is the number
@@ -361,7 +375,7 @@ class Violations:
         )
 
 
-UNLABELLED = -1
+# ---- the constraints ------------------------------------------------------------------------------------------------
 
 
 class Constraints:
@@ -690,6 +704,8 @@ def _shown(pair: np.ndarray) -> str:
     return f"the pair ({pair[0]}, {pair[1]})"
 
 
+# ---- neighbours of constrained objects ------------------------------------------------------------------------------
+
 Neighborhoods = dict[int, dict[int, float]]  # of each constrained object: itself and its neighbours, with distances
 
 _TIE = 1e-9  # relative; neighbours as far as the farthest one found may have rivals that were not found
@@ -844,6 +860,9 @@ def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tupl
         if r not in near_j
         for s, d_js in only_j
     )
+
+
+# ---- for methods and compiled code ----------------------------------------------------------------------------------
 
 
 def links(constraints: Constraints | None, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

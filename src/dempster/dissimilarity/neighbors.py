@@ -1,7 +1,9 @@
 """Nearest neighbours of the objects of a source of dissimilarities, exact or approximate.
 
 `finder` chooses how they are found. What it gives answers for some of the objects at a time; `Neighbors.of_all` asks
-it for all of them. New objects are served by `dempster.dissimilarity.neighbors`.
+it for all of them, and `ReferenceFinder` finds the objects of a fit that are nearest to new ones. `PointTree` is a k-d
+tree for Minkowski metrics. Where the triangle inequality may not hold (Gower's dissimilarity with missing cells, a
+function of the user), `BlockFinder` compares every object with all others, some rows at a time.
 """
 
 from __future__ import annotations
@@ -48,6 +50,16 @@ __all__ = [
 
 
 _CELLS = 4_000_000  # dissimilarities that a thread holds at once
+_WIDTH = 16  # places in a leaf
+_QUERIES = 256  # that a thread answers at a time
+_TREE_DIMENSIONS = 10  # in more dimensions a tree visits most of its leaves, and plain comparison is faster
+_SMALL_TABLE = 100_000  # numbers in a table that stays in the cache, where a tree is as fast as plain comparison
+_APPROXIMATE_FROM = 100_000, 6  # more objects of more dimensions, from where approximate neighbours save time
+_GRAPH_NEIGHBORS = 30  # of the approximate index; asking it for K afterwards is much faster than building it with K
+_QUERY_ROWS = 4096  # objects whose neighbours are asked for at once
+
+
+# ---- comparison with all objects ------------------------------------------------------------------------------------
 
 
 def needs_blocks(source: DissimilaritySource) -> bool:
@@ -98,9 +110,6 @@ def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     return np.take_along_axis(index, order, axis=1), np.take_along_axis(values, order, axis=1)
 
 
-_WIDTH = 16  # places in a leaf
-_QUERIES = 256  # that a thread answers at a time
-
 _METRICS = ("euclidean", "cityblock", "chebyshev", "minkowski")
 _POWERS = {"euclidean": 2.0, "l2": 2.0, "cityblock": 1.0, "manhattan": 1.0, "l1": 1.0, "chebyshev": np.inf}
 
@@ -111,6 +120,9 @@ _query = kernel("""point_tree_query(
     points: float64[leaves, d, 16], positions: int64[leaves, 16], boxes: float64[leaves, 2, 2, d],
     lowest: int64[leaves, 2], metric: int, p: float, queries: float64[m, d], own: int64[m] or None,
     start: int up to m, stop: int up to m, index: int64[m, k] out, distance: float64[m, k] out)""")
+
+
+# ---- a tree of points -----------------------------------------------------------------------------------------------
 
 
 def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> float | None:
@@ -213,13 +225,6 @@ class PointTree:
         with block_map(self.n_jobs) as apply:
             apply(_query, arguments)
         return distance, index
-
-
-_TREE_DIMENSIONS = 10  # in more dimensions a tree visits most of its leaves, and plain comparison is faster
-_SMALL_TABLE = 100_000  # numbers in a table that stays in the cache, where a tree is as fast as plain comparison
-_APPROXIMATE_FROM = 100_000, 6  # more objects of more dimensions, from where approximate neighbours save time
-_GRAPH_NEIGHBORS = 30  # of the approximate index; asking it for K afterwards is much faster than building it with K
-_QUERY_ROWS = 4096  # objects whose neighbours are asked for at once
 
 
 # ---- how they are found ---------------------------------------------------------------------------------------------
@@ -443,6 +448,9 @@ def _without_themselves(objects: np.ndarray, index: np.ndarray, distance: np.nda
     kept[kept.all(axis=1), -1] = False
     k = index.shape[1] - 1
     return index[kept].reshape(-1, k), distance[kept].reshape(-1, k)
+
+
+# ---- those of new objects -------------------------------------------------------------------------------------------
 
 
 class ReferenceFinder:

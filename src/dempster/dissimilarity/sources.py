@@ -1,8 +1,8 @@
 """Dissimilarities on demand: computed from attributes, looked up in a matrix, never n x n unless asked.
 
 A source answers for blocks (every row against every column) and for chosen pairs; what a clusterer fits to is one of
-these, and what it predicts from is the block of new objects against those it remembers (`dempster.dissimilarity.
-references`). Which source it is follows from X and the metric (`dempster.dissimilarity.input`).
+these, and what it predicts from is the block of new objects against those it remembers (`References`). Which source it
+is follows from X and the metric (`dempster.dissimilarity.input`).
 """
 
 from __future__ import annotations
@@ -327,6 +327,9 @@ class SparseSource:
         return self.stored.shape[0]
 
 
+# ---- objects that are the same, and checks --------------------------------------------------------------------------
+
+
 class Twins:
     """Finds objects that are the same, cell by cell, as one of those given; of several the first."""
 
@@ -404,6 +407,9 @@ def check_square(
             "X", must=f"have a zero diagonal (an object does not differ from itself), got up to {worst:.6g}"
         )
     return D
+
+
+# ---- objects of a fit that new ones are compared with ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -506,6 +512,13 @@ class References:
         return Twins(self.source.keys(self.source.objects.astype(np.float32, copy=False)))
 
 
+# ---- which attributes make two objects differ -----------------------------------------------------------------------
+
+
+# Shares add up to one. For metrics that are a sum over attributes, or a root of one, they are the terms of that sum; a
+# term of a quadratic form that belongs to two attributes goes to both in equal parts, so that a share may be negative.
+# For any other metric an attribute counts for what the dissimilarity loses when the first object takes over its value
+# from the second.
 _OF_SQUARES = ("euclidean", "l2", "sqeuclidean", "nan_euclidean")
 _OF_DIFFERENCES = ("manhattan", "cityblock", "l1", "braycurtis")
 _SUMS = (*_OF_SQUARES, *_OF_DIFFERENCES, "seuclidean", "mahalanobis", "canberra", "hamming", "matching")

@@ -1,4 +1,4 @@
-"""From dissimilarities to degrees of conflict."""
+"""From dissimilarities to degrees of conflict: the scale, the dimension, and which pairs of objects to look at."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ __all__ = [
 
 
 LARGE_CONFLICT = 0.95  # conflict of two objects at dissimilarity d0
+_NEAREST = 10  # objects that tell the dimension
 _LOST = 1e-4  # of an exponent, which single precision may lose
 
 _conflicts = kernel("transform_conflicts(products: float32[n, n] out, half: float32[n])")
@@ -115,7 +116,7 @@ def scale_at(
     return d0
 
 
-_NEAREST = 10  # objects by which the dimension is told
+# ---- the dimension --------------------------------------------------------------------------------------------------
 
 
 def intrinsic_dimension(D: np.ndarray) -> float:
@@ -146,6 +147,9 @@ def intrinsic_dimension(D: np.ndarray) -> float:
         return 1.0
     slopes = np.log(near[apart, -1:] / near[apart, :-1]).mean(axis=1)
     return float(1 / max(slopes.mean(), 1e-3))
+
+
+# ---- pairs of objects -----------------------------------------------------------------------------------------------
 
 
 def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""How many clusters: the nonspecificity of the partition against their number."""
+"""How many clusters: candidates judged by four criteria on a sample, or by the nonspecificity of partitions."""
 
 from __future__ import annotations
 
@@ -33,13 +33,18 @@ from dempster.dissimilarity.sources import SparseSource
 from dempster.optimize.blocks import block_map, fits_in_threads, n_threads
 from dempster.partition import CredalPartition
 
-__all__ = ["checked_candidates", "n_clusters_curve", "NClustersCurve", "number_of_clusters"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["n_clusters_curve", "NClustersCurve", "number_of_clusters"]
 
 
 _MOST = 100_000
+_RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}
+_FEWEST = 6  # objects: three for each of two clusters
 
 
-def checked_candidates(given: Any, name: str) -> list[int]:
+def _checked_candidates(given: Any, name: str) -> list[int]:
     """Different integers of at least 2, increasing; ``name`` is what the user calls them."""
     if not isinstance(given, Iterable):
         raise InvalidParameterError(name, "a range or a sequence of integers", given)
@@ -58,10 +63,6 @@ def checked_candidates(given: Any, name: str) -> list[int]:
             name, must=f"be at least 2 (a single cluster cannot be compared), got {candidates[0]}"
         )
     return candidates
-
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 # Pairs tell too many clusters from enough: a cluster cut in two puts mass on the pair. Single clusters and the frame
@@ -207,7 +208,7 @@ def n_clusters_curve(
     >>> curve.to_frame().index.tolist()
     [2, 3, 4, 5]
     """
-    candidates = checked_candidates(n_clusters, "n_clusters")
+    candidates = _checked_candidates(n_clusters, "n_clusters")
     with reading_table(X, "X"):
         n = _num_samples(X)
     if candidates[-1] > n:
@@ -278,10 +279,6 @@ def _with_progress(results: Iterable[Any], total: int, name: str) -> Iterable[An
     from tqdm.auto import tqdm
 
     return tqdm(results, total=total, desc=f"{name}, number of clusters", unit="fit")
-
-
-_FEWEST = 6  # objects: three for each of two clusters
-_RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}
 
 
 def number_of_clusters(
@@ -360,7 +357,7 @@ def number_of_clusters(
     """
     reader = _Reader(metric, random_state, n_jobs)
     rule.check_parameters(reader, _RULES)
-    wanted = None if candidates is None else checked_candidates(candidates, "candidates")
+    wanted = None if candidates is None else _checked_candidates(candidates, "candidates")
     source = DissimilarityInput(metric, centered=True).training(reader, X)
     assert not isinstance(source, SparseSource)  # which this reading refuses
     if len(source) < _FEWEST:

@@ -285,6 +285,9 @@ def _sample_size(n: int, n_pairs: int | str | None) -> int | None:
     return None if n_pairs is None else int(n_pairs)
 
 
+# ---- several partitions as points in the plane ----------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class PartitionMap:
     """Where each partition lies.
@@ -371,6 +374,9 @@ def _classical_scaling(d: np.ndarray) -> np.ndarray:
         axis = vectors[:, -1 - k] * np.sqrt(max(values[-1 - k], 0))
         xy[:, k] = axis * (np.sign(axis[np.abs(axis).argmax()]) or 1)
     return xy
+
+
+# ---- pairs of mutually nearest clusters -----------------------------------------------------------------------------
 
 
 def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = None) -> np.ndarray:
