@@ -48,7 +48,7 @@ Sizes = dict[str | None, int]
 _SHORT = {"float32": "f32", "float64": "f64", "int16": "i16", "int32": "i32", "int64": "i64"}
 _DTYPES = {name: np.dtype(name) for name in [*_SHORT, "bool", "uint8", "uint16", "uint32", "uint64", "int8"]}
 _VARIABLES = {"real": ("float32", "float64"), "integer": ("int32", "int64")}
-_NUMBERS = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_bool}
+_NUMBERS: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_bool}
 _PLAIN_TYPES = frozenset({int, float, bool, type(None)})  # values that ctypes takes as they are
 _MAX_INT = 2**63 - 1
 _MAX_SIGNATURES = 256
@@ -167,15 +167,16 @@ class _Number(_Argument):
                 raise TypeError(f"{self.name} must be True or False, got {value!r}")
             return bool(value)
         try:
-            number = operator.index(value) if self.type == "int" else float(value)
+            if self.type == "float":
+                return float(value)
+            number = operator.index(value)
         except (TypeError, ValueError):
             kind = "an integer" if self.type == "int" else "a number"
             raise TypeError(f"{self.name} must be {kind}, got {value!r}") from None
-        if self.type == "int":
-            if not -_MAX_INT <= number <= _MAX_INT:
-                raise ValueError(f"{self.name} must fit in 64 bits, got {number}")
-            if sizes.setdefault(self.name, number) != number:
-                raise ValueError(f"{self.name} must be {sizes[self.name]}, as the arrays are, got {number}")
+        if not -_MAX_INT <= number <= _MAX_INT:
+            raise ValueError(f"{self.name} must fit in 64 bits, got {number}")
+        if sizes.setdefault(self.name, number) != number:
+            raise ValueError(f"{self.name} must be {sizes[self.name]}, as the arrays are, got {number}")
         return number
 
     def check(self, value: Any, end: int) -> None:
@@ -300,7 +301,7 @@ class Kernel:
         if not self._variables:
             self._function(())
         self._is_length = [isinstance(a, _Number) and a.name in lengths for a in self._arguments]
-        position = {a.name: i for i, a in enumerate(self._arguments)}
+        position: dict[str | None, int] = {a.name: i for i, a in enumerate(self._arguments)}
         self._rules = [(a, i, a.bound, position.get(a.bound)) for i, a in enumerate(self._arguments) if a.rule]
         self._checked: dict[tuple, tuple[Callable, dict[str | None, int], list[int]]] = {}
         self.declaration = " ".join(declaration.split())
