@@ -99,7 +99,7 @@ def read_dissimilarities(
     kind = file_kind(path, _KINDS)
     if kind in ("market", "sparse"):
         with reading_file(path):
-            return _whole_or_sparse(_read_market(path) if kind == "market" else _read_sparse(path), path)
+            return _read_sparse(path, kind)
     if kind == "text" and index_col is None:
         with reading_file(path):
             triangle = _read_triangle(path, header, delimiter, decimal)
@@ -189,23 +189,12 @@ def _both_halves(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _read_market(path: Path) -> Any:
-    from scipy.io import mmread
-
-    return mmread(path)
-
-
-def _read_sparse(path: Path) -> Any:
-    from scipy.sparse import load_npz
-
-    return load_npz(path)
-
-
-def _whole_or_sparse(matrix: Any, path: Path) -> Any:
-    """All pairs as a table; some pairs stay a sparse matrix."""
+def _read_sparse(path: Path, kind: str) -> Any:
+    """Read a table if the file has all pairs, else a sparse matrix."""
     import pandas as pd
-    from scipy import sparse
+    from scipy import io, sparse
 
+    matrix = io.mmread(path) if kind == "market" else sparse.load_npz(path)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InvalidInputError(f"it must hold a square matrix of dissimilarities, got shape {matrix.shape}")
     if sparse.issparse(matrix):
@@ -256,8 +245,10 @@ class _Rows:
 def _triangles(
     lines: Sequence[str], header: bool | None, delimiter: str | None, decimal: str | None, whole: bool
 ) -> dict[str, _Rows]:
-    """Readings of the lines as a triangle, by their delimiters; with names of columns if none is without, or if they
-    are those of the rows."""
+    """Return the readings of the lines as a triangle, by delimiter.
+
+    The first line names the columns if there is no reading without names, or if its cells are the names of the rows.
+    """
     found: dict[str, _Rows] = {}
     for rows in _readings(lines, header, delimiter):
         first, above = [row[0] for row in rows.cells], _above(rows)
@@ -268,7 +259,7 @@ def _triangles(
 
 
 def _readings(lines: Sequence[str], header: bool | None, delimiter: str | None) -> list[_Rows]:
-    """What the lines may be, with names of columns or without; nothing where a delimiter splits all alike."""
+    """Split the lines by each delimiter, with names of columns and without; none if a delimiter splits all alike."""
     found = []
     for candidate in _TRIANGLE_DELIMITERS if delimiter is None else (delimiter,):
         cells = [[cell.strip() for cell in row] for row in split_cells(lines, candidate)]
@@ -284,15 +275,18 @@ def _readings(lines: Sequence[str], header: bool | None, delimiter: str | None) 
 
 
 def _steps(rows: _Rows) -> int:
-    """1 if the lines become longer by a cell each, -1 if shorter, else 0."""
+    """Return 1 if the lines become longer by a cell each, -1 if shorter, else 0."""
     sizes = [len(row) for row in rows.cells]
     steps = {after - before for before, after in pairwise(sizes)}
     return steps.pop() if steps in ({1}, {-1}) else 0
 
 
 def _holds_numbers(rows: _Rows, decimal: str | None, whole: bool) -> bool:
-    """Whether all cells but names are numbers or missing; of a ``whole`` file, whether its shortest line has one cell,
-    or a name and a cell, and names of columns that are numbers are as many as the objects."""
+    """Whether all cells but names are numbers or missing values.
+
+    In a ``whole`` file the shortest line must have one cell, or a name and a cell, and names of columns that are
+    numbers must be as many as the objects.
+    """
     marks = [decimal] if decimal else ["."] if rows.delimiter == "," else [".", ","]
     known = [cell for row in rows.cells for cell in row[1:] if cell.lower() not in MISSING_WORDS]
     if not any(all(is_number(cell, mark) for cell in known[:_SAMPLE_CELLS]) for mark in marks):
@@ -307,7 +301,7 @@ def _holds_numbers(rows: _Rows, decimal: str | None, whole: bool) -> bool:
 
 
 def _above(rows: _Rows) -> list[str]:
-    """Names in the first line, without an empty corner; the number of objects is none."""
+    """Return the names in the first line without an empty corner; the number of objects is not a name."""
     return [] if rows.names == [str(len(rows.cells))] else rows.names[rows.names[:1] == [""] :]
 
 
@@ -347,14 +341,14 @@ def _complete(rows: _Rows, decimal: str | None) -> pd.DataFrame:
 
 
 def _is_value(cell: str) -> bool:
-    """A number; but one that begins with zeros, as 007, is a name."""
+    """Whether a cell is a number; one that begins with zeros, as 007, is a name."""
     return looks_like_number(cell) and not _CODE.fullmatch(cell)
 
 
 def _objects(
     first: list[str] | None, above: list[str], values: Sequence[Sequence[float]], upper: bool
 ) -> tuple[list[str] | None, bool]:
-    """The names of the objects, and whether the lines hold the diagonal."""
+    """Return the names of the objects, and whether the lines hold the diagonal."""
     m, zeros = len(values), bool(values[0]) and all(row[-1] == 0 for row in values)
     if first is not None and not values[0]:  # the first object has a name and no cell
         return first, False

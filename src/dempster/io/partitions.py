@@ -252,7 +252,7 @@ def _names_of_objects(partition: CredalPartition) -> tuple[str, Any]:
         heading = _OBJECT
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
-        values = _filled([str(value) if _is_text(value) else _written(value) for value in partition.index])
+        values = _filled([str(value) if isinstance(value, str) else _written(value) for value in partition.index])
         if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
             raise InvalidInputError(
                 "index holds different names that are written alike, as 1 and '1': make all of them text"
@@ -264,10 +264,6 @@ def _filled(values: list[str]) -> np.ndarray:
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _written(value: Any) -> str:
