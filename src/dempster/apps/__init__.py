@@ -1,1 +1,4 @@
-"""What people start: a run described (`recipe`), the program (`cli`), the page (`report`) and the studio (`studio`)."""
+"""Applications: recipes of runs (`recipe`), the program (`cli`), the report (`report`) and the studio (`studio`).
+
+Report and studio draw the same map (`map`). Nothing below imports them.
+"""

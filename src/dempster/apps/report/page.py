@@ -661,8 +661,9 @@ def _describe_run(facts: Facts) -> dict[str, str]:
     if (objective := metadata.get("objective")) is not None:
         run["objective"] = f"{float(objective):.6g}"
     if (n_iter := metadata.get("n_iter")) is not None:
-        ends = {True: ", converged", False: ", not converged"}
-        run["iterations"] = f"{int(n_iter):,}{ends.get(metadata.get('converged'), '')}"
+        converged = metadata.get("converged")
+        end = "" if converged is None else ", converged" if converged else ", not converged"
+        run["iterations"] = f"{int(n_iter):,}{end}"
     if "random_state" in metadata:
         run["seed"] = _format_setting(metadata["random_state"])
     run["nonspecificity"] = f"{facts.data.partition.nonspecificity_index():.3f} (0 certain, 1 nothing known)"

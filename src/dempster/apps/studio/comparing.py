@@ -21,25 +21,25 @@ MAX_LISTED_OBJECTS = 300
 MAX_FLOWS = 24
 MAX_MOVED_ROWS = 50_000
 _STATES = ("outlier", "certain", "ambiguous")
-N_SAMPLED_PAIRS = 200_000  # sampled for the map of many runs
-MAX_FULL_OBJECTS = 3_000  # objects
+MAX_FULL_OBJECTS, N_SAMPLED_PAIRS = 3_000, 200_000  # pairs of more objects are sampled
 
 
 def compare(before: Run, after: Run) -> dict[str, Any]:
-    """The credal Rand index, the numbers of objects in each state before and after, flows between sets, and the
-    objects that moved; clusters of the second run are matched with those of the first."""
+    """Compare two runs: the credal Rand index, states before and after, flows between sets, and objects that moved.
+
+    Clusters of the second run are matched with those of the first.
+    """
     common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
     if len(common) < 2:
         raise InvalidInputError("the two runs have fewer than two objects in common")
     one, other = _bare(before, i), _bare(after, j)
     n_pairs = None if len(common) <= MAX_FULL_OBJECTS else N_SAMPLED_PAIRS
     index = credal_rand_index(one, other, n_pairs=n_pairs, random_state=0)
-    match = _matched(one, other)
+    match = _match_clusters(one, other)
     states = np.zeros((3, 3), dtype=int)
     state = [np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other)]
     np.add.at(states, (state[0], state[1]), 1)
-    same = _same_set(one, other, match)
-    moved = np.flatnonzero(~same)
+    moved = np.flatnonzero(~_is_same_set(one, other, match))
     return to_plain(
         {
             "before": before.id,
@@ -51,15 +51,15 @@ def compare(before: Run, after: Run) -> dict[str, Any]:
             "table": states.tolist(),
             "match": match.tolist(),
             "moved": len(moved),
-            "flows": _flows(before, after, one, other, moved),
-            "objects": _moved(before, after, i, j, one, other, state, moved),
+            "flows": _count_flows(before, after, one, other, moved),
+            "objects": _list_moved(before, after, i, j, one, other, state, moved),
             "rows": common[moved].tolist() if len(moved) <= MAX_MOVED_ROWS else None,
         }
     )
 
 
 def run_map(runs: Sequence[Run]) -> dict[str, Any]:
-    """Runs as points: near when they say nearly the same of the objects that all of them have."""
+    """Place runs in the plane, near each other if their partitions of the common objects are similar."""
     if len(runs) < 2:
         return {"points": [], "stress": 0.0}
     common = runs[0].rows
@@ -78,13 +78,12 @@ def run_map(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _bare(run: Run, positions: np.ndarray) -> CredalPartition:
-    """Some objects without their names, which need not differ."""
+    """Return the partition of some objects without their names, which need not be unique."""
     return CredalPartition(run.partition.masses[positions], run.partition.focal_sets)
 
 
-def _matched(one: CredalPartition, other: CredalPartition) -> np.ndarray:
-    """For each cluster of the second partition the one of the first that shares most objects with it, each at most
-    once; -1 for those that are left over."""
+def _match_clusters(one: CredalPartition, other: CredalPartition) -> np.ndarray:
+    """Match each cluster of the second partition with one of the first by their common objects; -1 for the rest."""
     from scipy.optimize import linear_sum_assignment
 
     shared = np.zeros((one.n_clusters, other.n_clusters))
@@ -95,8 +94,8 @@ def _matched(one: CredalPartition, other: CredalPartition) -> np.ndarray:
     return match
 
 
-def _same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray) -> np.ndarray:
-    """(n,) whether an object's set is the same in both, clusters being matched."""
+def _is_same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray) -> np.ndarray:
+    """Return whether the set of each object is the same in both partitions, whose clusters are matched."""
     width = one.n_clusters + other.n_clusters
     a = np.zeros((len(one.focal_sets), width), dtype=bool)
     a[:, : one.n_clusters] = one.focal_sets.membership
@@ -106,8 +105,8 @@ def _same_set(one: CredalPartition, other: CredalPartition, match: np.ndarray) -
     return (a[one.best_set] == b[other.best_set]).all(axis=1)
 
 
-def _flows(before: Run, after: Run, one: CredalPartition, other: CredalPartition, moved: np.ndarray) -> list[Any]:
-    """From which set to which, the largest first."""
+def _count_flows(before: Run, after: Run, one: CredalPartition, other: CredalPartition, moved: np.ndarray) -> list[Any]:
+    """Count the objects that moved by the sets they moved from and to, the most first."""
     pairs, counts = np.unique(np.column_stack([one.best_set[moved], other.best_set[moved]]), axis=0, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:MAX_FLOWS]
     return [
@@ -122,7 +121,7 @@ def _flows(before: Run, after: Run, one: CredalPartition, other: CredalPartition
     ]
 
 
-def _moved(
+def _list_moved(
     before: Run,
     after: Run,
     i: np.ndarray,
@@ -132,7 +131,7 @@ def _moved(
     state: list[np.ndarray],
     moved: np.ndarray,
 ) -> list[dict[str, Any]]:
-    """Who moved: first those that were certain and are ambiguous now, then those that became certain, then others."""
+    """List the objects that moved: first those that became ambiguous, then those that became certain, then others."""
     was, now = state[0][moved], state[1][moved]
     kind = np.select([(was == 1) & (now == 2), (was == 2) & (now == 1)], [0, 1], 2)
     order = moved[np.argsort(kind, kind="stable")][:MAX_LISTED_OBJECTS]
