@@ -80,12 +80,26 @@ class FocalSets:
         rows.flags.writeable = False
         self._membership = rows
 
+    @classmethod
+    def _unchecked(cls, rows: np.ndarray) -> FocalSets:
+        """Return the family of membership rows that are known to differ."""
+        family = cls.__new__(cls)
+        rows.flags.writeable = False
+        family._membership = rows
+        return family
+
     # ---- families -------------------------------------------------------------------------------------------------
 
     @classmethod
     def simple(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
         """The empty set, the singletons and the whole frame."""
-        return cls.max_cardinality(n_clusters, 1, empty=empty, omega=omega)
+        c = _check_n_clusters(n_clusters)
+        check_flags(empty=empty, omega=omega)
+        check_memory(c * c, f"a family of {c:,} sets of {c:,} clusters", "take fewer clusters")
+        rows = np.zeros((bool(empty) + c + (bool(omega) and c > 1), c), dtype=bool)
+        rows[bool(empty) + c :] = True
+        np.fill_diagonal(rows[bool(empty) :], True)
+        return cls._unchecked(rows)
 
     @classmethod
     def pairs(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
@@ -121,7 +135,7 @@ class FocalSets:
         _check_family_fits(count, c)
         check_flags(empty=empty, omega=omega)
         if count < _FEW_SETS or c > _LARGEST_POWER_SET:
-            return cls(_sets_by_size(c, min(size, c), count, bool(empty), bool(omega)))
+            return cls._unchecked(_sets_by_size(c, min(size, c), count, bool(empty), bool(omega)))
         rows = (np.arange(1 << c)[:, None] >> np.arange(c)) & 1 == 1
         many = rows.sum(axis=1)
         kept = ((many >= 1) & (many <= size)) | (empty & (many == 0)) | (omega & (many == c))
@@ -158,7 +172,15 @@ class FocalSets:
         ['∅', '{0}', '{1}', '{2}', '{0,1}', '{1,2}']
         """
         squares = _squared_distances(centers, squared_distances)
-        return cls.with_pairs(len(squares), gabriel_pairs(squares), empty=empty, omega=omega)
+        pairs = gabriel_pairs(squares)
+        # with two clusters the frame is their pair, with one it is the cluster
+        single = cls.simple(len(squares), empty=empty, omega=omega and len(squares) > 2)._membership
+        rows = np.zeros((len(single) + len(pairs), len(squares)), dtype=bool)
+        place = len(single) - (bool(omega) and len(squares) > 2)
+        rows[:place], rows[place + len(pairs) :] = single[:place], single[place:]
+        for row, pair in zip(rows[place:], pairs, strict=False):
+            row[list(pair)] = True
+        return cls._unchecked(rows)
 
     @classmethod
     def intervals(cls, n_clusters: int, *, max_length: int | None = None, empty: bool = True) -> FocalSets:
@@ -230,12 +252,14 @@ class FocalSets:
     @cached_property
     def empty_index(self) -> int | None:
         """Position of the empty set, None if the family does not have it."""
-        return self._position(self.cardinality == 0)
+        places = np.flatnonzero(self.cardinality == 0)
+        return int(places[0]) if len(places) else None
 
     @cached_property
     def omega_index(self) -> int | None:
         """Position of the whole frame, None if the family does not have it."""
-        return self._position(self.cardinality == self.n_clusters)
+        places = np.flatnonzero(self.cardinality == self.n_clusters)
+        return int(places[0]) if len(places) else None
 
     @cached_property
     def singleton_index(self) -> np.ndarray:
@@ -271,10 +295,6 @@ class FocalSets:
         for value in state.values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-
-    def _position(self, mask: np.ndarray) -> int | None:
-        hits = np.flatnonzero(mask)
-        return int(hits[0]) if len(hits) else None
 
     def find(self, membership: np.ndarray) -> np.ndarray:
         """Position of each row of a membership matrix in this family, -1 where it is absent."""
@@ -369,10 +389,10 @@ def _listed_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
 
 
 def _check_n_clusters(n_clusters: Any) -> int:
-    c = _checked_integer(n_clusters, "n_clusters")
-    if c > _MOST_CLUSTERS:
-        raise InvalidParameterError("n_clusters", f"at most {_MOST_CLUSTERS:,}", n_clusters)
-    return c
+    if not is_integer(n_clusters) or not 1 <= n_clusters <= _MOST_CLUSTERS:
+        expected = f"an integer of at least 1 and at most {_MOST_CLUSTERS:,}"
+        raise InvalidParameterError("n_clusters", expected, n_clusters)
+    return int(n_clusters)
 
 
 def _checked_integer(number: Any, name: str) -> int:

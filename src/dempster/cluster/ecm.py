@@ -32,11 +32,7 @@ from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
 __all__ = [
-    "accumulate",
-    "write_masses",
-    "squared_distances",
     "missing_costs",
-    "sums_of_masses",
     "sums_of_present",
     "PrototypeModel",
     "Statistics",
@@ -60,79 +56,10 @@ _squared_distances = kernel("""squared_distances(
     X: real[n, p], barycentres: real[p, g], metrics: real[p, p, g] or None, out: real[n, g] out)""")
 
 
-def accumulate(
-    X: np.ndarray,
-    weights: np.ndarray,
-    start: int,
-    stop: int,
-    barycentres: np.ndarray,
-    metrics: np.ndarray | None,
-    factor: np.ndarray,
-    size: np.ndarray,
-    delta2: float,
-    beta: float,
-    zero: float,
-) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Objective and sums over rows start..stop: of m^beta, of m^beta x, and (adaptive metric) of m^beta x x'.
-
-    Rows have weight 1 if ``weights`` is empty.
-    """
-    p, g = barycentres.shape
-    total, first = np.empty(g), np.empty((p, g))
-    second = np.empty((0, 0, g) if metrics is None else (p, p, g))
-    objective = _prototype_sums(
-        X[start:stop], weights[start:stop] if len(weights) else None, barycentres, metrics, factor, size, delta2, beta,
-        zero, total, first, None if metrics is None else second,
-    )  # fmt: skip
-    return objective, total, first, second
-
-
-def write_masses(
-    X: np.ndarray,
-    start: int,
-    stop: int,
-    barycentres: np.ndarray,
-    metrics: np.ndarray | None,
-    factor: np.ndarray,
-    size: np.ndarray,
-    delta2: float,
-    beta: float,
-    zero: float,
-    columns: np.ndarray,
-    empty_column: int,
-    out: np.ndarray,
-) -> None:
-    """Masses of rows start..stop into the columns of the family; ``empty_column`` is -1 if it lacks the empty set."""
-    _prototype_masses(
-        X[start:stop], barycentres, metrics, factor, size, delta2, beta, zero, columns, empty_column, out[start:stop]
-    )
-
-
-def squared_distances(X: np.ndarray, barycentres: np.ndarray, metrics: np.ndarray | None) -> np.ndarray:
-    """(n, g) squared distances of the rows of X to the barycentres, for methods that need all of them at once."""
-    out = np.empty((len(X), barycentres.shape[1]), X.dtype)
-    _squared_distances(X, barycentres, metrics, out)
-    return out
-
-
 def missing_costs(X: np.ndarray, factor: np.ndarray, within: np.ndarray) -> np.ndarray:
     """(n, g) what missing attributes add to the costs of the nonempty sets before the penalties |A|^alpha, the
     ``factor``, which they do not have."""
     return (np.isnan(X) @ within)[:, None] / factor
-
-
-def sums_of_masses(
-    X: np.ndarray, costs: np.ndarray, weights: np.ndarray, step: MassStep
-) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """As `_kernels.accumulate`, for rows with missing cells and the (n, g) costs of the nonempty sets: the sums of
-    m^beta are (p, g), over the objects that have an attribute."""
-    masses, empty = np.empty_like(costs), np.empty(len(costs))
-    factor, size, delta2, beta, zero = step.kernel_arguments()
-    objective = masses_from_costs(costs, weights, factor, size, delta2, beta, zero, masses, empty)
-    masses **= step.beta
-    if len(weights):
-        masses *= weights[:, None]
-    return objective, *sums_of_present(X, masses)
 
 
 def sums_of_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -181,29 +108,27 @@ class PrototypeModel:
         """(n, f) masses of the rows of X; those of a tensor are found where it is."""
         if is_tensor(X):
             return self.masses_on_device(X, X.device)
-        if self._lacks_cells(X):
+        if self.within is not None and has_missing(X):
             return self._partial_masses(X, apply)
         out = np.zeros((len(X), len(self.family)), dtype=X.dtype)
-        if self._needs_digits(X):
-            apply(self._write_in_double, [(X, start, stop, out) for start, stop in row_blocks(len(X))])
-            return out
-        arguments = (*self.kernel_arguments(X.dtype), *self.step.columns(), out)
-        apply(write_masses, [(X, start, stop, *arguments) for start, stop in row_blocks(len(X))])
+        in_double = self._needs_double(X)
+        arguments = (*self.kernel_arguments(np.dtype(float) if in_double else X.dtype), *self.step.columns())
+
+        def write(start: int, stop: int) -> None:
+            if not in_double:
+                _prototype_masses(X[start:stop], *arguments, out[start:stop])
+                return
+            masses = np.zeros((stop - start, len(self.family)))
+            _prototype_masses(X[start:stop].astype(float), *arguments, masses)
+            out[start:stop] = masses
+
+        apply(write, row_blocks(len(X)))
         return out
 
-    def _write_in_double(self, X: np.ndarray, start: int, stop: int, out: np.ndarray) -> None:
-        """Masses of the rows start..stop, computed in double precision."""
-        rows, found = X[start:stop].astype(float), np.zeros((stop - start, len(self.family)))
-        arguments = (*self.kernel_arguments(rows.dtype), *self.step.columns(), found)
-        write_masses(rows, 0, len(rows), *arguments)
-        out[start:stop] = found
-
-    def _needs_digits(self, X: np.ndarray) -> bool:
-        """Whether distances need more digits than objects have: weights of a metric may be a million times apart."""
+    def _needs_double(self, X: np.ndarray) -> bool:
+        """Return whether distances need more digits than the rows have: weights of a metric may be a million times
+        apart."""
         return self.metrics is not None and X.dtype == np.float32
-
-    def _lacks_cells(self, X: np.ndarray) -> bool:
-        return self.within is not None and has_missing(X)
 
     def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """Rows that have all of their cells get the masses that they have among rows like them."""
@@ -220,12 +145,14 @@ class PrototypeModel:
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
         """(n, g) squared distances of objects to the barycentres of the nonempty sets; where attributes are missing,
         what the mass step takes for them (`_partial`)."""
-        if self._lacks_cells(X):
+        if self.within is not None and has_missing(X):
             return self._partial_costs(X)
-        if self._needs_digits(X):
+        if self._needs_double(X):
             return self.squared_distances(X.astype(float))
         barycentres, metrics, *_ = self.kernel_arguments(X.dtype)
-        return squared_distances(X, barycentres, metrics)
+        out = np.empty((len(X), barycentres.shape[1]), X.dtype)
+        _squared_distances(X, barycentres, metrics, out)
+        return out
 
     def _partial_costs(self, X: np.ndarray) -> np.ndarray:
         assert self.within is not None
@@ -241,24 +168,37 @@ class PrototypeModel:
         if is_tensor(X):
             return Statistics(*_device.prototype_sums(self.kernel_arguments(np.dtype(float)), X, weights))
         assert weights is not None
-        blocks = row_blocks(len(X))
-        if self._lacks_cells(X):
-            return reduce(add, apply(self._partial_statistics, [(X, weights, start, stop) for start, stop in blocks]))
-        if self._needs_digits(X):
-            return reduce(add, apply(self._double_statistics, [(X, weights, start, stop) for start, stop in blocks]))
-        arguments = self.kernel_arguments(X.dtype)
-        parts = apply(accumulate, [(X, weights, start, stop, *arguments) for start, stop in blocks])
-        return reduce(add, (Statistics(*part) for part in parts))
+        lacking = self.within is not None and has_missing(X)
+        in_double = self._needs_double(X)
+        arguments = self.kernel_arguments(np.dtype(float) if in_double else X.dtype)
+        barycentres, metrics, *_ = arguments
+        (p, g), second_shape = barycentres.shape, (0, 0) if metrics is None else barycentres.shape[:1] * 2
 
-    def _double_statistics(self, X: np.ndarray, weights: np.ndarray, start: int, stop: int) -> Statistics:
-        """Those of the rows start..stop, computed in double precision."""
-        rows, given = X[start:stop].astype(float), weights[start:stop] if len(weights) else weights
-        return Statistics(*accumulate(rows, given, 0, len(rows), *self.kernel_arguments(rows.dtype)))
+        def sums(start: int, stop: int) -> Statistics:
+            rows, given = X[start:stop], weights[start:stop] if len(weights) else None
+            if lacking:
+                return self._partial_statistics(rows, given)
+            total, first, second = np.empty(g), np.empty((p, g)), np.empty((*second_shape, g))
+            objective = _prototype_sums(
+                rows.astype(float) if in_double else rows, given, *arguments,
+                total, first, None if metrics is None else second,
+            )  # fmt: skip
+            return Statistics(objective, total, first, second)
 
-    def _partial_statistics(self, X: np.ndarray, weights: np.ndarray, start: int, stop: int) -> Statistics:
-        """Those of the rows start..stop, some of whose cells are missing."""
-        rows, given = X[start:stop], weights[start:stop] if len(weights) else weights
-        return Statistics(*sums_of_masses(rows, self._partial_costs(rows), given, self.step))
+        return reduce(add, apply(sums, row_blocks(len(X))))
+
+    def _partial_statistics(self, rows: np.ndarray, weights: np.ndarray | None) -> Statistics:
+        """Return the sums over rows some of whose cells are missing: those of m^beta are (p, g), over the rows that
+        have an attribute."""
+        costs = self._partial_costs(rows)
+        masses, empty = np.empty_like(costs), np.empty(len(costs))
+        objective = masses_from_costs(
+            costs, np.empty(0) if weights is None else weights, *self.step.kernel_arguments(), masses, empty
+        )
+        masses **= self.step.beta
+        if weights is not None:
+            masses *= weights[:, None]
+        return Statistics(objective, *sums_of_present(rows, masses))
 
     def masses_on_device(self, X: Array, device: Any) -> Array:
         """(n, f) masses of the rows of X, by torch."""
@@ -273,7 +213,7 @@ class PrototypeModel:
         """Prototypes that minimise the Euclidean objective for given masses on any family of sets."""
         weight = carried_masses(masses, family, self.family)
         weight **= self.step.beta
-        if self._lacks_cells(X):
+        if self.within is not None and has_missing(X):
             return self._centers(Statistics(0.0, *sums_of_present(X, weight)))
         return self._best_centers(Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0)))
 

@@ -28,6 +28,8 @@ class Apply(Protocol):
 def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MOST_BLOCKS) -> list[tuple[int, int]]:
     """Cut 0..n into blocks of at least ``rows`` rows, at most ``most`` of them; the cut depends on n alone."""
     size = rows if most is None else max(rows, -(-n // most))
+    if 0 < n <= size:
+        return [(0, n)]
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
@@ -61,7 +63,9 @@ class _Threads:
         self._pool: ThreadPoolExecutor | None = None
 
     def __call__(self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /) -> list[Result]:
-        if self.n == 1 or len(arguments) == 1:
+        if len(arguments) == 1:
+            return [function(*arguments[0])]
+        if self.n == 1:
             return [function(*a) for a in arguments]
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n)
