@@ -34,7 +34,8 @@ def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
             delattr(draft, name)
         else:
             given[name] = value
-            setattr(draft, name, plain_number(value))
+            if isinstance(value, np.number):
+                setattr(draft, name, plain_number(value))
     with np.errstate(under="ignore"):
         yield draft
     vars(draft).update(given)

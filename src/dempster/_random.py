@@ -30,7 +30,8 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def as_random_state(random_state: Any) -> np.random.RandomState:
     """A RandomState, which is what scikit-learn draws from; a given one itself."""
-    _check(random_state, below=2**32)
+    if type(random_state) is not int or not 0 <= random_state < 2**32:
+        _check(random_state, below=2**32)
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(random_state.integers(2**31))
     return random_state if isinstance(random_state, np.random.RandomState) else np.random.RandomState(random_state)

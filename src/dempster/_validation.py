@@ -179,7 +179,7 @@ def is_number(value: Any) -> bool:
 
 
 def _is_between(value: Any, low: float, high: float, open_low: bool, open_high: bool) -> bool:
-    if not is_number(value):
+    if type(value) is not float and not is_number(value):
         return False
     number = float(value)
     if not abs(number) <= LARGEST or (open_low and low == 0 and 0 < number < SMALLEST):
@@ -251,19 +251,27 @@ hashable = Rule("a name that can be told apart (text, a number, a tuple)", _is_h
 told = Rule("None or a function of one text", callable, options=(None,))
 flag = Rule("True or False", options=(np.True_, np.False_), types=(bool,), integers=(0, 1))
 verbosity = Rule("True, False or an integer of at least 0", types=(bool, np.bool_), integers=(0, _MAX_INTEGER))
-n_jobs = choice(None) | Rule("a nonzero integer", lambda v: is_integer(v) and 0 != abs(int(v)) <= _MAX_INTEGER)
+n_jobs = Rule(
+    "None or a nonzero integer",
+    alternatives=(
+        choice(None),
+        Rule("a positive integer", integers=(1, _MAX_INTEGER)),
+        Rule("a negative integer", integers=(-_MAX_INTEGER, -1)),
+    ),
+)
 seed = Rule(
     "None, an integer of at least 0, or a numpy RandomState or Generator",
-    lambda v: is_integer(v) and v >= 0,
     options=(None,),
     types=(np.random.RandomState, np.random.Generator),
+    integers=(0, 10**100),
 )
 
 
 def check_parameters(owner: object, rules: Mapping[str, Rule]) -> None:
     """Check the attributes of an estimator against its table of rules."""
     for name, rule in rules.items():
-        check(getattr(owner, name), name, rule)
+        if not rule.test(getattr(owner, name)):
+            check(getattr(owner, name), name, rule)
 
 
 def check(value: Any, name: str, rule: Rule) -> None:
@@ -513,15 +521,11 @@ def read_fields(owner: Any, **axes: str) -> None:
         object.__setattr__(owner, name, found)
 
 
-def _size_limits(dtype: np.dtype) -> tuple[float, float]:
-    return _SINGLE if dtype == np.float32 else (LARGEST, SMALLEST)
-
-
 def check_size(values: Array, name: str) -> None:
     """Check that the square of no number overflows; NaN, a missing value, is left to others."""
     if 0 in values.shape:
         return
-    largest = _size_limits(precision_of(values))[0]
+    largest = _SINGLE[0] if precision_of(values) == np.float32 else LARGEST
     most = max(-float(values.min()), float(values.max()))
     if np.isnan(most):
         values = library_of(values).where(library_of(values).isnan(values), 0, values)
@@ -542,7 +546,7 @@ def check_scale(values: Array, name: str) -> None:
     check_size(values, name)
     if len(values) == 0:
         return
-    smallest = _size_limits(precision_of(values))[1]
+    smallest = _SINGLE[1] if precision_of(values) == np.float32 else SMALLEST
     if _spread(values[:_FEW_ROWS]) >= smallest:  # all rows differ at least as much
         return
     spread = _spread(values)
@@ -645,7 +649,8 @@ def read_features(
     """
     if stay:
         return tensor_attributes(estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False))
-    X = readable(estimator, X)
+    if not (type(X) is np.ndarray and X.dtype.kind == "f" and X.flags.aligned):
+        X = readable(estimator, X)
     floats: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": "allow-nan"}
     with reading(X, "X"):
         values = validate_data(estimator, X, reset=reset, ensure_min_samples=min_rows, **floats, **options)

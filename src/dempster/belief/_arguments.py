@@ -185,7 +185,9 @@ def checked_positions(rows: Any, n: int) -> np.ndarray:
 
 def checked_frame(frame: Iterable[Hashable] | None, c: int) -> tuple[Hashable, ...]:
     """Names of the answers, 0..c-1 by default."""
-    names = tuple(range(c)) if frame is None else tuple(_answers(frame, c))
+    if frame is None:
+        return tuple(range(c))
+    names = tuple(_answers(frame, c))
     if not all(map(hashable.test, names)):
         raise InvalidParameterError(
             "frame", must="hold names that can be told apart (text, numbers, tuples)", value=names

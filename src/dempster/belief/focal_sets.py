@@ -94,8 +94,10 @@ class FocalSets:
     def simple(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
         """The empty set, the singletons and the whole frame."""
         c = _check_n_clusters(n_clusters)
-        check_flags(empty=empty, omega=omega)
-        check_memory(c * c, f"a family of {c:,} sets of {c:,} clusters", "take fewer clusters")
+        if not (isinstance(empty, bool) and isinstance(omega, bool)):
+            check_flags(empty=empty, omega=omega)
+        if c > _FEW_SETS:
+            _check_family_fits(c, c)
         rows = np.zeros((bool(empty) + c + (bool(omega) and c > 1), c), dtype=bool)
         rows[bool(empty) + c :] = True
         np.fill_diagonal(rows[bool(empty) :], True)

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, copied, is_followed, same_place, to_host
+from dempster._arrays import Array, copied, is_followed, is_tensor, same_place, to_host
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._progress import progress_bar
@@ -156,7 +156,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _follows(self, X: TableLike) -> bool:
         """Return whether X is a tensor whose results stay where it is, as scikit-learn has it for the array API."""
-        return self._takes_tensors() and is_followed(X)
+        return is_tensor(X) and self._takes_tensors() and is_followed(X)
 
     def _takes_tensors(self) -> bool:
         """Return whether a fit to a tensor runs where it is."""
@@ -228,16 +228,18 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
             if known["constraints"] is not None:
                 known["constraints"] = checked_constraints(known["constraints"], len(sample.values))
             for name in ("y", "dissimilarities"):
-                known[name] = ordered_like(known[name], sample.index)
+                if known[name] is not None:
+                    known[name] = ordered_like(known[name], sample.index)
             n_clusters = self._number_of_clusters(sample, apply)
             task = Task(n_clusters, known["y"], known["constraints"], apply, known["dissimilarities"])
             if self.missing == "partial":
                 sample = prepared(sample, n_clusters)
             given = getattr(self, "init", None)
-            if given is not None:
+            has_names = given is not None and not isinstance(given, str)
+            if has_names:
                 self.init = self._match_start(given, sample.index)
             method, run = self._searched(Search(self.tol, apply, self._progress, self.n_jobs), sample, task)
-            if given is not None:
+            if has_names:
                 self.init = given
             self._model, masses = method.result(run)
             follows = self._follows(X)
@@ -254,7 +256,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
         self, X: TableLike, sample_weight: ArrayLike, known: dict[str, Any], apply: Apply
     ) -> Iterator[Sample[Any]]:
         """Open the rows to fit to: all of them in memory, or a sample of those in blocks."""
-        if not self._comes_in_blocks(X):
+        if isinstance(X, np.ndarray) or not self._comes_in_blocks(X):
             if self.checkpoint is not None and self._support.passes:
                 message = (
                     f"checkpoint must be None if X is in memory, got {str(self.checkpoint)!r}: it keeps the results of "
@@ -302,8 +304,6 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _match_start(self, given: Any, index: Index) -> Any:
         """Return ``init`` with its rows in the order of X, and a table of centers with its columns in that order."""
-        if isinstance(given, str):
-            return given
         if isinstance(given, CredalPartition):
             try:
                 order = order_of_names(given.index, index)
@@ -368,7 +368,7 @@ class EvidentialClusterer(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _comes_in_blocks(self, X: TableLike, *, new: bool = False) -> bool:
         """Return whether X is read block by block; refuse it if the method needs all rows at once."""
-        if isinstance(X, np.ndarray) or not comes_in_blocks(X):
+        if not comes_in_blocks(X):
             return False
         if isinstance(X, list | tuple) and not self._support.blocks:
             return False

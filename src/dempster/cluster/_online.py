@@ -163,7 +163,8 @@ class OnlineClusterer(EvidentialClusterer):
         if self.missing == "partial":
             sample = prepared(sample, task.n_clusters)
         given = self.init
-        self.init = self._match_start(given, sample.index)
+        if not isinstance(given, str):
+            self.init = self._match_start(given, sample.index)
         method: Any = self._method(sample, task)
         model = method.given_start(families.first) if families.select is None else None
         if model is None:

@@ -59,7 +59,7 @@ def check_different_objects(X: Array, sample: np.ndarray, n_clusters: int, weigh
         raise too_few(n_clusters, different, weights)
 
 
-def too_few(n_clusters: int, different: int, weights: np.ndarray | None) -> ValueError:
+def too_few(n_clusters: int, different: int, weights: np.ndarray | None) -> InvalidParameterError:
     """Says that there are more clusters than different objects, and why some may not count."""
     which = "in X" if weights is None or weights.all() else "of X whose sample_weight is not zero"
     message = f"n_clusters={n_clusters} is more than the {different} different objects {which}"
@@ -273,8 +273,10 @@ def isolated(X: np.ndarray) -> np.ndarray:
         return _nearest_few(D)
 
     around = nearest(chosen)[0]
-    parts = [nearest(np.arange(start, min(start + _ROWS, n))) for start in range(0, n, _ROWS)]
-    near, who = (np.concatenate(part) for part in zip(*parts, strict=True))
+    near, who = np.empty(n, around.dtype), np.empty((n, _NEAR), dtype=np.intp)
+    for start in range(0, n, _ROWS):
+        stop = min(start + _ROWS, n)
+        near[start:stop], who[start:stop] = nearest(np.arange(start, stop))
     return _isolated(near, around[who])[which.reshape(-1)]
 
 
@@ -296,7 +298,7 @@ def _isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
     """From the distances within which the nearest few objects lie, for the objects and for these few: beyond the fence
     of a box plot of logarithms, and in a much thinner place (as the local outlier factor measures it; Breunig and
     others, 2000)."""
-    near, around = (np.maximum(distances, np.finfo(float).tiny) for distances in (near, around))
+    near, around = np.maximum(near, np.finfo(float).tiny), np.maximum(around, np.finfo(float).tiny)
     if not np.isfinite(near).all():
         return np.zeros(len(near), dtype=bool)
     logs = np.log(near)

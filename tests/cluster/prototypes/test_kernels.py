@@ -4,11 +4,33 @@ import numpy as np
 import pytest
 
 from dempster.cluster import catecm as _category_kernels
-from dempster.cluster import ecm as _kernels
 from dempster.cluster.cecm import _link_terms, _sweep_links
+from dempster.cluster.ecm import _prototype_masses, _prototype_sums, _squared_distances
 from dempster.optimize import solve_diagonal
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
+
+
+def write_masses(X, start, stop, *arguments):
+    *others, out = arguments
+    _prototype_masses(X[start:stop], *others, out[start:stop])
+
+
+def accumulate(X, weights, start, stop, barycentres, metrics, *step):
+    p, g = barycentres.shape
+    total, first = np.empty(g), np.empty((p, g))
+    second = np.empty((0, 0, g) if metrics is None else (p, p, g))
+    objective = _prototype_sums(
+        X[start:stop],
+        weights[start:stop] if len(weights) else None,
+        barycentres,
+        metrics,
+        *step,
+        total,
+        first,
+        None if metrics is None else second,
+    )
+    return objective, total, first, second
 
 
 def problem(seed, n, p, g, *, adaptive, dtype, scale=1.0):
@@ -53,7 +75,8 @@ CASES = [(1, 1, 1), (15, 2, 3), (16, 2, 7), (33, 3, 8), (50, 9, 5), (40, 17, 21)
 @pytest.mark.parametrize(("n", "p", "g"), CASES)
 def test_squared_distances(n, p, g, adaptive, dtype):
     X, barycentres, metrics, *_ = problem(n, n, p, g, adaptive=adaptive, dtype=dtype)
-    found = _kernels.squared_distances(X, barycentres, metrics)
+    found = np.empty((len(X), barycentres.shape[1]), X.dtype)
+    _squared_distances(X, barycentres, metrics, found)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, naive_distances(X, barycentres, metrics), rtol=TOLERANCE[dtype])
 
@@ -73,13 +96,13 @@ def test_masses_and_sums(n, p, g, beta, adaptive, dtype):
         masses, minima = naive_masses(naive_distances(X, barycentres, metrics), *step)
         out = np.zeros((n, g + 2), dtype)
         columns = np.arange(g, 0, -1)
-        _kernels.write_masses(X, start, stop, barycentres, metrics, *step, columns, 0, out)
+        write_masses(X, start, stop, barycentres, metrics, *step, columns, 0, out)
         np.testing.assert_allclose(out[start:, columns], masses[start:, :-1], rtol=rtol, atol=1e-7)
         np.testing.assert_allclose(out[start:, 0], masses[start:, -1], rtol=rtol, atol=1e-7)
         assert not out[:start].any()
         assert not out[:, -1].any()
         for given, w in ((weights, weights), (np.empty(0), np.ones(n))):
-            sums = _kernels.accumulate(X, given, start, stop, barycentres, metrics, *step)
+            sums = accumulate(X, given, start, stop, barycentres, metrics, *step)
             power, some = (w[:, None] * masses[:, :-1] ** beta)[start:], X[start:].astype(float)
             assert sums[0] == pytest.approx(w[start:] @ minima[start:], rel=rtol)
             scale = power.sum() + 1e-9
@@ -95,12 +118,12 @@ def test_single_precision_far_from_one(scale):
     """Squares near the ends of the range of float32: masses do not depend on the unit."""
     X, barycentres, _, factor, size = problem(0, 20, 3, 6, adaptive=False, dtype=np.float32)
     wanted, found = np.zeros((2, 20, 7), np.float32)
-    _kernels.write_masses(X, 0, 20, barycentres, None, factor, size, 3.0, 2.0, 0.0, np.arange(1, 7), 0, wanted)
+    write_masses(X, 0, 20, barycentres, None, factor, size, 3.0, 2.0, 0.0, np.arange(1, 7), 0, wanted)
     X, barycentres, *_ = problem(0, 20, 3, 6, adaptive=False, dtype=np.float32, scale=scale)
     step = factor, size, 3.0 * scale**2, 2.0, 0.0
-    _kernels.write_masses(X, 0, 20, barycentres, None, *step, np.arange(1, 7), 0, found)
+    write_masses(X, 0, 20, barycentres, None, *step, np.arange(1, 7), 0, found)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
-    total = _kernels.accumulate(X, np.empty(0), 0, 20, barycentres, None, *step)[1]
+    total = accumulate(X, np.empty(0), 0, 20, barycentres, None, *step)[1]
     np.testing.assert_allclose(total, (wanted[:, 1:].astype(float) ** 2).sum(axis=0), rtol=1e-4)
 
 
@@ -108,7 +131,7 @@ def test_columns_must_be_those_of_the_family():
     X, barycentres, _, factor, size = problem(0, 4, 2, 3, adaptive=False, dtype=np.float64)
     for columns, empty, message in (([1, 2, 4], 0, "columns must be .* below f = 4"), ([1, 2, 3], 4, "empty_column")):
         with pytest.raises(ValueError, match=message):
-            _kernels.write_masses(
+            write_masses(
                 X, 0, 4, barycentres, None, factor, size, 1.0, 2.0, 0.0, np.array(columns), empty, np.zeros((4, 4))
             )
 
