@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,14 @@ def pytest_collection_modifyitems(items):
     here = Path(__file__).parent
     places = {here / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.fixture
+def default_interrupts():
+    """Raise KeyboardInterrupt on SIGINT, which processes in the background ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -170,6 +170,7 @@ def test_clear_errors(arguments, message):
         combine_partitions([[0, 1, 1]], n_clusters=2, focal_sets=FocalSets.simple(3))
 
 
+@pytest.mark.usefixtures("default_interrupts")
 def test_combining_many_starts_can_be_interrupted():
     labels = [np.random.default_rng(k).integers(0, 3, 400) for k in range(3)]
     sent = []

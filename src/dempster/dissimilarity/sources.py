@@ -395,6 +395,7 @@ def check_square(
                 "X",
                 must=f"be symmetric: X[{i}, {j}] = {D[i, j]:.6g} but X[{j}, {i}] = {D[j, i]:.6g} (difference "
                 f"{asymmetry:.6g}){remedy}",
+                settings={"symmetrize": True},
             )
         D = (D + D.T) / 2
     if len(D) and 0 < D.max() < SMALLEST:
