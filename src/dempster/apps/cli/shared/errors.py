@@ -165,8 +165,8 @@ def translate_error(error: InvalidInputError, ctx: click.Context, parameters: li
         if isinstance(one, click.Option) or one.name == "files"
     }
     known |= {alias: known[name] for alias, name in _ALIASES.items() if name in known}
-    text, name = str(error), getattr(error, "name", None)
-    at_fault = known.get(name) if name is not None else None
+    text, name = str(error), getattr(error, "name", "")
+    at_fault = known.get(name)
     is_wrong_use = at_fault is not None and _is_given(at_fault, name, ctx)
     if at_fault is not None:
         rest = text.removeprefix(name)
