@@ -23,8 +23,8 @@ MODULES = {
 # From the ground up. A module imports from its own floor or a lower one. The numerical kernels of `optimize` know
 # nothing of the rest, so they lie below everything that needs them.
 FLOORS = [
-    {"_arrays", "_blas", "_errors", "_fitting", "_native", "_progress", "_random", "_site", "_types", "_validation"}
-    | {"optimize", "data"},
+    {"_arrays", "_blas", "_errors", "_fitting", "_native", "_progress", "_random", "_site", "_text", "_types"}
+    | {"_validation", "data", "optimize", "registry"},
     {"belief"},
     {"partition"},
     {"io", "datasets"},
