@@ -80,7 +80,7 @@ def _kernels() -> dict[str, str]:
     from dempster._native.binding import library
 
     try:
-        path = Path(library()._name)
+        path = Path(vars(library())["_name"])
     except ImportError as error:
         return {"library": f"cannot be loaded: {error}"}
     return {"library": path.name, "size": f"{path.stat().st_size / 1024:,.0f} KB"}

@@ -2,9 +2,9 @@
 
 from dempster.apps.recipe.attributes import Attributes, Preparation, choose_attributes
 from dempster.apps.recipe.labels import label_codes, labels_as_constraints, read_labels
-from dempster.apps.recipe.model import TableModel
+from dempster.apps.recipe.model import Outcome, Prepared, TableModel
 from dempster.apps.recipe.recipe import Recipe
-from dempster.apps.recipe.run import Outcome, Prepared, prepare, read_image, read_views
+from dempster.apps.recipe.run import prepare, read_image, read_views
 from dempster.registry import Parameter, method_names, method_parameters, method_summary
 
 __all__ = [

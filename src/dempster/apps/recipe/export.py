@@ -6,7 +6,7 @@ import json
 import shlex
 import tomllib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dempster._errors import InvalidInputError
 from dempster.registry import find_method
@@ -14,14 +14,10 @@ from dempster.registry import find_method
 __all__ = ["as_code", "as_command", "as_toml", "parse_toml"]
 
 
-if TYPE_CHECKING:
-    from dempster.apps.recipe.recipe import Recipe
-
-
 _WIDTH = 100
 
 
-def as_command(recipe: Recipe) -> str:
+def as_command(recipe: Any) -> str:
     """The command, with the options that are not left at their defaults."""
     words = ["dempster", "cluster", *(f"./{file}" if file.startswith("-") else file for file in recipe.files)]
     if recipe.kind == "dissimilarities":
@@ -64,7 +60,7 @@ def _cell(name: str) -> str:
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"\n') or name != name.strip() else name
 
 
-def as_code(recipe: Recipe) -> str:
+def as_code(recipe: Any) -> str:
     """Python code with public names of the library."""
     kind = find_method(recipe.method).class_name
     imports = {"dempster.cluster": {kind}}
@@ -95,7 +91,7 @@ class _Name:
         self.name = name
 
 
-def _reading(recipe: Recipe, lines: list[str], use: Any) -> tuple[str, str]:
+def _reading(recipe: Any, lines: list[str], use: Any) -> tuple[str, str]:
     """Lines that read and prepare; what is fitted, and where the names of the objects are."""
     if recipe.kind == "image":
         lines.append(_call(f"image = {use('dempster.apps.recipe', 'read_image')}", {"": recipe.files[0]}))
@@ -121,7 +117,7 @@ def _reading(recipe: Recipe, lines: list[str], use: Any) -> tuple[str, str]:
     return "attributes.values", "table.index"
 
 
-def _known(recipe: Recipe, lines: list[str], use: Any, index: str) -> list[str]:
+def _known(recipe: Any, lines: list[str], use: Any, index: str) -> list[str]:
     """Lines that read what is known, and the arguments of `fit` that hand it over."""
     rows = "[attributes.rows]" if recipe.kind == "table" else ""
     found = []

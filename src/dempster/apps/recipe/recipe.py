@@ -17,7 +17,7 @@ from dempster.registry import MethodInfo, find_method, method_names, methods_tha
 
 if TYPE_CHECKING:
     from dempster._progress import Listener
-    from dempster.apps.recipe.run import Outcome
+    from dempster.apps.recipe.model import Outcome
 
 __all__ = ["Recipe"]
 
